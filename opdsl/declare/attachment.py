@@ -1,4 +1,4 @@
-"""A function to attach to a declaration, with the options of the decorator that attaches it."""
+"""Functions to be attached to a declaration, with the options of the decorators that attach them."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ class Declaration:
 
     @property
     def main(self) -> Operator:
-        """Return the operator that the declared function itself stands for: the functional one if there is one."""
+        """Return the operator that the declared function itself defines: the functional one if there is one."""
         return next(iter(self.operators.values()))
 
     @property

@@ -1,1 +1,1 @@
-"""Formulas: operators whose body is what is computed, compiled into kernels and never run as Python."""
+"""Formulas: operators whose Python body is traced and compiled into kernels, and never run as Python."""

@@ -1,4 +1,4 @@
-"""From a declaration whose body is a formula, or beneath which formulas are attached, to its kernels."""
+"""Attachment of kernels to declarations whose body is a formula, or that have attached formulas."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ __all__ = ["attach_case", "attach_formula", "share_formula"]
 
 
 def attach_formula(declaration: Declaration) -> None:
-    """Make the kernels of a declaration whose body is a formula, for every variant and backend.
+    """Compile and attach the kernels of a declaration whose body is a formula, for every variant and backend.
 
     Raises:
-        FormulaError: the text holds what no kernel can be made of.
+        FormulaError: the source contains code that no kernel can be compiled from.
     """
     function = declaration.function
     _require_values(declaration)
@@ -37,7 +37,7 @@ def attach_formula(declaration: Declaration) -> None:
 
 
 def attach_case(attachment: Attachment) -> None:
-    """Take a formula for some dtypes or values of arguments, beside those that there are; see ``attach_formula``.
+    """Attach a formula for some dtypes or values of arguments, in addition to the others; see ``attach_formula``.
 
     Raises:
         KernelSignatureError: its parameters or options do not fit.
@@ -74,14 +74,14 @@ def attach_case(attachment: Attachment) -> None:
 
 
 def share_formula(declaration: Declaration, other: Declaration) -> None:
-    """Make the kernels of a declaration that another one's formulas compute: of an overload with other types.
+    """Attach kernels to an overload that are compiled from the formulas of another overload, for other argument types.
 
     Args:
         declaration: of the overload.
-        other: of the operator whose formulas they are.
+        other: of the operator that has the formulas.
 
     Raises:
-        FormulaError: its types do not fit a text.
+        FormulaError: its argument types do not fit the source of a formula.
     """
     text = other.main.formula
     assert isinstance(text, FormulaText), "an operator of elements keeps its text"
@@ -99,10 +99,10 @@ def _require_values(declaration: Declaration) -> None:
 
 
 def _attach(declaration: Declaration, text: FormulaText) -> None:
-    """Make the kernels of a text, in the place of those that there are.
+    """Attach the kernels of a formula, replacing those that were attached before.
 
     Raises:
-        FormulaError: the text holds what no kernel can be made of; what there is stays.
+        FormulaError: the source contains code that no kernel can be compiled from; the former kernels stay.
     """
     definition = FormulaDefinition(declaration.main.schema, declaration.name, text)
     draws = False
@@ -123,7 +123,7 @@ def _attach(declaration: Declaration, text: FormulaText) -> None:
 
 
 def _detaching(declaration: Declaration) -> Callable[[], None]:
-    """Return what takes out of a declaration what is registered from now on."""
+    """Return a function that removes from a declaration the kernels, tags and properties that are set from now on."""
     operators = declaration.operators
     tags = {variant: operator.tags for variant, operator in operators.items()}
     properties = {variant: dict(operator.properties) for variant, operator in operators.items()}
@@ -149,11 +149,11 @@ def _detaching(declaration: Declaration) -> Callable[[], None]:
 
 
 def _is_of_elements(definition: FormulaDefinition) -> bool:
-    """Return whether a formula computes element by element.
+    """Return whether a formula computes each element of its results from the elements at the same index.
 
     Raises:
-        FormulaError: the text holds what no kernel can be made of.
-        RandomNumbersError: it draws.
+        FormulaError: the source contains code that no kernel can be compiled from.
+        RandomNumbersError: it draws random numbers.
     """
     try:
         return definition.try_forms() is not None

@@ -1,4 +1,6 @@
-"""Recurrences: operands laid out, and steps run as one kernel or turn by turn."""
+"""Execution of ``opdsl.scan`` and ``opdsl.fold``: operands are aligned, then the steps run in one kernel or one by
+one.
+"""
 
 from __future__ import annotations
 
@@ -26,19 +28,19 @@ __all__ = ["Carrying", "dtype_of"]
 
 
 class Carrying:
-    """A scan, or a fold, of laid out operands.
+    """Scan, or ordered fold, along dims or a dimension, with its operands aligned to common axes.
 
     Args:
-        name: of the function, for messages.
+        name: of the function (``scan`` or ``fold``), for messages.
         step, init, values: see ``scan``.
-        targets: what it goes along: dims, of which the last one runs fastest, or a positional dimension.
-        is_reverse: whether it begins at the end.
+        targets: where the steps go along: dims, of which the last varies fastest, or one positional dimension.
+        is_reverse: whether the steps begin at the end.
 
-    dims: of the results: first ``others``, which the steps do not go along.
+    dims: dims of the results: first ``others``, along which the steps do not go, then ``along``.
     ndim: the number of positional dimensions.
-    axis: along which the operands are gone through.
+    axis: the axis of aligned operands along which the steps go.
     operands: tensors with axes for dims, then positional dimensions.
-    absent: those of ``others`` that each result does not vary along; its axes are of size 1 there.
+    absent: for each result, the dims among ``others`` along which it is constant; its axes have size 1 there.
     """
 
     def __init__(
@@ -77,7 +79,7 @@ class Carrying:
         self._lay_out()
 
     def _turning(self) -> frozenset[Dim]:
-        """Return the dims of which each turn has a position of its own."""
+        """Return the dims whose index changes from step to step."""
         return frozenset(target for target in self.targets if isinstance(target, Dim))
 
     def _start(self, value: Any, beside: Sequence[Any]) -> Any:
@@ -118,7 +120,7 @@ class Carrying:
         elements = [value for value in (*self.values, *self.captured) if is_element(value)]
         with_dims = [value for value in (*elements, *self.init) if isinstance(value, DimTensor)]
         varying = set(union([value for value in elements if isinstance(value, DimTensor)]))
-        self.extra = [dim for dim in along if dim not in varying]  # the size alone says how many turns there are
+        self.extra = [dim for dim in along if dim not in varying]  # no operand has these dims: only their sizes matter
         chosen = set(along)
         others = [dim for dim in union(with_dims) if dim not in chosen]
         self.along, self.others, self.dims = along, others, [*others, *along]
@@ -142,11 +144,12 @@ class Carrying:
                 )
 
     def laid(self, value: Any, ndim: int | None = None) -> Tensor:
-        """Return an operand with axes for all dims, those that the steps go along being one.
+        """Return an operand aligned to the axes of all dims, with the dims that the steps go along merged into one
+        axis.
 
         Args:
             value: the operand.
-            ndim: how many positional dimensions it gets behind these; as many as any operand has by default.
+            ndim: number of positional dimensions after these axes; by default the largest number that any operand has.
         """
         ndim = self.ndim if ndim is None else ndim
         value = on_device(value, self.beside) if isinstance(value, DimTensor) else value
@@ -162,7 +165,7 @@ class Carrying:
         return self._merged(tensor)
 
     def _merged(self, tensor: Tensor) -> Tensor:
-        """Return a tensor whose dimensions that the steps go along are one."""
+        """Reshape a tensor so that the dims along which the steps go become one axis."""
         count, shape = len(self.along), tensor.shape
         if count < 2:
             return tensor
@@ -170,7 +173,7 @@ class Carrying:
         return tensor.reshape(*shape[: self.axis], size, *shape[self.axis + count :])
 
     def laid_start(self, value: Any) -> Tensor:
-        """Return an initial tensor with axes as operands have them, of size 1 for what the steps go along."""
+        """Return an initial tensor aligned as operands are, with size 1 along the axis of the steps."""
         if isinstance(value, DimTensor):
             return self.laid(value)
         if self.along or not positional(value):
@@ -184,31 +187,31 @@ class Carrying:
     # ------------------------------------------------------------------------------------------------------ results
 
     def scan(self) -> Any:
-        """Return what is carried on, at each position."""
+        """Return the carried values after each step."""
         carried = enumerate(self._carried())
         return self._given([self._over(tensor, self.dims, self.absent[at], self.mask) for at, tensor in carried])
 
     def fold(self) -> Any:
-        """Return what is carried on from the last position."""
+        """Return the carried values after the last step."""
         carried = enumerate(self._carried())
         return self._given([self._over(self._last(tensor, at), self.others, self.absent[at]) for at, tensor in carried])
 
     def _over(
         self, tensor: Tensor, dims: Sequence[Dim], absent: Collection[Dim], mask: DimTensor | None = None
     ) -> Tensor:
-        """Return a result over those of the dims that it varies along."""
+        """Return a result as a tensor over those of the dims along which it varies."""
         axes = [at for at, dim in enumerate(dims) if dim in absent]
         return over(tensor.squeeze(axes) if axes else tensor, [dim for dim in dims if dim not in absent], mask)
 
     def _given(self, results: list[Tensor]) -> Any:
-        """Return results, which a branch hands on."""
+        """Return the results, after recording in the current formula branch that they derive from its masked values."""
         if self.branch is not None:
             self.branch.hand_on(self.taken, results)
         return self._wrapped(results)
 
     def _last(self, tensor: Tensor, at: int) -> Tensor:
         if tensor.shape[self.axis] != 0:
-            return tensor.select(self.axis, -1).clone()  # a view would keep the states of all turns
+            return tensor.select(self.axis, -1).clone()  # a view would keep the states of all steps alive
         start = self.init[at]
         shape = (*tensor.shape[: self.axis], *tensor.shape[self.axis + 1 :])
         if not is_element(start):
@@ -237,11 +240,11 @@ class Carrying:
         return self._turn_by_turn()
 
     def call(self, carried: Sequence[Any], elements: Sequence[Any]) -> tuple[Any, ...]:
-        """Run a step.
+        """Run one step.
 
         Args:
-            carried: to it.
-            elements: what it has closed over, then those of the values that are no numbers.
+            carried: values carried to the step.
+            elements: elements of the captured tensors, then of the values that are no numbers.
         """
         remaining = iter(elements)
         closed = [next(remaining) for _ in self.captured]
@@ -261,10 +264,10 @@ class Carrying:
     # --------------------------------------------------------------------------------------------------- recurrences
 
     def _by_recurrence(self) -> list[Tensor]:
-        """Compute in one kernel, of a step that is a function of elements.
+        """Compute all steps in one kernel, for a step that is a function of elements.
 
         Raises:
-            NotElementwiseError: it is none.
+            NotElementwiseError: the step does more than compute elements.
         """
         elements = [value for value in (*self.captured, *self.values) if is_element(value)]
         operands = [self.laid(value) for value in elements]
@@ -293,12 +296,12 @@ class Carrying:
         return list(outputs) if isinstance(outputs, tuple) else [outputs]
 
     def _device(self) -> Device:
-        """Return where the scan runs: where its tensors are, numbers of the CPU apart."""
+        """Return the device that the scan runs on: that of its tensors, except numbers on the CPU."""
         devices = [value.device for value in self.beside if not getattr(value, "is_of_dims", False)]
         return next((device for device in devices if device is not cpu), cpu)
 
     def _begins(self, size: int, device: Device) -> Tensor:
-        """Return which turns begin with initial values."""
+        """Return a mask of the steps that begin with the initial values."""
         return arange(size, device) == (size - 1 if self.is_reverse else 0)
 
     @property
@@ -306,7 +309,7 @@ class Carrying:
         return len(self.dims) - max(len(self.along) - 1, 0) + self.ndim
 
     def _size(self, operands: Sequence[Tensor]) -> int:
-        """Return how many turns there are."""
+        """Return the number of steps."""
         if self.along:
             return math.prod(dim.size for dim in self.along)
         sizes = [tensor.shape[self.axis - self._rank] for tensor in operands if self._has_axis(tensor)]
@@ -324,9 +327,10 @@ class Carrying:
     # ---------------------------------------------------------------------------------------------- turn by turn
 
     def _turn_by_turn(self) -> list[Tensor]:
-        """Compute call by call, of a step that folds or reads elsewhere.
+        """Compute the steps one by one, for a step that folds or reads at other indices.
 
-        Numbers to begin with have no dimensions; where the first turn works along some, they have those of operands.
+        Initial numbers have no dimensions; if the first step fails with them, they are expanded to the dimensions of
+        the operands.
         """
         elements = [value for value in (*self.captured, *self.values) if is_element(value)]
         operands = [self.laid(value, positional(value) if self.along else None) for value in elements]
@@ -348,7 +352,7 @@ class Carrying:
         except PositionError:
             if self._size(operands):
                 raise
-            return self._at_begin((), turn)  # no turn and no element to read: initial values say the dtypes
+            return self._at_begin((), turn)  # size 0, so no element can be read: use the dtypes of the initial values
         except (DimError, DimensionError) as error:
             if all(map(is_element, self.init)):
                 raise
@@ -362,13 +366,14 @@ class Carrying:
                 ) from error
 
     def _take_dimensions(self, columns: Sequence[Sequence[Any]]) -> None:
-        """Have the results the dimensions that what steps gave has, which may be others than those of operands.
+        """Set the dims and dimensions of the results to those that the steps returned, which may differ from the
+        operands'.
 
         Args:
-            columns: for each result what all turns gave.
+            columns: for each result, what every step returned.
         """
         varying = [set(union([value for value in column if isinstance(value, DimTensor)])) for column in columns]
-        known = set(self.others)  # dims are looked up by identity alone: i == j is a value of theirs
+        known = set(self.others)  # a set, since it compares dims by identity: i == j computes a tensor
         further = [dim for dim in dict.fromkeys(dim for own in varying for dim in own) if dim not in known]
         self.axis += len(further)
         self.others = [*self.others, *further]
@@ -378,14 +383,16 @@ class Carrying:
             self.ndim = max(positional(value) for column in columns for value in column)
 
     def _order(self, operands: Sequence[Tensor]) -> range:
-        """Return the turns; where there are none, one over zeros says the dtypes and other sizes of results."""
+        """Return the indices of the steps in order; if there are none, one, whose step shows dtypes and sizes of the
+        results.
+        """
         order = range(max(self._size(operands), 1))
         return order[::-1] if self.is_reverse else order
 
     def _turn(
         self, carried: tuple[Any, ...], operands: Sequence[Tensor], elements: Sequence[Any], turn: int
     ) -> tuple[Any, ...]:
-        """Return what a turn carries on."""
+        """Run the step at an index and return the values that it carries on."""
         carried = self._at_begin(carried, turn)
         parts = [self._part(tensor, value, turn) for tensor, value in zip(operands, elements, strict=True)]
         values = tuple([value if is_element(value) else as_tensor(value, ()) for value in self.call(carried, parts)])
@@ -395,10 +402,12 @@ class Carrying:
         return tuple([self._of_one_turn(value) for value in values])
 
     def _of_one_turn(self, value: Any) -> Any:
-        """Return what a step has given; it reads all positions of what it reaches by other ways than its closure.
+        """Check that a returned value does not vary along the dims of the steps, and return it.
+
+        A step that reads tensors in other ways than through its closure reads all indices of these dims.
 
         Raises:
-            DimError: it varies along what the steps go along, and there are turns.
+            DimError: the value varies along dims of the steps, and there is at least one step.
         """
         turning = [dim for dim in self._turning() if isinstance(value, DimTensor) and dim in value.depends]
         if not turning:
@@ -411,7 +420,7 @@ class Carrying:
         return value.sum(tuple(turning), dtype=value.dtype)
 
     def _spread_numbers(self, operands: Sequence[Tensor], elements: Sequence[Any]) -> None:
-        """Have the numbers to begin with the dimensions that operands have in a turn."""
+        """Expand initial numbers to the dimensions that the operands have in one step."""
         pairs = zip(operands, elements, strict=True)
         parts = [self._part(tensor, value, 0) for tensor, value in pairs if not isinstance(value, Dim)]
         plain = [part.tensor if isinstance(part, DimTensor) else part for part in parts]
@@ -423,7 +432,9 @@ class Carrying:
                 self.init[at] = over(start.expand(shape), self.others)
 
     def _part(self, tensor: Tensor, value: Any, turn: int) -> Any:
-        """Return what a turn reads of an operand as it was laid out; zeros where the operand has no turns."""
+        """Return the slice of an aligned operand that one step reads; zeros if the operand has size 0 along the
+        steps.
+        """
         has_dims = isinstance(value, DimTensor)
         if not (has_dims or self._has_axis(tensor)) or (self.along and not has_dims):
             return tensor
@@ -435,7 +446,7 @@ class Carrying:
         return over(part, self.others if has_dims else ())
 
     def _at_begin(self, carried: tuple[Any, ...], turn: int) -> tuple[Any, ...]:
-        """Return what is carried to a turn: initial values where nothing is carried yet."""
+        """Return the values carried to a step: the initial values before the first one."""
         return carried or tuple(
             [
                 value if is_element(value) else functions().scalar_tensor(value, dtype=dtype_of(value))
@@ -444,7 +455,7 @@ class Carrying:
         )
 
     def _stacked(self, parts: Sequence[Any]) -> Tensor:
-        """Return what is carried on from all turns, with axes as operands have them."""
+        """Stack the values carried on by all steps into one tensor, with the axes of aligned operands."""
         others = self.others
         ndim = self.ndim if self.along else self.ndim - 1
         plain = [aligned(value, others, ndim) if isinstance(value, DimTensor) else value for value in parts]
@@ -458,7 +469,7 @@ class Carrying:
 
 
 def dtype_of(number: Number) -> DType:
-    """Return the dtype in which a number is carried, before it meets tensors."""
+    """Return the dtype in which a Python number is carried, before promotion with tensors."""
     default = current.get().default_dtype
     return bool_ if isinstance(number, bool) else int64 if isinstance(number, int) else default
 

@@ -1,4 +1,4 @@
-"""Operators with several formulas: each for some dtypes, or for values of arguments."""
+"""Operators with several formulas, each for some dtypes or values of arguments."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ __all__ = ["FormulaCase", "FormulaChoice"]
 
 
 class FormulaCase:
-    """A formula that is attached for some dtypes and values of arguments.
+    """Formula that is attached for some dtypes and values of arguments.
 
     Args:
-        function: as the user wrote it: it takes arguments of the operator by name.
-        schema: the operator's.
-        dtypes: of what its tensors are promoted to, as kinds and names; all of them if empty.
-        when: values of arguments.
+        function: the user's function; it takes arguments of the operator by name.
+        schema: the operator's schema.
+        dtypes: kinds and names of dtypes to which its tensors are promoted; all dtypes if empty.
+        when: values of arguments for which it is used.
 
     Raises:
-        KernelSignatureError: an option names no argument, no value of it, or no dtype.
+        KernelSignatureError: an option names no argument, an impossible value of one, or no dtype.
     """
 
     def __init__(
@@ -58,32 +58,32 @@ class FormulaCase:
         self.text = FormulaText(function, dtypes=dtypes, names=tuple(kinds))
 
     def __str__(self) -> str:
-        """Show its dtypes and values: ``dtypes integer, mode='fast'``."""
+        """Return its dtypes and values as text: ``dtypes integer, mode='fast'``."""
         parts = [f"dtypes {', '.join(self.names)}"] if self.names else []
         return ", ".join([*parts, *[f"{name}={value!r}" for name, value in self.when.items()]]) or "all arguments"
 
     def takes(self, named: Mapping[str, Any]) -> bool:
-        """Return whether the values of arguments are those that it is for."""
+        """Return whether the formula is for the given values of arguments."""
         return all(_same(named[name], value) for name, value in self.when.items())
 
     def overlaps(self, other: FormulaCase) -> bool:
-        """Return whether there are arguments that both are for."""
+        """Return whether some arguments match both this case and another one."""
         shared = self.when.keys() & other.when.keys()
         agrees = all(_same(self.when[name], other.when[name]) for name in shared)
         return agrees and not self.text.dtypes.isdisjoint(other.text.dtypes)
 
 
 class FormulaChoice(FormulaText):
-    """The texts of an operator, of which arguments choose one.
+    """Formulas of an operator, of which the arguments of a call select one.
 
     Args:
-        schema: the operator's.
-        declared: its own body, which is for what no case is for; None where the declaration has none.
-        cases: those that are attached.
-        function: the declared one.
+        schema: the operator's schema.
+        declared: the declared body, used if no case matches; None if the declaration has no body.
+        cases: the attached formulas.
+        function: the declared function.
 
     Raises:
-        DuplicateOperatorError: two cases are for the same arguments, or nothing is left for the body.
+        DuplicateOperatorError: two cases match the same arguments, or the body would never be used.
     """
 
     def __init__(
@@ -131,14 +131,14 @@ class FormulaChoice(FormulaText):
 
     @property
     def trials(self) -> tuple[Trial, ...]:
-        """See ``FormulaText``: those of each text."""
+        """See ``FormulaText``; returns the trials of all formulas."""
         taken = [case.text.dtypes for case in self.cases if not case.when]
         own = () if self.declared is None else (Trial(self.declared.dtypes.difference(*taken), {}),)
         return (*own, *[Trial(case.text.dtypes, case.when) for case in self.cases])
 
     @property
     def source(self) -> FunctionSource:
-        """See ``FormulaText``: the text of the first."""
+        """See ``FormulaText``; returns the source of the first formula."""
         return self._texts[0].source
 
     def source_for(self, arguments: Sequence[Any]) -> FunctionSource:
@@ -146,16 +146,16 @@ class FormulaChoice(FormulaText):
         return self.chosen(arguments).source
 
     def __call__(self, *arguments: Any) -> Any:
-        """Run the text that is for the arguments, call by call.
+        """Run the formula that matches the arguments, operator by operator.
 
         Raises:
-            ArgumentError: no formula is for values of the arguments.
-            UnsupportedDTypeError: none is for their dtype.
+            ArgumentError: no formula matches the values of the arguments.
+            UnsupportedDTypeError: no formula matches their dtype.
         """
         return self.chosen(arguments)(*arguments)
 
     def chosen(self, arguments: Sequence[Any]) -> FormulaText:
-        """Return the text that is for some arguments; raises as a call does."""
+        """Return the formula that matches the arguments; raises as a call does."""
         named = dict(zip(self.arguments, arguments, strict=True))
         meant = [case for case in self.cases if case.takes(named)]
         dtype = promoted_dtype(arguments)
@@ -167,12 +167,12 @@ class FormulaChoice(FormulaText):
         raise self._uncovered(named, dtype, bool(meant))
 
     def _uncovered(self, named: Mapping[str, Any], dtype: DType | None, is_meant: bool) -> OpdslError:
-        """Return the error of a call that no formula is for.
+        """Return the error for a call that matches no formula.
 
         Args:
-            named: its arguments.
-            dtype: of its tensors.
-            is_meant: whether a formula is for the values of its arguments.
+            named: its arguments, by name.
+            dtype: promoted dtype of its tensors.
+            is_meant: whether a formula matches the values of its arguments.
         """
         name = self.function.__name__
         there = "; ".join(f"{case.text.function.__name__} ({case})" for case in self.cases)
@@ -194,7 +194,7 @@ def _same(value: Any, wanted: object) -> bool:
 
 
 def _meant(value: object, kind: Type) -> object:
-    """Return a value as calls hand it over: an int that stands for a float as one."""
+    """Return an option value as calls pass it: an int for a float argument as a float."""
     return float(value) if kind.base is BaseType.float and isinstance(value, int) else value
 
 

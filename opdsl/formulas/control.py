@@ -1,8 +1,8 @@
-"""Hooks of rewritten formulas: what Python decides by truth, of hosts and of elements.
+"""Hooks that rewritten formulas call for control flow: conditions of Python values, and of elements.
 
-A host (a number of Python's, None, a text, a shape) is decided as Python does. Of an element both sides are computed
-and chosen from; what is called for one side is noted with its condition, so that it guards gradients. Outside of a
-trace they work on tensors just as well: that is the formula run call by call.
+A condition of a host value (a Python number, None, text, a shape) is decided as in Python. For a condition of elements
+both sides are computed and ``where`` selects; calls on one side are recorded with the condition, so that it guards
+gradients. The hooks also work on real tensors, outside of a trace: the formula then runs operator by operator.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ R = TypeVar("R")
 
 
 class Unbound:
-    """What a name holds that only some paths have given a value.
+    """Value of a variable that not every path has assigned.
 
-    name: it.
+    name: the variable.
     """
 
     __slots__ = ("name",)
@@ -66,17 +66,17 @@ class Unbound:
 
 
 def is_element(value: object) -> bool:
-    """Return whether a value has elements: a tensor, or what varies along dims."""
+    """Return whether a value has elements: a tensor, or a value over dims."""
     return isinstance(value, Tensor) or hasattr(type(value), "__opdsl_function__")
 
 
 def is_waiting(value: object) -> bool:
-    """Return whether a value is computed later, once a dim has a size."""
+    """Return whether a value cannot be computed yet, since a dim has no size."""
     return getattr(value, "lacks_sizes", False) is True
 
 
 def error_here(problem: str, remedy: str) -> FormulaError:
-    """Return an error that underlines the text of the formula that is being run."""
+    """Build an error that underlines the source line of the formula that is running."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and not is_rewritten(frame.f_code):
         frame = frame.f_back
@@ -84,7 +84,7 @@ def error_here(problem: str, remedy: str) -> FormulaError:
 
 
 def error_at(error: BaseException, problem: str, remedy: str) -> FormulaError:
-    """Return an error that underlines the text of the formula that has raised another one."""
+    """Build an error that underlines the source line of the formula at which another error was raised."""
     place: tuple[CodeType, int] | None = None
     traceback = error.__traceback__
     while traceback is not None:
@@ -95,7 +95,7 @@ def error_at(error: BaseException, problem: str, remedy: str) -> FormulaError:
 
 
 def is_of_formula(error: BaseException) -> bool:
-    """Return whether the text of a formula itself has raised an error."""
+    """Return whether an error was raised by a formula's own code, and not by a function that it called."""
     traceback = error.__traceback__
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
@@ -117,14 +117,16 @@ def _error(place: tuple[CodeType, int] | None, problem: str, remedy: str) -> For
 
 
 def _columns(text: str, start: int, end: int | None) -> tuple[int, int]:
-    """Columns in characters: Python counts bytes."""
+    """Convert column offsets from bytes, as Python counts them, to characters."""
     data = text.encode()
     finish = len(data) if end is None else end
     return len(data[:start].decode(errors="ignore")), len(data[:finish].decode(errors="ignore"))
 
 
 def _outermost(code: CodeType) -> str:
-    """Return the name of the formula that code stands in; what it is made from is nested in a rewritten function."""
+    """Return the name of the formula that a code object belongs to; functions generated from its branches are nested in
+    it.
+    """
     before, mark, within = code.co_qualname.partition("\N{SECTION SIGN}")
     return within.partition(".")[0] if mark else before.rpartition(".")[2]
 
@@ -133,14 +135,14 @@ def _outermost(code: CodeType) -> str:
 
 
 def truth(value: Any) -> Any:
-    """Return an element as a bool: NaN is true."""
+    """Convert an element to a bool; NaN is true."""
     if is_waiting(value):
         return value != 0
     return value if value.dtype is bool_ else value != 0
 
 
 def value(get: Callable[[], Any], name: str) -> Any:
-    """Return the value of a name, or what says that it has none yet."""
+    """Return the value of a variable, or an ``Unbound`` marker if it has none yet."""
     try:
         return get()
     except NameError:
@@ -148,7 +150,9 @@ def value(get: Callable[[], Any], name: str) -> Any:
 
 
 def _guarded(condition: Any, outcome: bool, run: Callable[..., R], *values: Any) -> R:
-    """Run what counts only where a condition has an outcome; anew, and without masks, where it folds what they hide."""
+    """Run one side of a condition with operands masked where the condition has the other outcome. If a reduction needs
+    the masked values, run it again without these masks.
+    """
     own = MaskedBranch(condition, outcome, masked_branch.get())
     with Setting(conditions, (*conditions.get(), (condition, outcome))):
         try:
@@ -165,7 +169,7 @@ def _guarded(condition: Any, outcome: bool, run: Callable[..., R], *values: Any)
 
 
 def choose_value(test: Any, then: Callable[[], Any], other: Callable[[], Any]) -> Any:
-    """``then() if test else other()``"""
+    """Return ``then() if test else other()``; for a test of elements, select between both."""
     if not is_element(test):
         return then() if test else other()
     condition = truth(test)
@@ -181,7 +185,7 @@ def choose(
     values: tuple[Any, ...],
     names: tuple[str, ...],
 ) -> tuple[Any, ...]:
-    """Run an ``if`` statement: its branches take the names that they bind, and return them."""
+    """Run an ``if`` statement: its branches take the variables that they bind, and return them."""
     if not is_element(test):
         return then(*values) if test else other(*values)
     condition = truth(test)
@@ -193,7 +197,7 @@ def choose(
 def returned(
     test: Any, then: Callable[..., Any], other: Callable[..., Any], values: tuple[Any, ...], names: tuple[str, ...]
 ) -> Any:
-    """Run an ``if`` statement after which the function returns."""
+    """Run an ``if`` statement whose branches both return from the function."""
     if not is_element(test):
         return then(*values) if test else other(*values)
     condition = truth(test)
@@ -203,7 +207,7 @@ def returned(
 
 
 def _merged(condition: Any, chosen: Any, rejected: Any, name: str) -> Any:
-    """Return what two paths give: the one where the condition holds, the other one elsewhere."""
+    """Merge the values of a variable on two paths: select by ``where`` if elements decide, unless both are equal."""
     from opdsl.aten.pointwise.comparison import where
 
     if chosen is rejected:
@@ -235,7 +239,7 @@ def _shown(value: Any) -> str:
 
 
 def both(first: Any, *others: Callable[[], Any]) -> Any:
-    """``a and b``: as in Python one of the operands, of bools a bool."""
+    """Return ``a and b``: one of the operands as in Python; for bools a bool."""
     for other in others:
         if not is_element(first):
             if not first:
@@ -249,7 +253,7 @@ def both(first: Any, *others: Callable[[], Any]) -> Any:
 
 
 def either(first: Any, *others: Callable[[], Any]) -> Any:
-    """``a or b``"""
+    """Return ``a or b``: one of the operands as in Python; for bools a bool."""
     for other in others:
         if not is_element(first):
             if first:
@@ -267,9 +271,10 @@ def _is_bool(value: Any) -> bool:
 
 
 def position(index: Any) -> Any:
-    """Return a position of a subscript: what the conditions of a branch keep from being read is not asked for.
+    """Return an index of a subscript, masked by the conditions of the current branch so that it never reads out of
+    bounds.
 
-    Where they do not hold 0 is read in its place, which the branch's result does not hold.
+    Where the conditions do not hold, the index is 0; the branch's result does not use the element read there.
     """
     if not is_element(index) or getattr(index, "is_bare", False):
         return index
@@ -282,11 +287,11 @@ def position(index: Any) -> Any:
         return index
     from opdsl.formulas.dim_tensor import DimTensor
 
-    return DimTensor(index, ())  # a plain one without dimensions would be read, as an int
+    return DimTensor(index, ())  # without dims: a plain tensor without dimensions would be read as an int
 
 
 def _hidden(index: Any, under: Conditions, subscript: object) -> Any:
-    """Return a position that is 0 where conditions do not hold, and note it in their branches."""
+    """Return an index that is 0 where conditions do not hold, and record it in their branches."""
     from opdsl.aten.pointwise.comparison import where
 
     branch, bare = masked_branch.get(), exposed.get()
@@ -303,9 +308,9 @@ def _hidden(index: Any, under: Conditions, subscript: object) -> Any:
 
 
 def _fits(condition: Any, index: Any) -> bool:
-    """Return whether a condition has no more positional dimensions than a position, nor larger ones."""
+    """Return whether a condition broadcasts to the shape of an index without enlarging it."""
     if is_waiting(condition) or is_waiting(index):
-        return True  # what is made of dims alone has no positional dimensions
+        return True  # a value that is computed only from dims has no positional dimensions
     missing = index.ndim - condition.ndim
     return missing >= 0 and all(
         one in (1, size) for one, size in zip(condition.shape, index.shape[missing:], strict=True)
@@ -313,12 +318,12 @@ def _fits(condition: Any, index: Any) -> bool:
 
 
 def opposite(value: Any) -> Any:
-    """``not a``"""
+    """Return ``not a``."""
     return truth(value).logical_not() if is_element(value) else not value
 
 
 def chain(first: Any, *pairs: tuple[Callable[[Any, Any], Any], Callable[[], Any]]) -> Any:
-    """``a < b < c``: each operand is computed once, those behind a comparison that fails not at all."""
+    """Return ``a < b < c``: each operand is computed once, and those after a failed comparison not at all."""
     result: Any = True
     left = first
     for compare, get in pairs:
@@ -335,10 +340,10 @@ def chain(first: Any, *pairs: tuple[Callable[[Any, Any], Any], Callable[[], Any]
 
 
 def host(test: Any) -> Any:
-    """Return a test that has to be Python's own.
+    """Return a test that must be a Python value.
 
     Raises:
-        FormulaError: elements decide it.
+        FormulaError: the test is of elements.
     """
     if is_element(test):
         raise error_here(
@@ -349,7 +354,7 @@ def host(test: Any) -> Any:
 
 
 def surely(value: Any) -> bool:
-    """Return whether a loop has ended for all elements, as far as can be known."""
+    """Return whether a loop is known to have ended for all elements."""
     return value is True
 
 
@@ -357,7 +362,7 @@ def surely(value: Any) -> bool:
 
 
 def counted(items: Any) -> Any:
-    """Return what a ``for`` loop goes through.
+    """Return the iterable of a ``for`` loop.
 
     Raises:
         FormulaError: it is a tensor.
@@ -367,7 +372,7 @@ def counted(items: Any) -> Any:
     return items
 
 
-# What runs loops that elements end; it makes operators, which stand above these hooks.
+# Path of the function that runs loops of elements. It defines operators, which are in a higher layer.
 _ELEMENT_LOOP = "opdsl.formulas.loops:element_loop"
 
 
@@ -378,12 +383,12 @@ def loop(
     kept: tuple[Any, ...],
     names: Sequence[str],
 ) -> tuple[Any, ...]:
-    """Run a ``while`` loop: turns that Python can count one by one, others in the kernel.
+    """Run a ``while`` loop: in Python while its condition is a Python value, else as a loop inside the kernel.
 
     Args:
-        test, turn: take ``carried``, then ``kept``; a turn returns what it carries on.
-        carried, kept: values of the names that turns bind, and of those that they read alone.
-        names: theirs.
+        test, turn: condition and body; both take ``carried``, then ``kept``, and the body returns new carried values.
+        carried, kept: values of the variables that the body assigns, and of those that it only reads.
+        names: names of the carried and kept variables.
     """
     while True:
         going = test(*carried, *kept)
@@ -401,14 +406,14 @@ def loop(
 
 
 def maximum(first: Any, *others: Any, **named: Any) -> Any:
-    """``max`` of elements, two at a time."""
+    """Return ``max`` of elements and numbers, two at a time."""
     if named or not others or not any(map(is_element, (first, *others))):
         return max(first, *others, **named)
     return _folded("maximum", "clamp_min", (first, *others))
 
 
 def minimum(first: Any, *others: Any, **named: Any) -> Any:
-    """``min`` of elements, two at a time."""
+    """Return ``min`` of elements and numbers, two at a time."""
     if named or not others or not any(map(is_element, (first, *others))):
         return min(first, *others, **named)
     return _folded("minimum", "clamp_max", (first, *others))
@@ -426,7 +431,7 @@ def _folded(name: str, clamp: str, values: Sequence[Any]) -> Any:
 
 
 def rounded(value: Any, *digits: Any) -> Any:
-    """``round`` of elements, to even."""
+    """Return ``round`` of elements, half to even."""
     return value.round() if is_element(value) and not digits else round(value, *digits)
 
 
@@ -437,12 +442,12 @@ _CONVERSIONS = {float: "x.to(opdsl.float32)", int: "x.to(opdsl.int64)", bool: "x
 
 
 def callee(function: Any) -> Any:
-    """Return what is called in the place of a function: helpers are rewritten, as formulas are."""
+    """Return the function to call instead of ``function``: helper functions are rewritten, as formulas are."""
     instead = instead_of(function)
     if instead is not None:
         return _of_others(function, *instead)
     for name, hook in _BUILTINS.items():
-        if function is getattr(builtins, name):  # looked up here: torch.export puts others in their place meanwhile
+        if function is getattr(builtins, name):  # looked up now, since torch.export replaces built-ins for a time
             return hook
     if isinstance(function, FunctionType):
         if is_tensor_maker(function):
@@ -452,27 +457,27 @@ def callee(function: Any) -> Any:
             return function
         try:
             return rewritten(function)
-        except FormulaError:  # it has no text, or holds what no formula does: it is run as it is
+        except FormulaError:  # no source, or unsupported code: the function is called unchanged
             return function
     try:
         if function in _ON_NUMBERS:
             return _of_others(function, "host numbers", call_named(_ON_NUMBERS[function]))
         if function in _CONVERSIONS:
             return _of_others(function, "host numbers", _CONVERSIONS[function])
-    except TypeError:  # it is not hashable
+    except TypeError:  # not hashable
         pass
     return function
 
 
 def ranged(function: Any, *ends: Callable[[], Any]) -> Any:
-    """``range(start, stop)``, whose ends may be elements over a dim."""
+    """Return ``range(start, stop)``, whose ends may be elements over a dim."""
     if function is not builtins.range:
         return callee(function)(*[end() for end in ends])
     return importlib.import_module("opdsl.formulas.ranges").element_range(*ends)
 
 
 def _of_others(function: Callable[..., Any], kind: str, instead: str) -> Callable[..., Any]:
-    """Return a function of host numbers, or of another kind, which refuses elements."""
+    """Wrap a function of host numbers, or of another library, so that it raises an error for elements."""
 
     def call(*positional: Any, **named: Any) -> Any:
         if any(map(is_element, positional)):

@@ -1,8 +1,8 @@
-"""``opdsl.debug``: ``print`` in scalar functions and formulas, element by element.
+"""``opdsl.debug``: prints from scalar functions and formulas, element by element.
 
-A kernel prints nothing: ``print`` is left out of it. Within ``opdsl.debug`` the Python function itself is run before
-the kernel, in NumPy for each element of a scalar function, on tensors of one element for a formula of elements. A
-formula that folds is run once on its whole arguments.
+Kernels leave ``print`` out. Within ``opdsl.debug`` the Python function itself is run before the kernel: with NumPy for
+each element of a scalar function, on tensors of one element for a formula of elements. A formula that folds is run
+once on its whole arguments.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from opdsl.runtime import Tensor
 
 __all__ = ["debug"]
 
-# What NumPy calls otherwise than `math` does.
+# Functions of `math` that NumPy has under another name, or that SciPy has.
 _OTHERWISE = {
     "acos": numpy.arccos,
     "acosh": numpy.arccosh,
@@ -45,17 +45,17 @@ _OTHERWISE = {
     "lgamma": scipy.special.gammaln,
 }
 
-# Functions of numbers that are never an error, but infinite or no number, as in kernels.
+# `math` with functions that never raise but return inf or nan, as in kernels.
 _MATH = SimpleNamespace(
     **{name: _OTHERWISE.get(name) or getattr(numpy, name, value) for name, value in vars(math).items()}
 )
 
 
 class debug(ContextDecorator):
-    """Run ``print`` of scalar functions and formulas while this is entered, each with the position of the element.
+    """Context manager that runs ``print`` of scalar functions and formulas, each with the index of the element.
 
-    The function is run in Python for what it prints; the result is the kernel's. It takes long: use small tensors.
-    Tensors of other devices are copied to the CPU for it.
+    The function runs in Python only to print; the result comes from the kernel. This is slow: use small tensors.
+    Tensors on other devices are copied to the CPU.
 
     >>> import opdsl
     >>> with opdsl.Library("example") as lib:
@@ -75,19 +75,19 @@ class debug(ContextDecorator):
         self._stacks: list[ExitStack] = []
 
     def __enter__(self) -> None:
-        """Enter it, in this thread or task."""
+        """Enable printing in this thread or task."""
         with ExitStack() as stack:
             stack.enter_context(_Elements())
             stack.enter_context(_Programs())
             self._stacks.append(stack.pop_all())
 
     def __exit__(self, *error: object) -> None:
-        """Leave it."""
+        """Disable printing."""
         self._stacks.pop().close()
 
 
 class _Elements(DispatchMode):
-    """Runs scalar functions and formulas of elements, also those that bodies call."""
+    """Dispatch mode that runs printing scalar functions and formulas of elements, also those that bodies call."""
 
     def dispatch(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
         """See ``DispatchMode``."""
@@ -102,7 +102,9 @@ class _Elements(DispatchMode):
 
 
 class _Programs(DispatchMode):
-    """Runs formulas that fold, which are composites: only before these are decomposed they are seen."""
+    """Dispatch mode that runs printing formulas that fold. They are composites, so it has to see calls before
+    decomposition.
+    """
 
     before_decomposition = True
 
@@ -117,14 +119,14 @@ class _Programs(DispatchMode):
 
 
 def _formula(operator: Operator) -> FormulaText | FormulaProgram | None:
-    """Return the formula of an operator or of the functional variant of it; None where it is none."""
+    """Return the formula of an operator or of its functional variant; None if it has none."""
     declaration = operator.declaration
     formula = declaration.main.formula if isinstance(declaration, Declaration) else None
     return formula if isinstance(formula, (FormulaText, FormulaProgram)) else None
 
 
 def _printing(operator: Operator, arguments: Mapping[str, Any]) -> list[FunctionType]:
-    """Return the functions that print, of what computes a call of an operator."""
+    """Return the functions with a ``print`` among those that compute a call of an operator."""
     declaration = operator.declaration
     if not isinstance(declaration, Declaration):
         return []
@@ -143,7 +145,7 @@ def _prints(code: CodeType) -> bool:
 
 
 def _bound(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a call by name, those at their default too; ``out`` is no argument of a function."""
+    """Return the arguments of a call by name, defaults included, without ``out``."""
     inputs = [argument for argument in operator.schema.arguments if argument not in operator.schema.out]
     arguments = dict(zip((argument.name for argument in inputs), args, strict=False)) | dict(kwargs)
     defaults = {argument.name: argument.default.value for argument in inputs if argument.default is not None}
@@ -151,9 +153,9 @@ def _bound(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any])
 
 
 def _run_scalars(name: str, function: FunctionType, arguments: Mapping[str, Any]) -> None:
-    """Run a scalar function for each element, on NumPy's numbers."""
+    """Run a scalar function for each element, on NumPy numbers."""
     parameters = list(inspect.signature(function).parameters)
-    # A scalar function's parameters are the arguments by name, or in their order.
+    # A scalar function takes the arguments by name, or by position.
     chosen = parameters if arguments.keys() >= set(parameters) else list(arguments)[: len(parameters)]
     values = [arguments[key] for key in chosen]
     arrays = [_array(value) for value in values if isinstance(value, Tensor)]
@@ -167,7 +169,7 @@ def _run_scalars(name: str, function: FunctionType, arguments: Mapping[str, Any]
 
 
 def _run_elements(name: str, function: FunctionType, arguments: Mapping[str, Any]) -> None:
-    """Run a formula of elements for each of them, on tensors of one element."""
+    """Run a formula of elements once for each element, on tensors of one element."""
     tensors = {key: value.detach().cpu() for key, value in arguments.items() if isinstance(value, Tensor)}
     shape = numpy.broadcast_shapes(*(tensor.shape for tensor in tensors.values()))
     spread = {key: tensor.expand(shape) for key, tensor in tensors.items()}
@@ -178,7 +180,7 @@ def _run_elements(name: str, function: FunctionType, arguments: Mapping[str, Any
 
 
 def _run_whole(name: str, function: FunctionType, arguments: Mapping[str, Any]) -> None:
-    """Run a formula once; what it prints of a tensor is printed for each element."""
+    """Run a formula once; each printed tensor is printed element by element."""
 
     def printed(*values: Any, **options: Any) -> None:
         shapes = [value.shape for value in values if isinstance(value, Tensor)]
@@ -190,12 +192,12 @@ def _run_whole(name: str, function: FunctionType, arguments: Mapping[str, Any]) 
 
 
 def _taken(function: FunctionType, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments that a function names: those of an attached formula may be some of the operator's."""
+    """Return the arguments that a function has parameters for; an attached formula may take only some."""
     return {name: arguments[name] for name in parameter_names(function)}
 
 
 def _element(value: Any, position: tuple[int, ...]) -> Any:
-    """Return the element of a tensor at a position of all that is printed together."""
+    """Return the element of a printed value at an index into the broadcast shape of all values printed together."""
     if not isinstance(value, Tensor):
         return value
     own = position[len(position) - value.ndim :]
@@ -203,7 +205,7 @@ def _element(value: Any, position: tuple[int, ...]) -> Any:
 
 
 def _printer(name: str, position: tuple[int, ...]) -> Callable[..., None]:
-    """Return a ``print`` that begins with the operator and the position of the element."""
+    """Return a ``print`` that first prints the operator and the index of the element."""
     start = f"{name}[{', '.join(map(str, position))}]:"
 
     def printed(*values: Any, **options: Any) -> None:
@@ -215,7 +217,9 @@ def _printer(name: str, position: tuple[int, ...]) -> Callable[..., None]:
 
 
 def _with_print(function: FunctionType, printed: Callable[..., None]) -> FunctionType:
-    """Return a function with another ``print``, and with mathematics that never raises in place of ``math``."""
+    """Return a copy of a function with another ``print``, and with NumPy functions, which never raise, for those of
+    ``math``.
+    """
     names = {name: _MATH if value is math else value for name, value in function.__globals__.items()}
     function_type = FunctionType(
         function.__code__, {**names, "print": printed}, function.__name__, function.__defaults__, function.__closure__
@@ -225,6 +229,6 @@ def _with_print(function: FunctionType, printed: Callable[..., None]) -> Functio
 
 
 def _array(tensor: Tensor) -> numpy.ndarray[Any, Any]:
-    """Return the elements of a tensor as NumPy has them; 16-bit floats that it has not as float32."""
+    """Return the elements of a tensor as a NumPy array, bfloat16 as float32."""
     host = tensor.detach().cpu()
     return numpy.asarray((host.float() if host.dtype.name == "bfloat16" else host).numpy())

@@ -1,4 +1,4 @@
-"""Operators that are formulas of elements: one kernel for all that the text calls."""
+"""Definitions of operators that are formulas of elements: everything that the formula calls becomes one kernel."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FormulaDefinition", "formula_of_elements"]
 
-# So many readings of a form are kept, which differ in what the text asks of numbers and sizes.
+# Number of readings to keep per form; they differ in the outcomes of guards on numbers and sizes.
 _MOST_READINGS = 64
 
 _LIKELY_DTYPES = (float32, int64, bool_)
@@ -55,14 +55,14 @@ _LIKELY_RANKS = (2, 1, 3, 4, 0)
 
 
 class FormulaCall(NamedTuple):
-    """What a call of a formula becomes.
+    """Prepared call of a formula.
 
-    formula: its function, and the places of the tensors that it reads.
-    iteration: how it runs.
+    formula: its scalar function, and the indices of the arguments that are tensors it reads.
+    iteration: shape, strides, device and dtypes of the loop.
     default: the default dtype.
-    dtypes: of the results.
-    numbers: of the kernel.
-    elements: what is computed.
+    dtypes: dtypes of the results.
+    numbers: values of the kernel's number parameters.
+    elements: the element function of the reading.
     """
 
     formula: Formula
@@ -74,16 +74,16 @@ class FormulaCall(NamedTuple):
 
 
 class FormulaDefinition(PointwiseDefinition):
-    """An operator that is a formula of elements.
+    """Definition of an operator that is a formula of elements.
 
     Args:
         schema: of the operator.
         name: its name, for messages.
         text: the formula, a function of the arguments in the order of the schema.
-        is_whole: whether all results have the shape to which all tensors broadcast, whatever they are computed of.
-        leading: of how many arguments, the first ones, these tensors are; all by default.
+        is_whole: whether every result has the broadcast shape of all tensors, also if it is computed from some of them.
+        leading: number of first arguments whose tensors determine that shape; all by default.
 
-    reads_sizes: whether it computes with sizes, so that pieces of operands give something else.
+    reads_sizes: whether it computes with sizes, so that it must not be applied to slices of operands separately.
     """
 
     __slots__ = ("_lock", "_readings", "_results", "is_whole", "leading", "reads_sizes", "text")
@@ -114,7 +114,7 @@ class FormulaDefinition(PointwiseDefinition):
 
     @property
     def decorator(self) -> str:
-        """See ``Definition.decorator``: what is known of pointwise operators is true of it."""
+        """See ``Definition.decorator``; all that holds for pointwise operators holds for formulas of elements."""
         return "pointwise"
 
     @property
@@ -124,7 +124,7 @@ class FormulaDefinition(PointwiseDefinition):
 
     @property
     def readings(self) -> Mapping[Form, tuple[Reading, ...]]:
-        """What it has come to for each form so far, to look at."""
+        """Return the readings so far of each form, for inspection."""
         return self._readings
 
     def functions(self, key: str) -> tuple[FunctionType, ...]:
@@ -132,14 +132,15 @@ class FormulaDefinition(PointwiseDefinition):
         return self.text.functions
 
     def latest(self) -> Sequence[ScalarFunction]:
-        """See ``Definition.latest``: what has no derivative says so when one is asked for."""
+        """See ``Definition.latest``; empty, since a missing derivative is only reported when one is asked for."""
         return ()
 
     def read(self, arguments: Sequence[Any]) -> tuple[Reading, tuple[Any, ...]]:
-        """Return what the formula comes to for some arguments, and the numbers of its kernel.
+        """Return the reading of the formula that serves the given arguments, tracing it if needed, and its kernel's
+        numbers.
 
         Raises:
-            FormulaError: it holds what no kernel can be made of.
+            FormulaError: the source contains code that no kernel can be compiled from.
             NotElementwiseError: for these arguments it does more than compute elements.
         """
         names = tuple(parameter.name for parameter in self.parameters)
@@ -148,7 +149,7 @@ class FormulaDefinition(PointwiseDefinition):
             numbers = known.numbers(arguments)
             if numbers is not UNSERVED:
                 return known, numbers
-        # It runs the user's function, so no lock is held. What traces is loaded when the first formula is read.
+        # No lock is held, since the user's function runs. The tracer is imported when the first formula is read.
         with without_collecting():
             reader = importlib.import_module("opdsl.formulas.reading")
             reading: Reading = reader.read_elements(
@@ -163,7 +164,7 @@ class FormulaDefinition(PointwiseDefinition):
         return reading, numbers
 
     def shaping(self, arguments: Sequence[Any]) -> frozenset[int]:
-        """See ``PointwiseDefinition.shaping``: tensors that elements are read of, and those that are ``leading``.
+        """See ``PointwiseDefinition.shaping``; returns the tensors whose elements are read, and the ``leading`` ones.
 
         Raises:
             FormulaError, NotElementwiseError: see ``read``.
@@ -173,11 +174,11 @@ class FormulaDefinition(PointwiseDefinition):
         return frozenset(places[name] for name in tensors).union(range(self.leading or 0))
 
     def try_forms(self) -> Reading | None:
-        """Read the formula for likely arguments; None where the operators that it calls refuse them all.
+        """Trace the formula for likely arguments when it is declared; return None if its operators refuse all of them.
 
         Raises:
-            FormulaError: it holds what no kernel can be made of.
-            NotElementwiseError: it does more than compute elements. RandomNumbersError: it draws.
+            FormulaError: the source contains code that no kernel can be compiled from.
+            NotElementwiseError: it does more than compute elements. RandomNumbersError: it draws random numbers.
         """
         readings, faults = [], list[NotElementwiseError]()
         for trial in self.text.trials:
@@ -190,7 +191,7 @@ class FormulaDefinition(PointwiseDefinition):
         return None if None in readings else readings[0]
 
     def _try(self, trial: Trial) -> Reading | None:
-        """Read one of its texts for likely arguments; see ``try_forms``."""
+        """Trace the formula for likely arguments of one trial; see ``try_forms``."""
         from opdsl.formulas.control import error_at
         from opdsl.formulas.reading import likely_argument
 
@@ -211,23 +212,24 @@ class FormulaDefinition(PointwiseDefinition):
                 return reading
             except (FormulaError, NotElementwiseError):
                 raise
-            except OpdslError:  # the formula is for other arguments: the first call says for which
+            except OpdslError:  # these arguments do not suit the formula; a call reports that
                 mistake = None
-            except Exception as error:  # so does Python, of shapes with fewer dimensions, say
+            except Exception as error:  # nor do these, for example with too few dimensions
                 mistake = mistake or error
         if isinstance(mistake, (AttributeError, TypeError)):
             raise error_at(mistake, str(mistake), "It is so for tensors of any dtype and shape.") from mistake
         return None
 
     def _try_options(self, arguments: Sequence[Any], dtype: DType, rank: int) -> None:
-        """Read the formula for other values of the arguments that choose what is computed, one at a time.
+        """Trace the formula for other values of arguments that select what is computed, changing one argument at a
+        time.
 
         Args:
-            arguments: for which it has been read.
+            arguments: arguments for which it has been traced.
             dtype, rank: of the tensors among them.
 
         Raises:
-            NotElementwiseError: for one of them it does more than compute elements.
+            NotElementwiseError: for one of these values it does more than compute elements.
         """
         for at, argument in enumerate(self.schema.arguments):
             for option in _options_of(argument, self.text.source_for(arguments).tree, dtype, rank):
@@ -236,7 +238,7 @@ class FormulaDefinition(PointwiseDefinition):
                     self.read(changed)
                 except NotElementwiseError:
                     raise
-                except Exception:  # the formula, or Python, refuses the option: a call that has it says so
+                except Exception:  # the option is refused, which a call with it reports
                     continue
 
     def prepare(self, arguments: Arguments, tensors: Sequence[Tensor | None]) -> PreparedCall:
@@ -280,14 +282,18 @@ class FormulaDefinition(PointwiseDefinition):
         return PreparedCall(specs, state)
 
     def _cast_of_results(self, arguments: Sequence[Any], elements: ElementFunction) -> OutputCast:
-        """Return PyTorch's rule for ``out=``: an operator of one tensor for floats, which it keeps, wants the same."""
+        """Return the cast rule of ``out=``: as in PyTorch, a float-only operator of one tensor that keeps its dtype
+        allows no cast.
+        """
         tensors = [argument for argument in arguments if isinstance(argument, Tensor)]
         keeps = len(tensors) == 1 and all(dtype is tensors[0].dtype for dtype in elements.dtypes)
         is_of_floats = bool(self.text.names) and all(dtype.category > Category.INT for dtype in self.text.dtypes)
         return OutputCast.SAME if keeps and is_of_floats else OutputCast.SAFE
 
     def part_of_kernels(self, state: FormulaCall) -> FormulaCall | None:
-        """See ``Definition.part_of_kernels``: no divisors are looked at there, and no numbers computed."""
+        """See ``Definition.part_of_kernels``; None if divisors have to be checked or numbers computed, which fused
+        kernels cannot.
+        """
         places = {parameter.name: index for index, parameter in enumerate(self.parameters)}
         elements = state.elements
         if elements.divisors or any(number.text not in places for number in elements.numbers):
@@ -328,7 +334,9 @@ class FormulaDefinition(PointwiseDefinition):
 
 
 def _options_of(argument: Argument, tree: ast.AST, dtype: DType, rank: int) -> list[Any]:
-    """Return values of an argument that may choose another text: truths, texts that are named, what may be None."""
+    """Return values of an argument that may select other code: the other bool, texts in the source, a value for an
+    optional.
+    """
     from opdsl.formulas.reading import likely_argument
 
     kind = argument.type
@@ -340,7 +348,7 @@ def _options_of(argument: Argument, tree: ast.AST, dtype: DType, rank: int) -> l
     if not isinstance(kind, OptionalType):
         return []
     if kind.element in (BaseType.int, BaseType.SymInt):
-        return [0]  # a dimension that every tensor has, or a number
+        return [0]  # valid as a dimension and as a number
     try:
         return [likely_argument(attrs.evolve(argument, default=None), dtype, rank)]
     except ArgumentError:
@@ -348,19 +356,19 @@ def _options_of(argument: Argument, tree: ast.AST, dtype: DType, rank: int) -> l
 
 
 def _has_ellipsis(tree: ast.AST) -> bool:
-    """Return whether a formula speaks of leading dimensions, as in ``x[..., i]``."""
+    """Return whether a formula indexes leading dimensions by an ellipsis, as in ``x[..., i]``."""
     return any(isinstance(node, ast.Constant) and node.value is Ellipsis for node in ast.walk(tree))
 
 
 def _common_shape(operands: Mapping[str, TensorMeta], reads: Sequence[frozenset[str]]) -> tuple[int, ...]:
-    """Return the shape of all results.
+    """Return the common shape of all results.
 
     Args:
-        operands: the tensors that are read.
-        reads: for each result, those that it is computed of.
+        operands: geometries of the tensors that are read.
+        reads: for each result, the names of the tensors it is computed from.
 
     Raises:
-        ShapeError: operands do not broadcast, or results have shapes of their own.
+        ShapeError: operands do not broadcast, or results have different shapes.
     """
     shape = broadcast_all(operand.shape for operand in operands.values())
     for of in reads:
@@ -374,7 +382,7 @@ def _common_shape(operands: Mapping[str, TensorMeta], reads: Sequence[frozenset[
 
 
 def formula_of_elements(definition: FormulaDefinition, elements: ElementFunction) -> Formula:
-    """Return what a formula comes to for a form, as a pointwise operator has it."""
+    """Return a formula's element function in the form in which pointwise operators have their scalar functions."""
     places = {parameter.name: index for index, parameter in enumerate(definition.parameters)}
     count = len(elements.tensors)
     configuration = Configuration(PROMOTIONS["default"], frozenset(range(count)), frozenset(), len(elements.dtypes))
@@ -393,7 +401,7 @@ def _typed(function: ScalarFunction, state: FormulaCall, results: Sequence[str] 
 def _computed(
     function: ScalarFunction, state: FormulaCall, inputs: Sequence[TensorMeta | DType], values: Sequence[Any]
 ) -> Tensor:
-    """Return what a function gives for the operands of a call: a divisor that has to be looked at first."""
+    """Return the values of a scalar function for the operands of a call: a divisor, which has to be checked for 0."""
     graph = _typed(function, state, None)
     dtype = next(dtype for dtype in ALL_DTYPES if dtype.name == graph.result_types[0].value)
     iteration = state.iteration
@@ -404,5 +412,5 @@ def _computed(
 
 @made_once(1024)
 def _compiled(device_type: str, graph: TypedGraph, call: PointwiseCall) -> Compiled:
-    """Return the compiled kernel; the complete call and the plan that follows it share one."""
+    """Return the compiled kernel, cached so that the first call and the plan made from it share it."""
     return compiler_for(device_type).pointwise(graph, call)

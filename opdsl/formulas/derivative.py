@@ -1,7 +1,8 @@
-"""Derivatives of formulas: the text is run, and what it called is followed back. What comes out is a formula again.
+"""Derivatives of formulas: the formula is traced and its calls are differentiated backward, which gives a formula
+again.
 
-The operators that a formula calls bring their own derivatives, registered or derived. What is called under a condition
-counts only where that holds.
+The operators that a formula calls have derivatives of their own, registered or derived. A call under a condition
+contributes only where the condition holds.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ _lock = held_across_fork(threading.RLock())
 
 
 class FormulaDerivative:
-    """The derivative of a formula of elements.
+    """Derivative of a formula of elements.
 
     Args:
-        definition: the operator's.
+        definition: the operator's definition.
     """
 
     non_differentiable: frozenset[str] = frozenset()
@@ -47,7 +48,7 @@ class FormulaDerivative:
         self._formulas: dict[tuple[str, ...], tuple[Formula, ...]] = {}
 
     def differentiable_results(self, schema: FunctionSchema) -> tuple[bool, ...]:
-        """See ``Derivative``: all of them."""
+        """See ``Derivative``; all results are differentiable."""
         return (True,) * len(schema.returns)
 
     def formulas(self, required: Sequence[str], *, is_complex: bool = False) -> Sequence[Formula]:
@@ -61,7 +62,7 @@ class FormulaDerivative:
         return known
 
     def source(self, required: Sequence[str] | None = None) -> str:
-        """Return the derivative's scalar functions, to read."""
+        """Return the scalar functions of the derivative as text."""
         wanted = tuple(
             required or [parameter.name for parameter in self.definition.parameters if parameter.role.name == "TENSOR"]
         )
@@ -89,9 +90,9 @@ class FormulaDerivative:
     def _one_by_one(
         self, wanted: tuple[str, ...], apart: Sequence[str], gradients: tuple[Any, ...], values: Mapping[str, Any]
     ) -> Sequence[Any]:
-        """Compute gradients that are summed, of arguments that were broadcast, one after the other.
+        """Compute the gradients of broadcast arguments, which have to be summed, one after the other.
 
-        Each is as large as the results until it is summed, so that no more than one takes memory at a time.
+        Each has the size of the results until it is summed, so that only one at a time takes memory.
         """
         sent: dict[str, Any] = {}
         for names in [(name,) for name in apart] + [tuple(name for name in wanted if name not in apart)]:
@@ -103,10 +104,10 @@ class FormulaDerivative:
         return [sent[name] for name in wanted]
 
     def _unread(self, gradient: FormulaDefinition, values: Mapping[str, Any]) -> frozenset[str]:
-        """Return the tensors of which the gradients read no element; see ``Formula.unread``.
+        """Return the tensors whose elements the gradients do not read; see ``Formula.unread``.
 
         Args:
-            gradient: of the operator of the gradients.
+            gradient: definition of the gradient operator.
             values: the arguments of a call, by name.
         """
         names = [parameter.name for parameter in self.definition.parameters]
@@ -118,7 +119,7 @@ class FormulaDerivative:
             rank = max(tensor.ndim for tensor in [*tensors, *_leading(self.definition, arguments)])
             gradient_samples = [_gradient_sample(dtype, rank) for dtype in elements.dtypes]
             gradients, _ = gradient.read([*gradient_samples, *arguments])
-        except (OpdslError, NotElementwiseError):  # the call or its backward pass says so
+        except (OpdslError, NotElementwiseError):  # the call or its backward pass reports it
             return frozenset()
         if reading.reads_sizes or gradients.reads_sizes:
             return frozenset()
@@ -126,7 +127,9 @@ class FormulaDerivative:
         return frozenset(present.difference(gradients.elements.tensors))
 
     def _operator(self, wanted: tuple[str, ...]) -> tuple[Callable[..., Any], tuple[str, ...]]:
-        """Return the operator of the gradients, and the arguments that it takes after those of the results."""
+        """Return the operator that computes the gradients, and the arguments that it takes after the results'
+        gradients.
+        """
         names = tuple(parameter.name for parameter in self.definition.parameters)
         for count in itertools.count():
             schema = parse_schema(self._schema_text(wanted, names, count))
@@ -134,10 +137,10 @@ class FormulaDerivative:
             if known is None:
                 break
             if known.operator.formula.functions == self.definition.text.functions:
-                return known, names  # other formulas of the name may call what has changed since
+                return known, names  # a definition of the same name may call functions that have changed
         run = GradientText(self.definition.text, names, wanted, self.definition.results)
         text = FollowedText(run)
-        # An argument that no result is computed of has no part in their shape.
+        # Arguments that no result depends on must not affect the shape, so it follows from the gradients.
         results = self.definition.results
         definition = FormulaDefinition(schema, self.definition.name, text, is_whole=True, leading=results)
         definition.reads_sizes = self.definition.reads_sizes
@@ -146,12 +149,14 @@ class FormulaDerivative:
         return handle, names
 
     def _schema_text(self, wanted: tuple[str, ...], names: tuple[str, ...], count: int) -> str:
-        """Return the schema of the gradients; ``count`` operators have the same text of a formula."""
+        """Return the schema of the gradient operator; ``count`` makes the names of operators with equal formulas
+        differ.
+        """
         own = self.definition.schema
         types = {argument.python_name: str(argument.type) for argument in own.arguments}
         results = self.definition.results
         gradients = [free_name(f"grad{at}" if results > 1 else "grad", names) for at in range(results)]
-        # Results that nothing reads, or that have no gradients, have none.
+        # The gradient of a result that is unused or not differentiable is None.
         kind = "Tensor?" if results > 1 else "Tensor"
         arguments = [f"{kind} {gradient}" for gradient in gradients] + [f"{types[name]} {name}" for name in names]
         returns = ", ".join(["Tensor"] * len(wanted))
@@ -159,7 +164,7 @@ class FormulaDerivative:
         stem = f"{own.name.base.strip('_')}_{own.name.overload}".strip("_")
         text = self.definition.text
         order = text.run.order if isinstance(text.run, GradientText) else 0
-        # Programs that PyTorch keeps on disk call gradients by name: it is the same in every process.
+        # The name must be equal in every process: programs that PyTorch stores on disk call gradients by name.
         described = repr((self.definition.name, wanted, rest, text.described, order, count))
         return f"derived::{stem}_gradient_{hashlib.blake2b(described.encode(), digest_size=6).hexdigest()}{rest}"
 
@@ -170,9 +175,9 @@ def _definition_of(operator: Any) -> FormulaDefinition:
 
 
 def _with_elements(value: Any, gradient: Any) -> Any:
-    """Return zeros in the place of a tensor that was kept without elements: modes and checks may look at them.
+    """Replace a tensor that was saved without elements by zeros, since modes and checks may read them.
 
-    In a plan nothing reads them. ``gradient`` is where the tensor was.
+    In a plan nothing reads them. ``gradient`` gives the device.
     """
     if not isinstance(value, Tensor) or hasattr(value, "array") or value.is_meta or lowering.get() is not None:
         return value
@@ -180,13 +185,13 @@ def _with_elements(value: Any, gradient: Any) -> Any:
 
 
 def _leading(definition: FormulaDefinition, arguments: Sequence[Any]) -> list[Tensor]:
-    """Return the tensors that are part of the shape of results, whatever these are computed of."""
+    """Return the tensors that determine the shape of results although their elements may not be read."""
     leading = arguments[: definition.leading] if definition.is_whole else ()
     return [argument for argument in leading if isinstance(argument, Tensor)]
 
 
 def _of_rank(value: Any) -> Any:
-    """Return a tensor like one of which a form is known."""
+    """Return a sample tensor with the dtype and rank of a tensor; other values unchanged."""
     return _sample(value.dtype, value.ndim) if isinstance(value, Tensor) else value
 
 
@@ -195,6 +200,6 @@ def _gradient_sample(dtype: DType, rank: int) -> Tensor | None:
 
 
 def _sample(dtype: DType, rank: int) -> Tensor:
-    from opdsl.formulas.reading import sample_tensor  # traces
+    from opdsl.formulas.reading import sample_tensor  # imports the tracer
 
     return sample_tensor(geometry(dtype, cpu, (3,) * rank))

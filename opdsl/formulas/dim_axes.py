@@ -1,4 +1,4 @@
-"""The axes of values with dims: made, aligned by name, expanded; and values that are computed later."""
+"""Axes of values over dims: construction, alignment by name and expansion; and values whose computation is deferred."""
 
 from __future__ import annotations
 
@@ -13,22 +13,24 @@ from opdsl.runtime.symbol import example_value
 
 
 def over(tensor: Tensor, dims: Sequence[Dim], mask: DimTensor | None = None) -> Tensor:
-    """A tensor over dims; the plain tensor where there are none."""
+    """Return a tensor as a value over dims; unchanged if there are none."""
     return DimTensor(tensor, tuple(dims), mask) if dims else tensor
 
 
 def union(values: Iterable[DimTensor]) -> tuple[Dim, ...]:
-    """The dims of all values, in order of appearance."""
+    """Return the dims of all values, in order of appearance."""
     return tuple(dict.fromkeys(dim for value in values for dim in value.dims))
 
 
 def axes_of(dims: Sequence[object]) -> dict[object, int]:
-    """The place of each dim. Dims are looked up by identity alone: ``i == j`` is a value of theirs."""
+    """Return the index of each dim. The mapping compares dims by identity, since ``i == j`` computes a tensor."""
     return {dim: at for at, dim in enumerate(dims) if isinstance(dim, Dim)}
 
 
 def aligned(value: DimTensor, dims: Sequence[Dim], ndim: int) -> Tensor:
-    """The elements with an axis for each of dims, of size 1 where it lacks it, and ``ndim`` positional dimensions."""
+    """Return the elements with one axis for each of ``dims``, of size 1 for missing ones, then ``ndim`` positional
+    dimensions.
+    """
     tensor, own = value.tensor, value.dims
     if not own:
         return tensor
@@ -45,7 +47,7 @@ def aligned(value: DimTensor, dims: Sequence[Dim], ndim: int) -> Tensor:
 
 
 def expanded(tensor: Tensor, dims: Sequence[Dim], use: str) -> Tensor:
-    """A tensor whose leading axes have the sizes of dims where they were of size 1."""
+    """Expand the leading axes of a tensor from size 1 to the sizes of dims."""
     sizes = [dim.settle(use) for dim in dims]
     if all(own == size for own, size in zip(tensor.shape, sizes, strict=False)):
         return tensor
@@ -53,7 +55,7 @@ def expanded(tensor: Tensor, dims: Sequence[Dim], use: str) -> Tensor:
 
 
 def dim_tensors(values: object) -> Iterator[DimTensor]:
-    """All values with dims among arguments, in lists too."""
+    """Yield all values over dims among arguments, also in lists."""
     if isinstance(values, DimTensor):
         yield values
     elif isinstance(values, (tuple, list)):
@@ -62,7 +64,7 @@ def dim_tensors(values: object) -> Iterator[DimTensor]:
 
 
 def sources_of(values: object) -> tuple[Source, ...]:
-    """The tensors that are read when a value of these arguments is computed."""
+    """Return the tensors that are read when a value of these arguments is computed later, with their versions."""
     if isinstance(values, DimTensor):
         if isinstance(values, Dim):
             return ()
@@ -78,13 +80,13 @@ def sources_of(values: object) -> tuple[Source, ...]:
 def computed_later(
     compute: Callable[[], Tensor], values: object, depends: Iterable[Dim] = (), factors: tuple[DimTensor, ...] = ()
 ) -> DimTensor:
-    """A value that is computed when it is used.
+    """Return a value over dims whose computation is deferred until it is used.
 
     Args:
-        compute: gives it.
-        values: what it reads, with and without dims.
-        depends: dims that it is made of beside those of the values.
-        factors: of a product.
+        compute: computes it.
+        values: values that it reads, with and without dims.
+        depends: dims that it depends on besides those of the values.
+        factors: the factors, if it is a product.
     """
     made_of = list(dim_tensors(values))
     all_dims = frozenset(depends).union(*(value.depends for value in made_of))
@@ -107,12 +109,14 @@ def _plain_tensors(values: object) -> Iterator[Tensor]:
 
 
 def axes_as_they_lie(tensor: Tensor) -> list[int]:
-    """Return the dimensions of a tensor in the order of its memory, the outermost first."""
+    """Return the dimensions of a tensor in the order of its memory layout, the outermost first."""
     strides: list[Any] = [example_value(stride) for stride in tensor.geometry.strides]
     return sorted(range(tensor.ndim), key=lambda axis: (strides[axis] == 0, -strides[axis]))
 
 
 def lies_in_order(tensor: Tensor, order: Sequence[int]) -> bool:
-    """Return whether the dimensions of a tensor, but for those of size 1, lie in an order."""
+    """Return whether a given order of dimensions agrees with the memory layout of a tensor, ignoring dimensions of size
+    1.
+    """
     strides: list[Any] = [example_value(tensor.geometry.strides[axis]) for axis in order if tensor.shape[axis] != 1]
     return strides == sorted(strides, reverse=True)

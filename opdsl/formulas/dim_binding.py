@@ -1,4 +1,4 @@
-"""Which overload a call with dims means: bound as any call, with stand-ins for values and dimensions."""
+"""Overload resolution for calls with dims: calls are bound with stand-ins for values over dims and for dimensions."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from opdsl.runtime.interchange import operand
 FOLDED = frozenset({"dim", "dims"})
 """The parameters in which a dim is a dimension to fold, and no value."""
 
-# Stand-ins for dims among ints: no dimension has such a number.
+# First of the numbers that represent dims where ints are expected: no dimension has such a number.
 _FIRST_MARK = 1 << 40
 
 
 class Axis:
-    """A dim that stands in the place of a dimension, and is no value."""
+    """Dim that is passed as a dimension and not as a value."""
 
     __slots__ = ("dim",)
 
@@ -35,7 +35,9 @@ class Axis:
 
 
 class Pack:
-    """Dims that an operator which takes one dimension treats as one, in row-major order; ``...`` among them."""
+    """Several dims, possibly with ``...``, that an operator which takes one dimension treats as one, in row-major
+    order.
+    """
 
     __slots__ = ("targets",)
 
@@ -47,7 +49,7 @@ class Pack:
 
 
 class StandIn(Tensor):
-    """A tensor without memory that stands for a value with dims while a call is bound."""
+    """Tensor without memory that stands for a value over dims while a call is bound."""
 
     __slots__ = ("value",)
 
@@ -58,30 +60,30 @@ StandIn.__name__ = DimTensor.__name__  # for messages
 
 
 class Call(NamedTuple):
-    """A call of an operator, whose arguments are tensors with and without dims and Python's values.
+    """Bound call of an operator whose arguments may be values over dims.
 
-    A dimension among them is an int, an ``Axis``, ``...`` for all positional ones, or a ``Pack``.
+    A dimension among the arguments is an int, an ``Axis``, ``...`` for all positional dimensions, or a ``Pack``.
     """
 
     operator: Operator
     arguments: tuple[Any, ...]
 
     def named(self) -> Iterator[tuple[str, Any]]:
-        """The arguments with their names."""
+        """Return the arguments with their names."""
         names = (argument.python_name for argument in self.operator.schema.arguments)
         return zip(names, self.arguments, strict=True)
 
     def get(self, name: str) -> Any:
-        """An argument by its name; None where there is none of that name."""
+        """Return an argument by its name; None if there is none of that name."""
         return dict(self.named()).get(name)
 
 
 def bound_call(function: OverriddenFunction, args: tuple[object, ...], kwargs: dict[str, object]) -> Call:
-    """Bind a call.
+    """Select the overload for a call and bind its arguments.
 
     Raises:
-        ArgumentError: it fits no overload.
-        DimError: a dim stands where an int has to.
+        ArgumentError: the call fits no overload.
+        DimError: a dim is passed for an int.
     """
     as_values: set[Dim] = set()
     first: ArgumentError | None = None
@@ -110,11 +112,11 @@ def bound_call(function: OverriddenFunction, args: tuple[object, ...], kwargs: d
 
 
 class _Attempt:
-    """One try to bind a call.
+    """Attempt to bind a call, under assumptions about the meaning of the dims among its arguments.
 
     Args:
-        as_values: the dims that are taken for values.
-        packs: whether a list of dims stands for one dimension.
+        as_values: dims that are taken as values and not as dimensions.
+        packs: whether a list of dims is one dimension.
     """
 
     def __init__(self, as_values: set[Dim], packs: bool) -> None:
@@ -126,8 +128,8 @@ class _Attempt:
     def bind(
         self, function: OverriddenFunction, args: tuple[object, ...], kwargs: dict[str, object]
     ) -> tuple[Call, set[Dim]]:
-        """Bind, and tell the dims that do not stand in the place of a dimension."""
-        # No operator takes a dimension first: what stands there is a value.
+        """Bind the call and return it, with the dims that were passed for an argument that is no dimension."""
+        # The first argument of an operator is never a dimension, so a dim there is a value.
         stands = tuple([self._stand_in(value, is_value=not at) for at, value in enumerate(args)])
         named = {name: self._stand_in(value) for name, value in kwargs.items()}
         bound: BoundCall = bind(function.name, function.signatures, stands, named)

@@ -1,7 +1,7 @@
-"""Operators on values with dims: one call of the operator on plain tensors, by what kind of operator it is.
+"""Calls of operators on values over dims, mapped to one call of the operator on plain tensors.
 
-What is pointwise broadcasts by the names of dims; what works along dimensions gets the dims that are named as
-dimensions, and finds the others in front; a body is run as it is, and calls such operators.
+Pointwise operators broadcast dims by name. Operators along dimensions get the dims that are passed as dimensions; the
+other dims are leading batch dimensions. The body of a composite is run on the values and calls such operators.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _KEYS = KeySet("CPU")
 
 
 def call(function: OverriddenFunction, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
-    """The answer to a call with values that have dims, or with dims for dimensions.
+    """Compute a call whose arguments contain values over dims, or dims as dimensions.
 
     Raises:
         DimError: the operator writes a tensor, or cannot be computed over dims.
@@ -76,11 +76,12 @@ def call(function: OverriddenFunction, args: tuple[object, ...], kwargs: dict[st
 def _in_branch(
     bound: Call, under: Conditions, function: OverriddenFunction, args: tuple[object, ...], kwargs: dict[str, object]
 ) -> Any:
-    """Answer a call in a branch of a formula: what is pointwise sees 0 where the branch is not taken.
+    """Compute a call in a branch of a formula; pointwise operators get operands that are 0 where the branch is not
+    taken.
 
     Args:
         bound: the call.
-        under: what the branch, and those around it, are taken for.
+        under: the conditions of the branch and of those around it.
     """
     branch = masked_branch.get()
     is_masked = branch is not None and is_pointwise(bound.operator)
@@ -104,7 +105,7 @@ def _in_branch(
 
 
 def _goes_along(bound: Call) -> tuple[list[Dim], bool]:
-    """Return the dims that a call names as dimensions, and whether it may go along positional ones."""
+    """Return the dims that a call names as dimensions, and whether it may work along positional ones as well."""
     named: list[Any] = []
     for value in bound.arguments:
         for one in value if isinstance(value, tuple) else (value,):
@@ -120,13 +121,13 @@ def _under(
     args: tuple[object, ...],
     kwargs: dict[str, object],
 ) -> Any:
-    """Answer a call as in the branch that it stands in."""
+    """Compute a deferred call under the conditions of the branch in which it was written."""
     with Setting(conditions, under), Setting(masked_branch, branch):
         return call(function, args, kwargs)
 
 
 def _masked(value: Any, under: Conditions) -> Any:
-    """An operand that is 0 where the condition of a branch does not hold, so that gradients count where it does."""
+    """Return an operand that is 0 where the conditions do not hold, so that gradients flow only where they do."""
     if not isinstance(value, DimTensor) or not (value.dtype.is_floating_point or value.dtype.is_complex):
         return value
     where = functions().where
@@ -136,7 +137,7 @@ def _masked(value: Any, under: Conditions) -> Any:
 
 
 def _named(bound: Call) -> str:
-    """The dims that a call names as dimensions."""
+    """Return the dims that a call names as dimensions, as text."""
     listed: list[Any] = []
     for value in bound.arguments:
         for one in value if isinstance(value, tuple) else (value,):
@@ -145,7 +146,7 @@ def _named(bound: Call) -> str:
 
 
 def _computed(bound: Call) -> Any:
-    """The result of a call whose dims have sizes."""
+    """Compute a call whose dims have sizes, by the first rule that applies."""
     bound = bound._replace(arguments=spread_all(bound.arguments))
     for rule in (contracted, _product, *_rules(bound)):
         result = rule(bound)
@@ -158,12 +159,12 @@ def _computed(bound: Call) -> Any:
 
 
 def _is_of_dims(value: Any) -> bool:
-    """Whether a value is made of dims and numbers alone, so that it may be moved to any device."""
+    """Return whether a value is computed only from dims and numbers, so that it may be moved to any device."""
     return value.is_of_dims if isinstance(value, DimTensor) else value.ndim == 0 and value.is_cpu
 
 
 def _rules(bound: Call) -> list[Any]:
-    """The rules to try for an operator, the last of which answers or raises."""
+    """Return the rules to try for an operator; the last one computes or raises."""
     operator = bound.operator
     if is_pointwise(operator):
         return [broadcast]
@@ -176,7 +177,7 @@ def _rules(bound: Call) -> list[Any]:
 
 
 def _product(bound: Call) -> Any:
-    """A product that is computed when it is used, so that a sum over dims of it is a contraction."""
+    """Return a product whose computation is deferred, so that a sum of it over dims can become a contraction."""
     if bound.operator.name != "aten::mul.Tensor":
         return NotImplemented
     left, right = bound.arguments
@@ -194,13 +195,15 @@ def _product(bound: Call) -> Any:
 
 
 def _factors(value: DimTensor) -> tuple[DimTensor, ...]:
-    """What a product that has not been computed is of; any other value itself."""
+    """Return the factors of a deferred product; any other value itself."""
     later = value.pending
     return later.factors if later is not None and later.factors else (value,)
 
 
 def _fit(factors: tuple[DimTensor, ...]) -> bool:
-    """Whether positional dimensions, counted from the last, are as large: none broadcasts but by being absent."""
+    """Return whether the positional dimensions of factors agree from the last one on, apart from missing leading
+    ones.
+    """
     longest = max((factor.shape for factor in factors), key=len)
     return all(
         one == other
@@ -210,7 +213,9 @@ def _fit(factors: tuple[DimTensor, ...]) -> bool:
 
 
 def _body(bound: Call) -> Any:
-    """A body that calls operators, run on values with dims."""
+    """Run the body of a composite operator on values over dims; ``NotImplemented`` if it has none or the body
+    cannot.
+    """
     operator = bound.operator
     kernel = operator.find_in(_KEYS) if operator.is_composite(_KEYS) else None
     if not isinstance(kernel, PythonKernel):
@@ -224,12 +229,12 @@ def _body(bound: Call) -> Any:
             arguments.append(value)
     try:
         return kernel.function(*arguments, **keywords)
-    except (AttributeError, ArgumentError, TypeError):  # it does more with tensors than call operators
+    except (AttributeError, ArgumentError, TypeError):  # the body does more than call operators
         return NotImplemented
 
 
 def _one_by_one(bound: Call) -> Any:
-    """Any operator, by ``opdsl.vmap`` over all positions of the dims."""
+    """Compute any operator by ``opdsl.vmap`` over all indices of the dims."""
     require_no_mask(bound)
     dims = union(dim_tensors(bound.arguments))
     sizes = [dim.settle(bound.operator.name) for dim in dims]

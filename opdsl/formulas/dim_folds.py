@@ -1,4 +1,4 @@
-"""Operators that work along dimensions: folds, scans, softmax, sorting; dims among these are dimensions like others."""
+"""Operators that work along dimensions (folds, scans, softmax, sorting), which may name dims as dimensions."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ FOLDS = frozenset(
 )
 """Operators that fold all positional dimensions where no dimension is named."""
 
-# What works along one dimension, and gives results of the same shape.
+# Operators along one dimension with results of the same shape.
 _ALONG = frozenset(("softmax", "log_softmax", "softmin", "cumsum", "cumprod", "logcumsumexp", "cummax", "cummin"))
 
-# Of these an empty list of dimensions means none.
+# Operators for which an empty list of dimensions means no dimension.
 _FOLDING_NONE = ("any", "all")
 
-# Tensors beside the first one are positions that all share.
+# Operators whose further tensors are indices that all batches share.
 _SHARED = ("index_select", "repeat_interleave")
 
-# Dimensions of the result, which has one more.
+# Operators whose dimension is one of the result, which has one more.
 _ADDING = ("unsqueeze", "stack")
 
 
 def is_along(call: Call) -> bool:
-    """Whether an operator works along dimensions that it names, or folds all."""
+    """Return whether an operator works along dimensions: it has a dimension parameter, or folds all dimensions."""
     return any(name in FOLDED for name, _ in call.named()) or call.operator.schema.name.base in FOLDS
 
 
 def along(call: Call) -> Any:
-    """Call an operator with the dims that it names as dimensions in front of positional ones.
+    """Call an operator with the dims that it names laid out as dimensions in front of the positional ones.
 
     Returns:
-        What it gives, over the dims that are left; ``NotImplemented`` for a call that it has no rule for.
+        The results over the remaining dims; ``NotImplemented`` for a call that this rule does not handle.
 
     Raises:
         DimError: a dim is named that the value does not vary along, or twice, or with ``keepdim=True``.
@@ -68,18 +68,18 @@ def along(call: Call) -> Any:
 
 
 class _Folding:
-    """A call along dimensions.
+    """Call of an operator along dimensions, some of which are dims.
 
-    call: what is called.
+    call: the bound call.
     base: the name of its packet.
     name: the parameter that names dimensions.
-    is_pack: whether several of them are one to the operator.
-    takes_list: whether it takes several.
-    targets: the dimensions that are named: ints, ``Axis``, ``...``; None for what the operator makes of it.
+    is_pack: whether several dims are one dimension to the operator.
+    takes_list: whether the parameter takes several dimensions.
+    targets: the dimensions that are named: ints, ``Axis``, ``...``; None for the operator's default.
     named: the dims among them.
     kept: the other dims of its tensors, whose axes come first.
     ndim: the number of positional dimensions of its first tensor.
-    mask: which turns there are; None for all.
+    mask: mask of the indices that are not skipped; None if all are used.
     """
 
     def __init__(self, call: Call) -> None:
@@ -106,7 +106,7 @@ class _Folding:
         self._require()
 
     def _require(self) -> None:
-        """Raises where dims are named that cannot be."""
+        """Raise an error if dims are named that the value does not vary along, twice, or with ``keepdim=True``."""
         own = self.first.dims if isinstance(self.first, DimTensor) else ()
         operator, there = self.call.operator.name, set(own)
         absent = tuple(dim for dim in self.named if dim not in there)
@@ -124,12 +124,14 @@ class _Folding:
             )
 
     def run(self) -> Any:
-        """The results over the dims that are left; ``NotImplemented`` where all of what is there is meant."""
+        """Return the results over the remaining dims; ``NotImplemented`` if the dimensions are the operator's
+        default.
+        """
         if any(target is None for target in self.targets):
             return NotImplemented
         if ragged_among(self.named):
             return self._over_ranges()
-        # Operators fold all for no dimension: one of size 1 stands for it.
+        # Without positional dimensions a fold of "all" would fold dims too, so one of size 1 is added.
         adds_one = self.ndim == 0 and not self.named and bool(self.targets) and self.base not in _ADDING
         plain = [self._laid(value, adds_one) for value in self.values]
         dims = self._dimensions(adds_one)
@@ -163,7 +165,7 @@ class _Folding:
         return results(outputs, wrapped)
 
     def _over_ranges(self) -> Any:
-        """The result of folding ranges of a dim: other dimensions are folded first, then each of these."""
+        """Return the fold over ragged dims: other dimensions are folded first, then each ragged dim."""
         ragged, dtype = ragged_among(self.named), self.call.get("dtype")
         rest = [target for target in self.targets if not (isinstance(target, Axis) and target.dim in set(ragged))]
         value = self.first
@@ -179,13 +181,13 @@ class _Folding:
         return value
 
     def _without_or_with_named(self, tensor: Tensor, total: int, folded: int, sizes: list[int] | None) -> Tensor:
-        """A result over the dims that were not named, or over these too where the operator keeps dimensions.
+        """Return a result over the dims that were not named, and over the named ones if the operator keeps dimensions.
 
         Args:
             tensor: the result.
-            total: how many dimensions the operator has seen behind those of kept dims.
-            folded: how many it was told.
-            sizes: of the dims that were one dimension to it.
+            total: number of dimensions of the operand, after those of kept dims.
+            folded: number of dimensions that the operator was called with.
+            sizes: sizes of the dims that were flattened into one dimension; None if none were.
         """
         rest = tensor.ndim - len(self.kept)
         if rest == total - folded:
@@ -203,20 +205,20 @@ class _Folding:
         return over(tensor, [*self.kept, *self.named], self.mask)
 
     def _laid(self, value: Any, adds_one: bool) -> Tensor:
-        """A tensor with axes for kept dims, for named dims, then positional dimensions."""
+        """Return a tensor with axes for kept dims, for named dims, then positional dimensions."""
         dims, use = [*self.kept, *self.named], f"{self.base}()"
         if len(self.values) > 1:
             tensor = value if self.base in _SHARED and not isinstance(value, DimTensor) else full(value, dims, use)
         else:
             tensor = aligned(value, dims, self.ndim)
-            # A size of 1 stands for all positions of a dim: each of them is a turn.
+            # A size of 1 stands for every index of the dim, and each of them counts.
             sizes = [*tensor.shape[: len(self.kept)], *(dim.settle(use) for dim in self.named)]
             if any(own != size for own, size in zip(tensor.shape, sizes, strict=False)):
                 tensor = tensor.expand(*sizes, *tensor.shape[len(dims) :])
         return tensor.unsqueeze(-1) if adds_one else tensor
 
     def _dimensions(self, adds_one: bool) -> list[int]:
-        """The dimensions as ints."""
+        """Return the dimensions to call the operator with, as ints."""
         place = len(self.kept)
         before, ndim = place + len(self.named), self.ndim + adds_one
         listed: list[int] = []
@@ -232,7 +234,9 @@ class _Folding:
         return listed
 
     def _flattened(self, tensor: Tensor, dims: Sequence[int]) -> tuple[Tensor, list[int], list[int]]:
-        """A tensor with one dimension for several, behind those of kept dims; which it is; and their sizes."""
+        """Flatten several dimensions of a tensor into one, after the kept dims; return it, that dimension, and the
+        former sizes.
+        """
         begin = len(self.kept)
         chosen = [dim % tensor.ndim for dim in dims]
         rest = [axis for axis in range(begin, tensor.ndim) if axis not in chosen]
@@ -245,7 +249,9 @@ class _Folding:
         return moved.reshape(*moved.shape[:begin], count, *behind), [begin], sizes
 
     def _invoke_as_it_lies(self, tensor: Tensor, dims: Sequence[int]) -> Any:
-        """Work along dimensions of a tensor in the order of its memory, so that results lie as it does."""
+        """Call the operator on the tensor with its dimensions in the order of memory, so that results have the same
+        memory layout.
+        """
         order = axes_as_they_lie(tensor)
         chosen = [dim % tensor.ndim for dim in dims]
         kept = [axis for axis in order if self.base in _ALONG or axis not in chosen]
@@ -269,7 +275,7 @@ class _Folding:
         return isinstance(self.call.get(self.name), tuple) and not self.is_pack
 
     def _turns(self, tensor: Tensor) -> Tensor:
-        """Which turns are not skipped, with as many dimensions as a tensor."""
+        """Return the mask of indices that are not skipped, with the rank of a tensor."""
         assert self.mask is not None, "asked where turns are skipped"
         mask = full(self.mask, [*self.kept, *self.named], f"{self.base}()")
         for _ in range(tensor.ndim - mask.ndim):
@@ -277,16 +283,16 @@ class _Folding:
         return mask
 
     def _mean_of_turns(self, tensor: Tensor, dims: Sequence[int]) -> Tensor:
-        """The mean of the turns that are not skipped."""
+        """Return the mean of the elements that are not skipped."""
         mask = self._turns(tensor)
         total: Tensor = tensor.masked_fill(~mask, 0).sum(dims, dtype=self.call.get("dtype"))
         return total / mask.expand(tensor.shape).sum(dims)
 
     def _without_skipped(self, tensor: Tensor) -> Tensor:
-        """A tensor in which skipped turns are what the fold leaves out.
+        """Replace skipped elements by the neutral element of the fold.
 
         Raises:
-            DimError: the operator leaves nothing out.
+            DimError: the operator has no neutral element.
         """
         if self.base not in _NEUTRAL:
             raise DimError(
@@ -297,7 +303,7 @@ class _Folding:
         return filled
 
 
-# What turns that are skipped are to a fold: a number, or the least or largest of a dtype.
+# Neutral elements of folds, for skipped elements: a number, or the least or largest of a dtype.
 _NEUTRAL: dict[str, float | str] = {
     **dict.fromkeys(("sum", "nansum", "count_nonzero", "any", "mean"), 0),
     **dict.fromkeys(("prod", "all"), 1),
@@ -307,7 +313,7 @@ _NEUTRAL: dict[str, float | str] = {
 
 
 def _neutral(base: str, tensor: Tensor) -> float:
-    """What a skipped turn is to a fold of a tensor."""
+    """Return the neutral element of a fold for a tensor's dtype."""
     neutral = _NEUTRAL[base]
     if not isinstance(neutral, str):
         return neutral
@@ -321,7 +327,7 @@ def _neutral(base: str, tensor: Tensor) -> float:
 
 
 def _with_dimensions(call: Call) -> Call | None:
-    """A fold of all elements as the overload that says over which dimensions: ``sum(x)`` is ``sum(x, dim=None)``."""
+    """Return a fold of all elements as a call of the overload with dimensions: ``sum(x)`` as ``sum(x, dim=None)``."""
     named = dict(call.named())
     best: Call | None = None
     for other in call.operator.packet.overloads.values():
@@ -342,12 +348,12 @@ def _with_dimensions(call: Call) -> Call | None:
 
 
 def contracted(call: Call) -> Any:
-    """A sum over dims of a product that is not computed yet, as a contraction; else ``NotImplemented``."""
+    """Compute a sum over dims of a deferred product as one contraction (``einsum``); else return ``NotImplemented``."""
     value = call.arguments[0] if call.arguments else None
     later = value.pending if isinstance(value, DimTensor) else None
     if later is None or not later.factors or call.operator.name != "aten::sum.dim_IntList":
         return NotImplemented
-    if later.grad_mode != current.get().grad_mode:  # the product is followed by autograd as where it was written
+    if later.grad_mode != current.get().grad_mode:  # autograd records the product as where it was written
         return NotImplemented
     if call.get("dtype") is not None or call.get("keepdim") or not isinstance(call.get("dim"), tuple):
         return NotImplemented
@@ -361,23 +367,25 @@ def contracted(call: Call) -> Any:
     if any(factor.is_gathered for factor in factors) and not all(
         _has_own(factor, factors, folded) for factor in factors
     ):
-        return NotImplemented  # a library would read copies, to multiply each of them once
+        return NotImplemented  # einsum would copy the gathered elements only to multiply each of them once
     if _is_of_vectors(factors, folded):
-        return NotImplemented  # many small products, each of which a library would be called for
+        return NotImplemented  # a batch of many small products, each one library call
     for source in later.sources:
         source.require_unchanged()
     return _einsum(factors, folded)
 
 
 def _has_own(factor: DimTensor, factors: Sequence[DimTensor], folded: set[Dim]) -> bool:
-    """Whether a factor of a product varies along what is kept and no other factor varies along."""
+    """Return whether a factor varies along a kept dim along which no other factor varies."""
     others = set(union([other for other in factors if other is not factor]))
     own = [dim for dim in factor.dims if dim not in folded and dim not in others]
     return bool(own) or all(positional(factor) > positional(other) for other in factors if other is not factor)
 
 
 def _is_of_vectors(factors: Sequence[DimTensor], folded: set[Dim]) -> bool:
-    """Return whether a product is, for each position of dims that all factors share, one of a vector and a matrix."""
+    """Return whether a product is a batch of vector-matrix products, one for each index of dims that all factors
+    share.
+    """
     if len(factors) != 2 or all(_has_own(factor, factors, folded) for factor in factors):
         return False
     one, other = (set(factor.dims) - folded for factor in factors)
@@ -385,9 +393,9 @@ def _is_of_vectors(factors: Sequence[DimTensor], folded: set[Dim]) -> bool:
 
 
 def _einsum(factors: Sequence[DimTensor], folded: set[Dim]) -> Tensor:
-    """The sum over dims of a product."""
+    """Return the sum over dims of a product, computed by ``einsum``."""
     windows = _windows(factors)
-    # Folded dims go in the order of what is read as it lies: that is not copied then.
+    # Order the folded dims as in the factor that is a view, so that it is not copied.
     dims = union([*[factor for factor in factors if windows is not None and factor is not windows], *factors])
     letters = dict(zip(dims, string.ascii_letters, strict=False))
     ndim = max(map(positional, factors))
@@ -397,7 +405,7 @@ def _einsum(factors: Sequence[DimTensor], folded: set[Dim]) -> Tensor:
     tensors, texts = [], []
     for factor in factors:
         own = factor.dims
-        # A size of 1 stands for all positions of a dim, each of which is a turn of the sum.
+        # A size of 1 stands for every index of the dim, and each of them is summed.
         sizes = [waiting.pop(dim, size) for dim, size in zip(own, factor.tensor.shape, strict=False)]
         is_full = all(one == size for one, size in zip(factor.tensor.shape, sizes, strict=False))
         tensors.append(factor.tensor if is_full else factor.tensor.expand(*sizes, *factor.shape))
@@ -414,9 +422,10 @@ def _einsum(factors: Sequence[DimTensor], folded: set[Dim]) -> Tensor:
 
 
 def _windows(factors: Sequence[DimTensor]) -> DimTensor | None:
-    """Return the factor that is read at computed positions, of two of which the other one has no positional dimensions.
+    """Return the gathered factor of a product of two, if the other factor has no positional dimensions; else None.
 
-    What is copied of it lies with the dims that are kept inside: neighbours are neighbours then.
+    The contraction puts its kept dims innermost, so that the copy of gathered elements has neighbors next to each
+    other.
     """
     if len(factors) != 2 or sum(factor.is_gathered for factor in factors) != 1:
         return None

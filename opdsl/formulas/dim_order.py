@@ -1,4 +1,4 @@
-"""``x.order(..., i, j)``: positional dimensions of dims."""
+"""``x.order(..., i, j)``: conversion of dims to positional dimensions."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from opdsl.runtime.scopes import Setting
 
 
 def order(value: Tensor, targets: Sequence[object]) -> Tensor:
-    """See ``DimTensor.order``.
+    """Convert dims of a value to positional dimensions; see ``DimTensor.order``.
 
     Args:
-        value: with dims or without.
+        value: the value, with or without dims.
         targets: dims, tuples of dims, and ``...``.
     """
     groups = [_group(target) for target in targets]
@@ -63,7 +63,7 @@ def _ordered(
 
 
 def _group(target: object) -> tuple[Dim, ...] | None:
-    """The dims of one dimension of the result; None for ``...``."""
+    """Return the dims that make up one dimension of the result; None for ``...``."""
     if target is ...:
         return None
     group: list[Dim] = []
@@ -90,13 +90,13 @@ def _require_listed(own: Sequence[Dim], listed: Sequence[Dim]) -> None:
 
 
 def _flattened(tensor: Tensor, begin: int, groups: Sequence[tuple[Dim, ...] | None], ndim: int) -> Tensor:
-    """Have each group be one dimension, of size 1 for an empty one.
+    """Reshape a tensor so that each group of dims is one dimension, of size 1 for an empty group.
 
     Args:
-        tensor: an axis for each dim of each group.
-        begin: where the groups begin.
-        groups: None for the positional dimensions.
-        ndim: how many of these there are.
+        tensor: has an axis for each dim of each group.
+        begin: the first axis of the groups.
+        groups: groups of dims; None for the positional dimensions.
+        ndim: number of positional dimensions.
     """
     if all(group is None or len(group) == 1 for group in groups):
         return tensor

@@ -1,4 +1,4 @@
-"""``x[..., i, k]``: reads at dims, which are views, and at computed positions, which gather."""
+"""Subscripts with dims, ``x[..., i, k]``: reads at dims are views, reads at computed indices gather."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ Mode = float | str | None
 
 
 class Position(NamedTuple):
-    """A computed position along one dimension.
+    """Computed index along one dimension.
 
-    value: integers, with dims or without.
-    mode: what lies outside.
-    wraps: whether negative ones count from the end, as constants do.
-    order: which part of the subscript it is.
+    value: integers, with or without dims.
+    mode: padding mode for indices that are out of bounds.
+    wraps: whether negative indices count from the end, as constants do.
+    order: index of this part in the subscript.
     """
 
     value: Tensor
@@ -39,7 +39,7 @@ class Position(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A read, as messages name it.
+    """Description of a read for error messages.
 
     shape: of the tensor that is read.
     parts: of the subscript.
@@ -53,7 +53,7 @@ class Place(NamedTuple):
 
 
 def _text(part: object) -> str:
-    """A part of a subscript, as messages show it."""
+    """Return a part of a subscript as text for error messages."""
     if part is ...:
         return "..."
     if isinstance(part, Dim):
@@ -68,12 +68,12 @@ def _text(part: object) -> str:
     return f"<positions of shape {part.shape}>" if isinstance(part, Tensor) else str(part)
 
 
-# What an axis is read at: a dim, a computed position; None for a positional dimension of the result.
+# The dim or computed index at which an axis is read; None for a positional dimension of the result.
 Label = Dim | Position | None
 
 
 class Outside:
-    """A tensor together with what lies outside of it: ``x.outside(0.0)[..., i - 1]``."""
+    """Tensor with a padding rule for out-of-bounds reads: ``x.outside(0.0)[..., i - 1]``."""
 
     __slots__ = ("_modes", "_value")
 
@@ -90,10 +90,10 @@ class Outside:
         return read(self._value, index, self)
 
     def modes(self, count: int) -> list[Mode]:
-        """What lies outside along each of so many dimensions.
+        """Return the padding mode of each of ``count`` dimensions.
 
         Raises:
-            DimensionError: a dimension that is named is not there.
+            DimensionError: the rule names a dimension that the tensor lacks.
         """
         listed: list[Mode] = [self._modes.get(None)] * count
         for dim, mode in self._modes.items():
@@ -117,22 +117,22 @@ def _require_mode(mode: object) -> None:
 
 
 def read(value: Tensor, index: object, outside: Outside | None) -> Tensor:
-    """``value[index]``, where a part of the index has dims.
+    """Return ``value[index]`` for an index with dims.
 
     Args:
-        value: a tensor, with dims or without.
+        value: a tensor, with or without dims.
         index: the subscript.
-        outside: what lies outside; None refuses positions there.
+        outside: padding rule; None makes out-of-bounds indices an error.
 
     Raises:
-        DimError: a dim has another size, or a part of the subscript is no position.
-        DimensionError, PositionError: there are more parts than dimensions, or a position lies outside.
+        DimError: a dim has another size, or a part of the subscript is no index.
+        DimensionError, PositionError: there are more parts than dimensions, or an index is out of bounds.
     """
     parts = list(index) if isinstance(index, tuple) else [index]
     branch = masked_branch.get()
     if branch is None:
         return _read(value, index, parts, outside)
-    # Positions over dims alone are each for the element in their place.
+    # Indices without positional dimensions read for their own element only.
     moving = [part for part in parts if isinstance(part, Tensor) or (isinstance(part, DimTensor) and _has_axes(part))]
     branch.cross([value, moving], (), is_positional=True)
     nothing: MaskedBranch | None = None
@@ -143,15 +143,15 @@ def read(value: Tensor, index: object, outside: Outside | None) -> Tensor:
 
 
 def _has_axes(position: DimTensor) -> bool:
-    """Return whether a position may have positional dimensions."""
+    """Return whether a computed index has, or may have, positional dimensions."""
     return position.lacks_sizes or position.ndim > 0
 
 
 def _read(value: Tensor, index: object, parts: list[Any], outside: Outside | None) -> Tensor:
-    """See ``read``."""
+    """Return ``value[index]`` for the parts of an index; see ``read``."""
     end = None if outside is not None else end_of(value, parts)
     if end is not None:
-        return cast(Tensor, end)  # to what has asked for it
+        return cast(Tensor, end)  # element_range evaluates the ends of a range
     value, parts = _along_ranges(value, parts)
     if isinstance(value, DimTensor) and value.lacks_sizes:
         return computed_later(lambda: read(value, index, outside), [value, parts])
@@ -170,7 +170,7 @@ def _read(value: Tensor, index: object, parts: list[Any], outside: Outside | Non
 
 
 def _along_ranges(value: Tensor, parts: list[Any]) -> tuple[Tensor, list[Any]]:
-    """Return a value and the parts of a subscript, of which some vary along ranges of a dim, as all that do so."""
+    """Spread a value and the parts of its subscript over the ragged dims that some of them vary along."""
     known = [*dim_tensors([value, *[part for part in parts if not isinstance(part, RaggedDim)]])]
     if not ragged_among(dim for one in known for dim in one.depends):
         return value, parts
@@ -179,17 +179,17 @@ def _along_ranges(value: Tensor, parts: list[Any]) -> tuple[Tensor, list[Any]]:
 
 
 def joined_mask(one: DimTensor | None, other: DimTensor | None) -> DimTensor | None:
-    """The turns that both masks have."""
+    """Return the intersection of two masks of used indices; None if both are None."""
     if one is None or other is None:
         return other if one is None else one
     return cast(DimTensor, one & other)
 
 
 class _Reading:
-    """One read: a view of what is read, and a label for each of its axes.
+    """Read of a tensor at a subscript: a view of the tensor, and a label for each axis of the view.
 
-    seen: the tensor after ints, slices and None.
-    labels: what each axis of ``seen`` is read at.
+    seen: the view after ints, slices and None are applied.
+    labels: the dim or computed index at which each axis of ``seen`` is read; None for a positional dimension.
     """
 
     def __init__(self, tensor: Tensor, own: tuple[Dim, ...], parts: list[Any], outside: Outside | None) -> None:
@@ -222,7 +222,7 @@ class _Reading:
         self._take_diagonals()
 
     def _spelled_out(self, parts: list[Any], count: int) -> list[Any]:
-        """The parts with slices in place of ``...``, one for each dimension and None."""
+        """Return the parts of a subscript with ``...`` replaced by slices, so that each dimension has one part."""
         used = sum(part is not None and part is not ... for part in parts)
         dots = [at for at, part in enumerate(parts) if part is ...]
         if len(dots) > 1:
@@ -240,7 +240,7 @@ class _Reading:
         return [*parts[:at], *[slice(None)] * (count - used), *parts[at + 1 :]]
 
     def _label(self, part: Any, mode: Mode, order: int) -> object:
-        """What an axis is read at: a dim, a tuple of dims, or a position."""
+        """Return the label of an axis: a dim, a tuple of dims, or a computed index."""
         if isinstance(part, Dim) and part.is_plain:
             return part
         if isinstance(part, (tuple, list)) and part and all(isinstance(dim, Dim) for dim in part):
@@ -262,7 +262,7 @@ class _Reading:
         return Position(part, mode, wraps, order)
 
     def _split_packs(self, labels: Sequence[Any]) -> None:
-        """Have a dimension that is read at several dims together be one for each: ``x[(g, c),]``."""
+        """Split each dimension that is read at a tuple of dims, ``x[(g, c),]``, into one axis for each dim."""
         for label in labels:
             if not isinstance(label, tuple) or isinstance(label, Position):
                 self.labels.append(label)
@@ -279,7 +279,7 @@ class _Reading:
             self.labels += label
 
     def _take_diagonals(self) -> None:
-        """Have a dim that several dimensions are read at stand for their diagonal."""
+        """Replace several axes that are read at the same dim by their diagonal."""
         for dim in {label: None for label in self.labels if isinstance(label, Dim)}:
             while True:
                 first, *others = [axis for axis, label in enumerate(self.labels) if label is dim]
@@ -293,11 +293,11 @@ class _Reading:
                 self.labels.append(dim)
 
     def positions(self) -> list[Position]:
-        """The computed positions."""
+        """Return the computed indices of the read."""
         return [label for label in self.labels if isinstance(label, Position)]
 
     def gathered(self) -> Tensor:
-        """The elements, over the dims of all parts."""
+        """Return the elements that are read, over the dims of all parts."""
         if any(isinstance(label, RaggedDim) for label in self.labels):
             self.seen = neutral_outside(self.seen, self.labels)
         if not self.positions():
@@ -305,16 +305,16 @@ class _Reading:
         return self._gather(_Positions(self))
 
     def _arranged(self, tensor: Tensor, labels: Sequence[Label], mask: DimTensor | None) -> Tensor:
-        """The dims' axes first, then the positional dimensions, each in their order."""
+        """Permute a tensor so that axes of dims come first, then positional dimensions, each in their order."""
         leading = [axis for axis, label in enumerate(labels) if isinstance(label, Dim)]
         order = leading + [axis for axis in range(len(labels)) if axis not in leading]
         moved = tensor if order == list(range(len(order))) else tensor.permute(order)
         return over(moved, [dim for dim in labels if isinstance(dim, Dim)], mask)
 
     def _gather(self, at: _Positions) -> Tensor:
-        """The elements at computed positions."""
+        """Return the elements at computed indices."""
         rest = [axis for axis in range(len(self.labels)) if axis not in at.axes]
-        # Results lie as the tensor does: positions take the place of the axes that they index.
+        # Keep the memory layout of the tensor: indices replace the axes that they index.
         ahead = sum(axis < min(at.axes) for axis in rest)
         order = [*rest[:ahead], *sorted(at.axes), *rest[ahead:]]
         source = self.seen if order == list(range(len(order))) else self.seen.permute(order)
@@ -328,7 +328,7 @@ class _Reading:
         is_adjacent = at.orders == list(range(at.orders[0], at.orders[0] + len(at.orders)))
         first = sum(self.labels[axis] is None for axis in range(at.axes[0])) if is_adjacent else 0
         if at.ndim and first:
-            # NumPy's rule: positional dimensions of adjacent positions stand where these do.
+            # As in NumPy, positional dimensions of adjacent indices take the position of the indexed axes.
             begin = len(at.dims) + at.ndim
             before = [begin + axis for axis, label in enumerate(labels) if label is None][:first]
             behind = [axis for axis in range(result.ndim) if axis not in before]
@@ -339,12 +339,12 @@ class _Reading:
 
 
 class _Positions:
-    """The positions of one read, brought together: axes for their dims, then for their positional dimensions.
+    """Computed indices of one read, aligned to common axes: first for their dims, then for their positional dimensions.
 
-    dims: of all positions.
-    ndim: how many positional dimensions they have.
-    axes: of what is read, that they index; those of dims that they share with the read are among these.
-    orders: which parts of the subscript they are.
+    dims: dims of all indices.
+    ndim: number of their positional dimensions.
+    axes: axes of the tensor that they index, including axes of dims that they share with the tensor.
+    orders: indices of these parts in the subscript.
     """
 
     def __init__(self, reading: _Reading) -> None:
@@ -372,10 +372,12 @@ class _Positions:
             self._indices.append(arange(shape[at], device).reshape(shape))
 
     def _checked(self, index: Tensor, position: Position, size: int, reading: _Reading) -> Tensor:
-        """The positions with those outside replaced by what lies there; what is refused stays outside."""
+        """Return an index with the padding rule applied; without one, negative indices are moved out of bounds to be
+        refused.
+        """
         mode = position.mode
         if mode is None:
-            # A negative position does not count from the end here: it becomes one that is outside, too.
+            # Negative indices do not count from the end here, so they are moved out of bounds.
             return index if position.wraps else _where(index < 0, size, index)
         if isinstance(mode, str) and mode != "skip":
             if type(size) is int and size == 0 and 0 not in index.shape:
@@ -385,12 +387,12 @@ class _Positions:
         return index.clamp(0, size - 1)
 
     def read(self, source: Tensor, reading: _Reading, ahead: int) -> Tensor:
-        """The elements: axes of dims and positions in the place of those that they index.
+        """Return the elements: the indexed axes are replaced by axes of dims and indices.
 
         Args:
-            source: what is read.
+            source: the tensor that is read.
             reading: for messages.
-            ahead: how many axes of the source are before those that are indexed.
+            ahead: number of axes of the source before the indexed ones.
         """
         end = ahead + len(self.axes)
         if self._inside and any(type(size) is int and size == 0 for size in source.shape[ahead:end]):
@@ -410,7 +412,9 @@ class _Positions:
         return result
 
     def _elements(self, source: Tensor, ahead: int) -> Tensor:
-        """Return the elements at positions; a subscript would read one without dimensions, as an int."""
+        """Return the elements at the indices. An index without dimensions gets one, since a subscript would read it as
+        an int.
+        """
         before = (slice(None),) * ahead
         indices = [index for _, index in sorted(zip(self.axes, self._indices, strict=True), key=lambda pair: pair[0])]
         if any(index.ndim for index in indices):
@@ -418,24 +422,24 @@ class _Positions:
         return source[(*before, *[index.reshape(1) for index in indices])].squeeze(ahead)
 
     def _where_outside(self, reading: _Reading) -> str:
-        """Which positions lie outside, for the message."""
+        """Return a message that says which indices are out of bounds."""
         for position, axis in zip(reading.positions(), self.axes, strict=False):
             value, size = position.value, reading.seen.shape[axis]
             index = value.tensor if isinstance(value, DimTensor) else value
             try:
                 least, most = cast(int, index.amin().item()), cast(int, index.amax().item())
-            except NotLoweredError:  # a program is being traced, which knows no elements
+            except NotLoweredError:  # elements are unknown in a trace
                 continue
             if position.mode is None and (least < (-size if position.wraps else 0) or most >= size):
                 return f"computed positions reach from {least} to {most}, and the dimension has size {size}"
         return ""
 
     def _nothing(self, source: Tensor, ahead: int, end: int) -> Tensor:
-        """Elements for positions of a dimension of size 0, all of which lie outside.
+        """Return zeros for indices into a dimension of size 0, all of which are out of bounds.
 
         Args:
-            source: what is read.
-            ahead, end: its first axis that is indexed, and the first behind those.
+            source: the tensor that is read.
+            ahead, end: its first indexed axis, and the first axis after the indexed ones.
         """
         shape = self._indices[0].shape
         for index in self._indices[1:]:
@@ -443,7 +447,9 @@ class _Positions:
         return source.new_zeros((*source.shape[:ahead], *shape, *source.shape[end:]))
 
     def mask(self) -> DimTensor | None:
-        """The turns that there are, of positions that are skipped outside."""
+        """Return the mask of indices that are in bounds, for dimensions with the padding mode ``skip``; None without
+        such.
+        """
         masks = [inside for mode, inside in self._inside if mode == "skip"]
         if not masks:
             return None

@@ -1,4 +1,4 @@
-"""How operators compute for each position of dims: these are leading axes of plain tensors."""
+"""Rules by which operators compute values over dims, whose dims are leading axes of plain tensors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Rule = Callable[[Call], Any]
 
 
 def operands(values: Iterable[Any]) -> list[Any]:
-    """The tensors among arguments, with dims and without, those in lists too."""
+    """Return the tensors among arguments, with and without dims, also those in lists."""
     listed: list[Any] = []
     for value in values:
         if isinstance(value, (Tensor, DimTensor)):
@@ -31,7 +31,7 @@ def operands(values: Iterable[Any]) -> list[Any]:
 
 
 def mapped(value: Any, change: Callable[[Any], Tensor]) -> Any:
-    """Arguments with each tensor changed, those in lists too."""
+    """Return arguments with a function applied to each tensor, also in lists."""
     if isinstance(value, (Tensor, DimTensor)):
         return change(value)
     return tuple([mapped(one, change) for one in value]) if isinstance(value, (tuple, list)) else value
@@ -44,7 +44,7 @@ def invoke(operator: Operator, arguments: Sequence[Any]) -> Any:
 
 
 def results(value: Any, wrap: Callable[[Tensor], Any]) -> Any:
-    """What an operator returns, with each tensor wrapped."""
+    """Return an operator's results with a function applied to each tensor."""
     if isinstance(value, Tensor):
         return wrap(value)
     if isinstance(value, (tuple, list)):
@@ -54,13 +54,13 @@ def results(value: Any, wrap: Callable[[Tensor], Any]) -> Any:
 
 
 def positional(value: Any) -> int:
-    """The number of positional dimensions of a tensor, with dims or without."""
+    """Return the number of positional dimensions of a tensor, with or without dims."""
     ndim: int = value.ndim
     return ndim
 
 
 def on_device(value: DimTensor, values: Sequence[Any]) -> DimTensor:
-    """A value that is made of dims and numbers, on the device of the tensors beside it."""
+    """Move a value that is computed only from dims and numbers to the device of the other operands."""
     others = [other.device for other in values if not (isinstance(other, DimTensor) and other.is_of_dims)]
     others = [device for device in others if device.type != "cpu"]
     if not value.is_of_dims or not others:
@@ -72,14 +72,14 @@ def on_device(value: DimTensor, values: Sequence[Any]) -> DimTensor:
 
 
 def is_pointwise(operator: Operator) -> bool:
-    """Whether an element of the result is made of the elements at its place."""
+    """Return whether an operator computes each element from the elements at the same index."""
     kernel = operator.entry(_CPU).kernel
     kind = kernel.definition.kind if isinstance(kernel, StructuredKernel) else ""
     return kind == "pointwise" or "pointwise" in operator.tags
 
 
 def broadcast(call: Call) -> Any:
-    """Align dims by name, and positional dimensions from the last one on."""
+    """Compute a pointwise operator: dims are aligned by name, positional dimensions from the last one on."""
     values = operands(call.arguments)
     with_dims = [value for value in values if isinstance(value, DimTensor)]
     dims = union(with_dims)
@@ -96,14 +96,14 @@ def broadcast(call: Call) -> Any:
 
 
 def laid_alike(tensors: Sequence[Tensor], ndim: int) -> tuple[Sequence[Tensor], list[int]]:
-    """Return tensors so that what is computed of them lies as the largest of them does.
+    """Permute operands so that the result has the memory layout of the largest of them.
 
     Args:
-        tensors: which broadcast.
-        ndim: how many dimensions the largest ones have.
+        tensors: the operands, which broadcast.
+        ndim: number of dimensions of the largest ones.
 
     Returns:
-        The tensors, and which of their dimensions each of theirs was; none where they stay as they are.
+        The operands, and the original dimension of each of their dimensions; empty if they are not permuted.
     """
     whole = [tensor for tensor in tensors if tensor.ndim == ndim]
     if len(whole) < 2:
@@ -121,7 +121,7 @@ def laid_alike(tensors: Sequence[Tensor], ndim: int) -> tuple[Sequence[Tensor], 
 
 
 def joined_masks(values: Sequence[DimTensor]) -> DimTensor | None:
-    """The turns that all values have; None for all there are."""
+    """Return the intersection of the masks of values; None if none has a mask."""
     mask: Any = None
     for value in values:
         if value.mask is not None:
@@ -130,10 +130,10 @@ def joined_masks(values: Sequence[DimTensor]) -> DimTensor | None:
 
 
 def require_no_mask(call: Call) -> None:
-    """Raise where turns are skipped and the operator is no fold.
+    """Raise an error if an operand has skipped elements, which only folds can leave out.
 
     Raises:
-        DimError: a value has such turns.
+        DimError: a value has a mask.
     """
     if any(value.mask is not None for value in dim_tensors(call.arguments)):
         raise DimError(
@@ -147,18 +147,18 @@ def require_no_mask(call: Call) -> None:
 
 
 def as_it_is(call: Call) -> Any:
-    """Call an operator to which further leading axes of its first tensor make no difference."""
+    """Call an operator that treats further leading axes of its first tensor as batch dimensions."""
     first, *others = operands(call.arguments)
     if any(isinstance(other, DimTensor) for other in others):
         if isinstance(first, DimTensor) or len(others) > 1:
             return NotImplemented
-        first = others[0]  # embedding: positions that vary, in a table that does not
+        first = others[0]  # embedding: indices vary along dims, the table does not
     result = invoke(call.operator, mapped(call.arguments, _tensor))
     return results(result, lambda tensor: over(tensor, first.dims, first.mask))
 
 
 def product(call: Call) -> Any:
-    """Multiply matrices at each position; vectors are rows on the left and columns on the right."""
+    """Multiply matrices at each index of the dims; vectors are rows on the left and columns on the right."""
     left, right = operands(call.arguments)
     dims = union(dim_tensors([left, right]))
     is_row, is_column = positional(left) == 1, positional(right) == 1
@@ -180,7 +180,7 @@ def product(call: Call) -> Any:
 
 
 def resized(call: Call) -> Any:
-    """Give sizes for positional dimensions, behind those of dims."""
+    """Call an operator that takes sizes (``reshape``, ``expand``, ``repeat``) with the sizes of dims in front."""
     name = next(name for name, _ in call.named() if name in ("size", "shape", "repeats", "dims"))
     (first,) = operands(call.arguments)
     tensor, dims, sizes = first.tensor, first.dims, list(call.get(name))
@@ -201,7 +201,9 @@ def resized(call: Call) -> Any:
 
 
 def shifted(call: Call) -> Any:
-    """Name positional dimensions, which stand behind those of dims."""
+    """Call an operator that names dimensions (``permute``, ``transpose``) with its dimensions shifted past those of
+    dims.
+    """
     first, *others = operands(call.arguments)
     if others:
         return NotImplemented
@@ -223,7 +225,7 @@ SHIFTED = frozenset(
 
 
 def placed(value: Any, before: int, ndim: int) -> Any:
-    """A positional dimension, or several, with other axes before them; negative ones count from the end as ever.
+    """Shift a positional dimension, or several, by the number of axes before them; negative ones count from the end.
 
     Raises:
         DimensionError: there is no such dimension.
@@ -241,7 +243,7 @@ def placed(value: Any, before: int, ndim: int) -> Any:
 
 
 def matrix_transpose(call: Call) -> Any:
-    """``t()``: of two positional dimensions at most."""
+    """Compute ``t()``, which transposes two positional dimensions at most."""
     (first,) = operands(call.arguments)
     if positional(first) > 2:
         raise DimensionError(f"t() expects a tensor with <= 2 dimensions, but self is {positional(first)}D")
@@ -250,7 +252,7 @@ def matrix_transpose(call: Call) -> Any:
 
 
 def squeezed(call: Call) -> Any:
-    """``squeeze()``: the positional dimensions of size 1."""
+    """Compute ``squeeze()``, which removes the positional dimensions of size 1."""
     (first,) = operands(call.arguments)
     ones = [at - positional(first) for at, size in enumerate(first.shape) if size == 1]
     return over(first.tensor.squeeze(ones) if ones else first.tensor.alias(), first.dims, first.mask)
@@ -262,7 +264,7 @@ def _tensor(value: Any) -> Tensor:
 
 
 def full(value: Any, dims: Sequence[Dim], use: str) -> Tensor:
-    """The elements with an axis of full size for each of dims."""
+    """Return the elements with an axis of full size for each of ``dims``."""
     inner = value if isinstance(value, DimTensor) else DimTensor(value, ())
     tensor = aligned(inner, dims, positional(value)) if inner.dims else value[(None,) * len(dims)]
     return expanded(tensor, dims, use)

@@ -1,4 +1,4 @@
-"""``opdsl.scatter(base, (index[i], j), src[i, j], reduce="sum")``: writes at computed positions."""
+"""``opdsl.scatter(base, (index[i], j), src[i, j], reduce="sum")``: writes at computed indices."""
 
 from __future__ import annotations
 
@@ -22,18 +22,22 @@ REDUCE = ("sum", "prod", "amax", "amin", None)
 
 
 def scatter(base: Tensor, positions: Sequence[Any], src: Any, reduce: str | None = None) -> Tensor:
-    """Write values at computed positions into a copy of a tensor.
+    """Write values at computed indices into a copy of a tensor.
 
     Args:
-        base: what stands there before, without dims.
-        positions: one for each dimension, a dim, integers with dims or an int; ``...`` stands for other ones.
-        src: what is written, a number or a tensor, with positional dimensions for those of ``...`` and for those that
-            ``positions`` leave out. All dims are consumed.
-        reduce: ``sum``, ``prod``, ``amax``, ``amin``, or None where no two values have one position.
+        base: the tensor that is copied, without dims.
+        positions: an index for each dimension: a dim, integers with dims or an int; ``...`` stands for further
+            dimensions.
+        src: the values to write, a number or a tensor, with positional dimensions for those of ``...`` and for those
+            that ``positions`` leaves out. All dims are consumed.
+        reduce: ``sum``, ``prod``, ``amax``, ``amin``, or None if no two values have the same index.
+
+    Returns:
+        The copy with the values written, combined with its elements by ``reduce``.
 
     Raises:
-        DimError: a part of the positions is none, or the value's dtype is wider than that of ``base``.
-        PositionError: a position lies outside; or is written twice, with ``reduce=None``.
+        DimError: a part of ``positions`` is no index, or the dtype of ``src`` is wider than that of ``base``.
+        PositionError: an index is out of bounds, or is written twice with ``reduce=None``.
 
     >>> import opdsl
     >>> i = opdsl.dim()
@@ -50,13 +54,13 @@ def scatter(base: Tensor, positions: Sequence[Any], src: Any, reduce: str | None
 
 
 class _Writing:
-    """Scatter: positions along the first axes of a permuted base, and what is written.
+    """Scatter of values into a base that is permuted so that its indexed axes come first.
 
-    base: axes that are written at positions, then the others.
-    order: the axes of the base that is given, as ``base`` has them.
-    values: positions for the first axes of ``base``.
-    rows: dims that stand for whole axes of the base, which are written as they are.
-    dims: of positions and values, but for those.
+    base: the permuted base: indexed axes, then the others.
+    order: for each axis of ``base``, the axis of the given base.
+    values: indices for the first axes of ``base``.
+    rows: dims that stand for whole axes of the base, which are written without indices.
+    dims: the other dims of indices and values.
     """
 
     def __init__(self, base: Tensor, positions: Sequence[Any], src: Any) -> None:
@@ -82,7 +86,9 @@ class _Writing:
         self.dims = tuple([dim for dim in union(with_dims) if dim not in set(self.rows)])
 
     def _require_device(self) -> None:
-        """Refuse a base in the memory of the host for what is elsewhere: results lie where the base does."""
+        """Raise an error if the base is on the CPU and other operands are not: the result has the device of the
+        base.
+        """
         if not self.base.is_cpu:
             return
         for value in (*self.values, self.src):
@@ -94,7 +100,7 @@ class _Writing:
                 )
 
     def _take_rows(self) -> tuple[Dim, ...]:
-        """Have dims that are positions by themselves, and in no other way, stand for whole axes."""
+        """Find dims that index one axis by themselves and occur in no other index; such axes are written as a whole."""
         computed = [value for value in self.values if not isinstance(value, Dim)]
         others = {*union([value for value in computed if isinstance(value, DimTensor)])}
         others |= set() if self.mask is None else {*self.mask.dims}
@@ -150,11 +156,11 @@ class _Writing:
         at = self._linear(count).reshape(turns)
         values = full(self.src, (*self.dims, *self.rows), "opdsl.scatter()").to(self.base.dtype)
         missing = len(self.rest) - (values.ndim - len(self.dims))
-        if missing:  # positional dimensions of the base that the values broadcast along
+        if missing:  # the values broadcast along positional dimensions of the base
             lead = len(self.dims) + len(self.rows)
             values = values.reshape(*values.shape[:lead], *(1,) * missing, *values.shape[lead:])
         values = values.expand(*values.shape[: len(self.dims)], *self.rest).reshape(turns, width)
-        if self.mask is not None:  # skipped turns are written behind the end
+        if self.mask is not None:  # skipped values are written to an extra row at the end
             flat = functions().cat([flat, flat.new_zeros((1, width))])
             mask = full(self.mask, self.dims, "opdsl.scatter()").reshape(turns)
             at = functions().where(mask, functions().where(at == count, count + 1, at), count)
@@ -183,7 +189,7 @@ class _Writing:
         return flat.scatter_reduce(0, index, values, reduce)
 
     def _linear(self, count: int) -> Tensor:
-        """Return positions in row-major order, over axes for all dims; ``count`` for those outside."""
+        """Return linear row-major indices over axes for all dims; ``count`` for indices that are out of bounds."""
         where, total, inside = functions().where, None, None
         for value, size in zip(self.values, self.sizes, strict=True):
             value = on_device(value, self.beside) if isinstance(value, DimTensor) else value
@@ -197,7 +203,7 @@ class _Writing:
         return placed.expand(shape)
 
     def _once(self, at: Tensor, count: int) -> Tensor:
-        """Return positions of which those that come twice lie outside."""
+        """Return the indices with those that occur twice moved out of bounds, so that they are refused."""
         end = count + (self.mask is not None)
         ones = at * 0 + 1
         counts = at.new_zeros((end + 2,)).scatter_add(0, at, ones)

@@ -1,4 +1,4 @@
-"""Tensors that are read later than they are named."""
+"""Record of tensors whose reads are deferred, to detect writes in between."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from opdsl.runtime import Tensor, version_of
 
 
 class Source(NamedTuple):
-    """A tensor that is read later than it is named: nobody may write it in between."""
+    """Tensor whose read is deferred, with its version at the time; it must not be written in between."""
 
     tensor: Tensor
     version: int
 
     @classmethod
     def of(cls, tensor: Tensor) -> Source:
-        """Remember the version that a tensor has now."""
+        """Return a record of a tensor with its current version."""
         return cls(tensor, 0 if tensor.is_inference() else version_of(tensor))
 
     def require_unchanged(self) -> None:
-        """Raise where the tensor has been written since.
+        """Raise an error if the tensor has been written since its read was recorded.
 
         Raises:
-            DimError: it has.
+            DimError: it has been written.
         """
         if not self.tensor.is_inference() and version_of(self.tensor) != self.version:
             raise DimError(

@@ -1,9 +1,9 @@
 """``Dim`` and ``DimTensor``: named dimensions, and tensors that vary along them.
 
-A ``DimTensor`` is a tensor whose leading axes belong to dims, and its positional dimensions behind them. Everything is
-done by ordinary operators, so that it is followed by autograd, traced and compiled as any call.
+The leading axes of a ``DimTensor`` belong to dims; its positional dimensions follow. It is computed by ordinary
+operators, so that autograd, tracing and compilation apply as to any call.
 
-May import: what stands below; operators are methods of Tensor, so no module of the library is named.
+May import: lower layers; operators are methods of Tensor, so no module of the library is named.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from opdsl.runtime.symbol import Symbol, is_symbol
 from opdsl.runtime.tensor import Readable
 
 if TYPE_CHECKING:
-    _Value = Tensor  # what has dims is typed as a tensor, so that formulas check with plain annotations
+    _Value = Tensor  # typed as a tensor, so that formulas type-check with plain annotations
 else:
     _Value = object
 
-# One dim is bound at a time.
+# Serializes the binding of sizes to dims.
 _binding = threading.Lock()
 
 
 class Later(NamedTuple):
-    """A value that is computed when it is first used.
+    """Deferred computation of a value over dims, run when the value is first used.
 
-    compute: gives it.
-    depends: the dims that must have sizes before.
+    compute: computes the value.
+    depends: dims that must have sizes before.
     sources: the tensors that it reads.
-    grad_mode: whether autograd followed where the value was written.
-    factors: of a product, what is multiplied; empty for any other value.
+    grad_mode: whether grad mode was on where the value was written.
+    factors: the factors if it is a product; empty otherwise.
     """
 
     compute: Callable[[], Tensor]
@@ -51,16 +51,16 @@ class Later(NamedTuple):
 
 
 class DimTensor(_Value):
-    """A tensor that varies along dims. Reading a tensor at dims gives one: ``x[..., i, k]``.
+    """Tensor that varies along dims; reading a tensor at dims returns one: ``x[..., i, k]``.
 
     Args:
         tensor: the elements: an axis for each dim, of its size or 1, then the positional dimensions.
-        dims: those of the leading axes.
-        mask: which turns there are, of what ``outside("skip")`` has read; None for all.
-        is_of_dims: whether it is made of dims and numbers alone, so that it may live on any device.
-        later: how it is computed, in place of ``tensor`` and ``dims``.
+        dims: the dims of the leading axes.
+        mask: mask of the elements that ``outside("skip")`` has not skipped; None for all.
+        is_of_dims: whether it is computed only from dims and numbers, so that it may be moved to any device.
+        later: the deferred computation, instead of ``tensor`` and ``dims``.
 
-    is_gathered: whether it was read at computed positions, so that its elements are copies.
+    is_gathered: whether it was read at computed indices, so that its elements are copies.
 
     >>> import opdsl
     >>> i, j = opdsl.dims(2)
@@ -72,11 +72,11 @@ class DimTensor(_Value):
 
     __slots__ = ("__weakref__", "_dims", "_later", "_tensor", "is_gathered", "is_of_dims", "mask")
 
-    # NumPy leaves ``array + x`` to ``__radd__``.
+    # Makes NumPy leave ``array + x`` to ``__radd__``.
     __array_ufunc__ = None
 
     if not TYPE_CHECKING:
-        # For a type checker these are a tensor's.
+        # A type checker takes the members of Tensor.
         __hash__ = object.__hash__
 
     def __init__(
@@ -98,14 +98,14 @@ class DimTensor(_Value):
         """Refuse to be pickled or copied.
 
         Raises:
-            NotPickledError: dims are themselves, and of another process or a copy they would be others.
+            NotPickledError: always; dims are compared by identity, which a copy would not keep.
         """
         raise NotPickledError("a value over dims is neither pickled nor copied. Place its dims: value.order(..., i).")
 
     # ------------------------------------------------------------------------------------------------ elements
 
     def _compute(self) -> Tensor:
-        """Return the elements, computed if they were not.
+        """Return the elements, running the deferred computation if there is one.
 
         Raises:
             DimError: a dim has no size yet.
@@ -131,29 +131,29 @@ class DimTensor(_Value):
 
     @property
     def tensor(self) -> Tensor:
-        """The elements: an axis for each of ``dims``, then the positional dimensions."""
+        """Return the elements: an axis for each of ``dims``, then the positional dimensions."""
         return self._compute()
 
     @property
     def dims(self) -> tuple[Dim, ...]:
-        """The dims along which it varies."""
+        """Return the dims along which it varies."""
         self._compute()
         return self._dims
 
     @property
     def pending(self) -> Later | None:
-        """How it is going to be computed; None where it has been."""
+        """Return its deferred computation; None if it is computed."""
         return self._later
 
     @property
     def depends(self) -> frozenset[Dim]:
-        """The dims that it is made of."""
+        """Return the dims that its elements depend on."""
         later = self._later
         return frozenset(self._dims) if later is None else later.depends
 
     @property
     def lacks_sizes(self) -> bool:
-        """Whether it cannot be computed yet, since a dim has no size."""
+        """Return whether it cannot be computed yet, since a dim has no size."""
         later = self._later
         return later is not None and any(not dim.is_bound for dim in later.depends)
 
@@ -161,51 +161,51 @@ class DimTensor(_Value):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The sizes of its positional dimensions."""
+        """Return the sizes of its positional dimensions."""
         tensor = self._compute()
         return tensor.shape[len(self._dims) :]
 
     @property
     def ndim(self) -> int:
-        """The number of its positional dimensions."""
+        """Return the number of its positional dimensions."""
         tensor = self._compute()
         return tensor.ndim - len(self._dims)
 
     @property
     def dtype(self) -> DType:
-        """The type of its elements."""
+        """Return the dtype of its elements."""
         return self._compute().dtype
 
     @property
     def device(self) -> Device:
-        """Where it lives."""
+        """Return the device of its elements."""
         return self._compute().device
 
     def dim(self) -> int:
-        """The number of its positional dimensions."""
+        """Return the number of its positional dimensions."""
         return self.ndim
 
     if not TYPE_CHECKING:
 
         @property
         def requires_grad(self):
-            """Whether autograd follows it."""
+            """Return whether autograd records operations on it."""
             return self._compute().requires_grad
 
         def size(self, dim=None):
-            """All sizes of positional dimensions as a tuple, or one of them."""
+            """Return the sizes of all positional dimensions as a tuple, or the size of one."""
             return self.shape if dim is None else self.shape[dim]
 
         def is_floating_point(self):
-            """Whether its dtype is a real floating-point one."""
+            """Return whether its dtype is a real floating-point one."""
             return self.dtype.is_floating_point
 
         def is_complex(self):
-            """Whether its dtype is complex."""
+            """Return whether its dtype is complex."""
             return self.dtype.is_complex
 
         def __getattr__(self, name):
-            """The methods of Tensor that are operators, and its properties."""
+            """Return a method of Tensor that is an operator, bound to this value, or the value of a property."""
             member = None if name.startswith("__") else getattr(Tensor, name, None)
             if member is None or not is_installed(name):
                 raise (
@@ -227,12 +227,12 @@ class DimTensor(_Value):
 
     @staticmethod
     def __opdsl_function__(function: Any, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
-        """Answer the call of an operator."""
+        """Compute the call of an operator with values over dims."""
         return importlib.import_module("opdsl.formulas.dim_calls").call(function, args, kwargs)
 
     @staticmethod
     def __opdsl_subscript__(value: Tensor, index: object) -> Tensor:
-        """Answer ``value[index]``."""
+        """Return ``value[index]``."""
         read: Tensor = importlib.import_module("opdsl.formulas.dim_reads").read(value, index, None)
         return read
 
@@ -260,12 +260,14 @@ class DimTensor(_Value):
             return iter(Tensor.unbind(self))
 
     def order(self, *dims: object) -> Tensor:
-        """Make positional dimensions of dims: ``x.order(..., i, j)``.
+        """Convert dims to positional dimensions: ``x.order(..., i, j)``.
 
         Args:
-            dims: in the order of the result. ``...`` stands for the positional dimensions, and is left out only where
-                there are none; a tuple of dims is one dimension, their product. The result still varies along dims
-                that are not listed, and is a plain tensor where all are.
+            dims: dims in the order of the result. ``...`` stands for the positional dimensions, and may be left out
+                only if there are none; a tuple of dims becomes one dimension, their product.
+
+        Returns:
+            The tensor, which still varies along dims that are not listed, and is a plain tensor if all are.
 
         Raises:
             DimError: a dim is listed twice, or the value does not vary along it; ``...`` is missing.
@@ -304,7 +306,7 @@ class DimTensor(_Value):
 
 
 class _Method:
-    """A method of Tensor bound to a value with dims."""
+    """Method of Tensor bound to a value over dims."""
 
     __slots__ = ("_function", "_value")
 
@@ -328,7 +330,7 @@ def _unknown(value: DimTensor, name: str) -> str:
 
 
 def _special(name: str) -> Callable[..., object]:
-    """Return the special method that calls Tensor's."""
+    """Return a special method for ``DimTensor`` that calls that of Tensor."""
 
     def method(self: DimTensor, *others: object) -> object:
         return getattr(Tensor, name)(self, *map(operand, others))
@@ -350,11 +352,11 @@ for _name in _OPERATORS.split():
 
 
 class Dim(DimTensor):
-    """A first-class dimension; ``opdsl.dims`` makes them. As a value it is an int64 tensor over itself: 0, 1, 2, ...
+    """First-class dimension, made by ``opdsl.dims``. As a value it is an int64 tensor over itself: 0, 1, 2, ...
 
     Args:
-        name: gives its name, in messages.
-        extent: its size, or the range that its values run through; None where reads tell the size.
+        name: function that returns its name, for messages.
+        extent: its size, or the range of its values; None if reads determine the size.
 
     >>> import opdsl
     >>> time = opdsl.dim(3)
@@ -368,7 +370,7 @@ class Dim(DimTensor):
     __slots__ = ("_bound_by", "_is_exact", "_name", "_size", "_used_by", "start", "step")
 
     def __init__(self, name: Callable[[], str], extent: int | range | None = None) -> None:
-        prepare()  # a dim may be used before the first tensor is made, which gives Tensor its operators
+        prepare()  # Tensor gets its operators when the first tensor is made, which may be later
         super().__init__(None, (self,), is_of_dims=True)
         self._name = name
         self._later = Later(self._positions, frozenset((self,)), (), True)
@@ -386,25 +388,25 @@ class Dim(DimTensor):
 
     @property
     def name(self) -> str:
-        """The name that it was assigned to."""
+        """Return the name of the variable that it was assigned to."""
         return self._name()
 
     @property
     def is_bound(self) -> bool:
-        """Whether it has a size."""
+        """Return whether it has a size."""
         return self._size is not None
 
     @property
     def is_plain(self) -> bool:
-        """Whether its values are its positions: 0, 1, 2, ..."""
+        """Return whether its values are its indices: 0, 1, 2, ..."""
         return self.start == 0 and self.step == 1
 
     @property
     def size(self) -> int:  # type: ignore[override]  # functorch.dim's name; of a tensor it is a method
-        """How many positions it has.
+        """Return the number of its indices.
 
         Raises:
-            DimError: nothing has told yet.
+            DimError: the size is not known yet.
         """
         require_sizes((self,))
         size = self._size
@@ -417,14 +419,14 @@ class Dim(DimTensor):
         return size
 
     def bind(self, size: int, place: object) -> None:
-        """Note the size of a dimension that is read at the dim itself; one of size 1 broadcasts.
+        """Set the size from a dimension that is read at the dim itself, or check it; size 1 broadcasts.
 
         Args:
             size: of the dimension.
-            place: what its text calls the read, for messages.
+            place: description of the read, for messages.
 
         Raises:
-            DimError: another read, or whoever made the dim, says something else.
+            DimError: another read, or the creation of the dim, set another size.
         """
         with _binding:
             if self._size is None:
@@ -447,13 +449,13 @@ class Dim(DimTensor):
         self._size, self._bound_by = size, place
 
     def settle(self, use: str) -> int:
-        """Return the size for a use of it, after which a longer read is an error.
+        """Return the size for a use that depends on it, after which a read that would enlarge it is an error.
 
         Args:
-            use: what uses it, for messages.
+            use: description of the use, for messages.
 
         Raises:
-            DimError: nothing has told the size yet.
+            DimError: the size is not known yet.
         """
         size = self.size
         if not self._used_by:
@@ -462,14 +464,14 @@ class Dim(DimTensor):
 
     @property
     def dims(self) -> tuple[Dim, ...]:
-        """Itself: it is a value that varies along itself."""
+        """Return a tuple of the dim itself: it is a value that varies along itself."""
         return (self,)
 
     def _compute(self) -> Tensor:
         return self._positions()
 
     def _positions(self) -> Tensor:
-        """Its values, made anew each time: a trace must not keep those of another one."""
+        """Return its values as a new tensor each time, since a trace must not keep a tensor of another trace."""
         positions = arange(self.settle("its value"))
         if self.step != 1:
             positions = positions * self.step
@@ -480,10 +482,10 @@ class Dim(DimTensor):
 
 
 def require_sizes(dims: Iterable[Dim]) -> None:
-    """Raise where dims have no size yet.
+    """Raise an error if a dim has no size yet.
 
     Raises:
-        DimError: one has none.
+        DimError: a dim has none.
     """
     missing = [dim for dim in dims if not dim.is_bound]
     if missing:
@@ -495,17 +497,19 @@ def require_sizes(dims: Iterable[Dim]) -> None:
 
 
 def names(dims: Iterable[Dim]) -> str:
-    """The names of dims as a tuple, for messages."""
+    """Return the names of dims as a tuple, for messages."""
     listed = [dim.name for dim in dims] if isinstance(dims, tuple) else sorted(dim.name for dim in dims)
     return f"({', '.join(listed)}{',' * (len(listed) == 1)})"
 
 
 def functions() -> Any:
-    """The library's functions that are no methods; it stands above formulas, and is loaded by name."""
+    """Return the namespace of library functions that are no methods; the library is a higher layer, so it is imported
+    here.
+    """
     return importlib.import_module("opdsl._attributes").aten
 
 
 def arange(size: int, device: Device | None = None) -> Tensor:
-    """The positions of a dimension."""
+    """Return the indices 0, 1, 2, ... of a dimension."""
     tensor: Tensor = functions().arange(size, device=device)
     return tensor

@@ -1,4 +1,4 @@
-"""``opdsl.dims`` and ``opdsl.dim``: first-class dimensions, named by what they are assigned to."""
+"""``opdsl.dims`` and ``opdsl.dim``: first-class dimensions, named after the variables they are assigned to."""
 
 from __future__ import annotations
 
@@ -46,20 +46,20 @@ def dims(n: Literal[8], sizes: Sizes | None = None) -> tuple[Dim, Dim, Dim, Dim,
 @overload
 def dims(n: int, sizes: Sizes | None = None) -> Dim | tuple[Dim, ...]: ...
 def dims(n: int, sizes: Sizes | None = None) -> Dim | tuple[Dim, ...]:
-    """Dimensions that have names, as ``functorch.dim`` has them.
+    """Return first-class dimensions, as in ``functorch.dim``.
 
-    Reading a tensor at one, ``x[..., i]``, tells its size. What is computed of such reads varies along the dims: it
-    broadcasts by name, is folded over them (``.sum(i)``), and ``.order(..., i)`` makes plain dimensions of them.
+    Reading a tensor at a dim, ``x[..., i]``, determines its size. Values computed from such reads vary along the dims:
+    they broadcast by name, are folded over dims (``.sum(i)``), and ``.order(..., i)`` makes plain dimensions of dims.
 
     Args:
-        n: how many.
-        sizes: of each, None for those that reads tell.
+        n: number of dims.
+        sizes: the size of each, None for those that reads determine.
 
     Returns:
-        The dim for 1, a tuple otherwise.
+        One dim for ``n == 1``, a tuple otherwise.
 
     Raises:
-        DimError: a count that is none, or another number of sizes.
+        DimError: ``n`` is no positive int, or the number of sizes differs.
 
     >>> import opdsl
     >>> i, j, k = opdsl.dims(3)
@@ -83,15 +83,15 @@ def dims(n: int, sizes: Sizes | None = None) -> Dim | tuple[Dim, ...]:
 
 
 def dim(extent: int | range | ElementRange | None = None) -> Dim:
-    """One first-class dimension.
+    """Return one first-class dimension.
 
     Args:
-        extent: its size; or the range that its values run through, so that reading at it reads there; in a formula a
-            range for each position of another dim, ``range(offsets[s], offsets[s + 1])``; None where reads tell the
-            size.
+        extent: its size; or the range of its values, so that reading at the dim reads at these indices; in a formula
+            possibly a range for each index of another dim, ``range(offsets[s], offsets[s + 1])``; None if reads
+            determine the size.
 
     Raises:
-        DimError: it is neither.
+        DimError: it is none of these.
 
     >>> import opdsl
     >>> x = opdsl.arange(10)
@@ -107,13 +107,13 @@ def dim(extent: int | range | ElementRange | None = None) -> Dim:
 
 
 def _extent(size: object) -> int | None:
-    """A size that was given.
+    """Check the given size of a dim and return it as an int.
 
     Raises:
-        DimError: it is none.
+        DimError: it is no size.
     """
     if size is None or is_symbol(size):
-        return cast("int | None", size)  # a symbol stands for an int
+        return cast("int | None", size)  # a symbolic size stands for an int
     if isinstance(size, bool) or not hasattr(size, "__index__") or isinstance(size, DimTensor):
         raise DimError(f"the size of a dim is an int, a range or None (got {type(size).__name__}: {size!r})")
     count: int = operator.index(cast("SupportsIndex", size))
@@ -123,10 +123,10 @@ def _extent(size: object) -> int | None:
 
 
 class _Name:
-    """The name that a call's result is assigned to, looked up when it is asked for.
+    """Name of the variable that a call's result is assigned to, found in the bytecode on demand.
 
-    code, place: the code that calls, and where.
-    at: which of several results it is.
+    code, place: the calling code, and the offset of the call in it.
+    at: index among several results.
     """
 
     __slots__ = ("_at", "_code", "_place")
@@ -141,9 +141,9 @@ class _Name:
         return stored[self._at] if self._at < len(stored) else f"d{self._at}"
 
 
-@lru_cache(maxsize=512)  # whoever asks a value over dims for what it lacks gets a message that names them
+@lru_cache(maxsize=512)  # error messages for missing attributes contain names, and hasattr() raises them often
 def _stored_names(code: CodeType, place: int) -> tuple[str, ...]:
-    """Return the names that the instructions behind a call store its result, or the parts of it, in."""
+    """Return the variables that the instructions after a call store its result, or its parts, in."""
     behind = [one for one in dis.get_instructions(code) if one.offset > place and one.opname != "CACHE"]
     count = 1
     if behind and behind[0].opname == "UNPACK_SEQUENCE":
@@ -153,6 +153,6 @@ def _stored_names(code: CodeType, place: int) -> tuple[str, ...]:
         if len(stored) >= count or not instruction.opname.startswith("STORE_"):
             break
         value = instruction.argval
-        # From Python 3.13 on one instruction stores two.
+        # Since Python 3.13 one instruction may store two variables.
         stored += value if isinstance(value, tuple) else [str(value)]
     return tuple(stored[:count])

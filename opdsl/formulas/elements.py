@@ -1,4 +1,4 @@
-"""From the steps of a formula that computes element by element to one scalar function."""
+"""Conversion of a traced formula that computes element by element into one scalar function."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from opdsl.scalar.untyped import Place
 
 __all__ = ["element_function", "names_of"]
 
-# What gives elements that depend on no others: by name, the number that they are; the shape is another matter.
+# Operators that fill a tensor with one number, and that number; the shape is handled separately.
 _CONSTANTS: Mapping[str, int] = {
     "aten::zeros": 0, "aten::zeros_like": 0, "aten::new_zeros": 0,
     "aten::ones": 1, "aten::ones_like": 1, "aten::new_ones": 1,
 }  # fmt: skip
 _FILLED: Mapping[str, int] = {"aten::full": 1, "aten::full_like": 1, "aten::new_full": 2, "aten::scalar_tensor": 0}
-# Views whose elements are computed of those at the same place.
+# Views that compute each element from the element at the same index.
 _MAPS: Mapping[str, str] = {"aten::_conj": "conjugate", "aten::_neg_view": "negative"}
 _PARTS = ("real", "imag")
 
@@ -35,16 +35,16 @@ _PARTS = ("real", "imag")
 def element_function(
     program: Program, source: FunctionSource, place_of: Callable[[int], Place], *, is_whole: bool = False
 ) -> ElementFunction:
-    """Return the scalar function that the steps of a formula come to.
+    """Return the scalar function that the steps of a traced formula compute.
 
     Args:
-        program: what the formula did when it was traced.
-        source: the text of the formula.
-        place_of: where each step was written.
-        is_whole: whether results may be computed of no tensor.
+        program: the traced formula.
+        source: source of the formula.
+        place_of: source location of each step.
+        is_whole: whether results may depend on no tensor.
 
     Raises:
-        NotElementwiseError: a step folds, reads elsewhere or makes another shape.
+        NotElementwiseError: a step folds, reads at other indices or changes the shape.
     """
     composer = _Composer(program, source, is_whole=is_whole)
     for index, step in enumerate(program.steps):
@@ -55,12 +55,12 @@ def element_function(
 
 
 class _Composer(ElementNodes):
-    """The nodes of a formula's steps, one after another.
+    """Builder of a scalar function's nodes, one step of the formula after another.
 
-    known: where the value of each name stands.
-    pairs: where complex numbers stand that a name holds as pairs of their parts.
-    depends: the arguments that each node is computed of.
-    is_whole: whether the formula is one of gradients.
+    known: node of the value of each name.
+    pairs: node of the complex numbers of which a name holds the real and imaginary parts.
+    depends: the arguments that each node is computed from.
+    is_whole: whether the formula computes gradients.
     """
 
     def __init__(self, program: Program, source: FunctionSource, *, is_whole: bool = False) -> None:
@@ -80,7 +80,7 @@ class _Composer(ElementNodes):
             self.known[input.name] = self.add("parameter", value=input.name, of=frozenset({input.name}))
 
     def add(self, op: str, *arguments: int, value: Any = None, of: frozenset[str] = frozenset()) -> int:
-        """Add a node; its position."""
+        """Add a node and return its index."""
         self.depends.append(of.union(*[self.depends[at] for at in arguments]))
         return super().add(op, *arguments, value=value)
 
@@ -90,7 +90,7 @@ class _Composer(ElementNodes):
         """Add the nodes of a step.
 
         Raises:
-            NotElementwiseError: it is more than a function of elements.
+            NotElementwiseError: the step does more than compute elements.
         """
         result = step.results[0] if step.results else None
         base = step.name.partition(".")[0]
@@ -118,7 +118,7 @@ class _Composer(ElementNodes):
                 self.known[output.name], self.dtypes[output.name] = position, output.dtype
 
     def operand(self, operand: Any, value: Any, dtype: DType, wraps: bool) -> int:
-        """Add an operand in the dtype that a step computes in."""
+        """Add an operand, converted to the dtype that a step computes in."""
         if isinstance(operand, Expression) and operand.text in self.known:
             return self.converted(self.known[operand.text], dtype)
         if isinstance(operand, Expression) and not isinstance(value, Tensor):
@@ -129,13 +129,13 @@ class _Composer(ElementNodes):
         raise NotElementwiseError("a tensor from elsewhere" if isinstance(value, Tensor) else repr(operand))
 
     def number(self, parameter: NumberParameter) -> int:
-        """Add a number of the call."""
+        """Return the node of a number parameter, adding it at first use."""
         if parameter not in self.numbers:
             self.numbers[parameter] = self.add("parameter", value=f"number{len(self.numbers)}")
         return self.numbers[parameter]
 
     def constant(self, number: Any, step: Step, result: Result) -> int:
-        """Add what has the same elements everywhere: of no dimensions, or of those of an argument."""
+        """Add a constant for a step that fills a tensor: one without dimensions, or one like an argument."""
         of = frozenset[str]()
         if result.shape:
             like = step.operands[0] if step.operands and isinstance(step.operands[0], Expression) else None
@@ -149,7 +149,7 @@ class _Composer(ElementNodes):
         number = step.operands[at] if at < len(step.operands) else next(iter(step.options.values()))
         if result.shape or isinstance(number, Expression):
             if result.shape and "like" not in step.name:
-                if self.is_whole and number == 0:  # a gradient that nobody computed, which broadcasts
+                if self.is_whole and number == 0:  # the zero gradient of an unused argument, which broadcasts
                     return self.converted(self.add("constant", value=number), result.dtype, rounds=True)
                 raise NotElementwiseError(f"{step.name} of a shape")
             of = self.depends[self.known[step.operands[0].text]] if result.shape else frozenset[str]()
@@ -160,7 +160,7 @@ class _Composer(ElementNodes):
         return self.constant(number, step, result)
 
     def part(self, step: Step, result: Result) -> int:
-        """Add a part of complex numbers, which is one of the last dimension of their pairs."""
+        """Add the real or imaginary part of complex numbers, selected along the last dimension of ``view_as_real``."""
         name, dim, index = step.operands
         if dim not in (-1, len(result.shape)) or index not in (0, 1):
             raise NotElementwiseError(step.name)
@@ -175,7 +175,7 @@ class _Composer(ElementNodes):
     # ------------------------------------------------------------------------------------------------ results
 
     def finish(self, outputs: Sequence[Any], *, is_whole: bool) -> ElementFunction:
-        """Return the function of the results, of the arguments that it reads."""
+        """Return the element function of the results, with the arguments that it reads."""
         positions: list[int] = []
         dtypes: list[DType] = []
         for output in outputs:
@@ -209,7 +209,7 @@ class _Composer(ElementNodes):
         return needed
 
     def _function(self, parameters: tuple[str, ...], positions: Sequence[int]) -> ScalarFunction:
-        """Return the function of some values, without what they do not need."""
+        """Return the scalar function of some nodes, without the nodes that they do not need."""
         order = sorted(self._needed(positions))
         places = {at: index for index, at in enumerate(order)}
         nodes = [self.nodes[at]._replace(arguments=tuple(places[k] for k in self.nodes[at].arguments)) for at in order]
@@ -225,7 +225,7 @@ class _Composer(ElementNodes):
 
 
 def names_of(program: Program, numbers: Sequence[NumberParameter]) -> frozenset[str]:
-    """Return the names in what a call has to compute and to ask before its kernel runs."""
+    """Return the names in the expressions that a call computes or checks before its kernel runs."""
     texts = (*program.guards, *[number.text for number in numbers])
     words = names_in(tuple(Expression(text) for text in texts))
     return frozenset(word for word in words if not iskeyword(word))

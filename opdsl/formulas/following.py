@@ -1,4 +1,4 @@
-"""Runs a formula and follows back what it called: the text of its gradients."""
+"""Gradients of a formula as a traceable function: the formula is run and its calls are differentiated backward."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ __all__ = ["FollowedText", "GradientText"]
 
 
 class GradientText:
-    """The gradients of a formula as a function of operators, that only traces run.
+    """Function that computes the gradients of a formula by operators; it only runs in a trace.
 
     Args:
-        text: of the formula.
-        names: of its arguments.
-        wanted: of these, those whose gradients it gives.
-        results: how many the formula has.
+        text: the formula.
+        names: names of its arguments.
+        wanted: the arguments whose gradients are returned.
+        results: number of the formula's results.
     """
 
     def __init__(self, text: FormulaText, names: tuple[str, ...], wanted: tuple[str, ...], results: int) -> None:
@@ -36,7 +36,7 @@ class GradientText:
         self.order: int = 1 + (text.run.order if isinstance(text.run, GradientText) else 0)
 
     def __call__(self, *inputs: Any) -> Any:
-        """Return a gradient for each wanted argument, of the gradients of the results and the arguments."""
+        """Return a gradient for each wanted argument, given the gradients of the results and the arguments."""
         gradients, arguments = inputs[: self.results], inputs[self.results :]
         tracer = next(mode for mode in reversed(current.get().modes) if isinstance(mode, Tracer))
         begin = len(tracer.calls)
@@ -58,10 +58,10 @@ class GradientText:
 
 
 class FollowedText(FormulaText):
-    """The gradients of a formula as a formula.
+    """Gradients of a formula as a formula.
 
     Args:
-        gradients: as a function of operators.
+        gradients: the function that computes them.
     """
 
     def __init__(self, gradients: GradientText) -> None:
@@ -88,5 +88,5 @@ def _gradient_of(gradient: Tensor | None, argument: Tensor) -> Tensor:
 
 
 def _cast(gradient: Tensor, form: Any) -> Tensor:
-    """Return a gradient in the dtype of what it is of; what broadcasting repeated the engine sums."""
+    """Convert a gradient to the dtype of its value; sums over broadcast dimensions are left to autograd."""
     return gradient if gradient.dtype is form.dtype else gradient.to(form.dtype)

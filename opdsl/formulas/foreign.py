@@ -1,4 +1,4 @@
-"""Functions in the text of a formula that are no operators: PyTorch's, NumPy's, and what makes a tensor of data."""
+"""Functions in formulas that are no operators: those of PyTorch and NumPy, and ``opdsl.tensor``."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ __all__ = ["call_named", "filling_tensor", "instead_of", "is_tensor_maker"]
 
 
 def instead_of(function: Any) -> tuple[str, str] | None:
-    """Return what a function of NumPy or PyTorch takes, and the call that does it here; None for other functions.
+    """Return the kind of arguments that a NumPy or PyTorch function takes and the call to write instead; None for
+    others.
 
-    PyTorch is not imported: nobody calls it who has not done so.
+    PyTorch is not imported for this: a formula can only call it if it is imported already.
     """
     name = getattr(function, "__name__", None)
     if not isinstance(name, str) or isinstance(function, type):
@@ -34,7 +35,7 @@ def instead_of(function: Any) -> tuple[str, str] | None:
 
 
 def call_named(name: str) -> str:
-    """Return what to write in the place of a function of another library: the operator of its name, if there is one."""
+    """Return the text of the opdsl call to write instead of another library's function, if an operator has its name."""
     return f"opdsl.{name}(x)" if hasattr(sys.modules["opdsl"], name) else "it with operators of opdsl"
 
 
@@ -44,7 +45,9 @@ def is_tensor_maker(function: FunctionType) -> bool:
 
 
 def filling_tensor(data: Any, **options: Any) -> Tensor:
-    """Make a tensor as ``opdsl.tensor`` does; of one number by an operator, so that kernels hold the number itself."""
+    """Make a tensor as ``opdsl.tensor`` does; one number by the operator ``full``, so that kernels contain the
+    number.
+    """
     values = {name: value for name, value in options.items() if value is not None and value is not False}
     if (type(data) in (bool, int, float, complex) or is_symbol(data)) and "requires_grad" not in values:
         full: Any = importlib.import_module("opdsl._attributes").aten["full"]

@@ -1,4 +1,4 @@
-"""Forms of arguments that formulas are read for, and the readings: one serves all arguments of a form."""
+"""Forms of arguments, for which formulas are traced, and readings, each of which serves all arguments of a form."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ __all__ = [
     "pinned",
 ]
 
-# What numbers of a call are parameters of a kernel; others choose what is computed.
+# Types of arguments that become number parameters of a kernel; other values select what is computed.
 _NUMBERS = (int, float, complex)
 
 
 class NotElementwiseError(Exception):
-    """A formula does more than compute elements of elements at the same place."""
+    """Raised when a formula does more than compute each element from the elements at the same index."""
 
 
 class RandomNumbersError(NotElementwiseError):
-    """A formula draws random numbers."""
+    """Raised when a formula of elements draws random numbers."""
 
 
 class NumberParameter(NamedTuple):
-    """A number of a kernel.
+    """Number parameter of a kernel.
 
-    text: its expression, of the operator's number arguments and of sizes.
-    dtype: that it is computed in.
-    wraps: whether it stands for a tensor, so that nothing checks whether the dtype holds it.
+    text: expression of the operator's number arguments and of sizes.
+    dtype: dtype in which it is computed.
+    wraps: whether it stands for a tensor, so that no range check for the dtype is made.
     """
 
     text: str
@@ -53,12 +53,12 @@ class NumberParameter(NamedTuple):
 class ElementFunction(NamedTuple):
     """Scalar function of a formula, and its operands.
 
-    function: of the tensors in ``tensors``, then of ``numbers``.
-    tensors: names of the operator's arguments.
-    numbers: what else it takes.
-    dtypes: of the results.
-    reads: for each result, the tensors that it is computed of.
-    divisors: functions like ``function`` of what must not be 0, where they are integers.
+    function: takes elements of ``tensors``, then ``numbers``.
+    tensors: names of the operator's arguments that are read.
+    numbers: number parameters.
+    dtypes: dtypes of the results.
+    reads: for each result, the tensors that it is computed from.
+    divisors: functions like ``function`` that compute integer divisors, which must not be 0.
     """
 
     function: ScalarFunction
@@ -70,10 +70,10 @@ class ElementFunction(NamedTuple):
 
 
 class Form(NamedTuple):
-    """Key of a reading: what all arguments that it serves have in common.
+    """Key of a reading: the properties that all arguments which it serves have in common.
 
-    names: of the operator's arguments.
-    kinds: of each: dtype and number of dimensions of a tensor, the type of a number, or the value itself.
+    names: names of the operator's arguments.
+    kinds: for each argument: dtype and rank of a tensor, the type of a number, or the value itself.
     default: the default dtype.
     """
 
@@ -83,12 +83,12 @@ class Form(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """Result of reading a formula for a form.
+    """Result of tracing a formula of elements for a form.
 
-    elements: what it computes.
-    ask: from the arguments that are tensors and numbers to the numbers of the kernel; ``UNSERVED`` where the formula
-        decides otherwise than it did when it was read. None where it needs no numbers and asks nothing.
-    reads_sizes: whether it computes with sizes, or asks something of them.
+    elements: the element function.
+    ask: takes the arguments that are tensors and numbers, and returns the kernel's numbers; ``UNSERVED`` on a guard
+        failure. None if there are neither numbers nor guards.
+    reads_sizes: whether it computes with sizes, or has guards on them.
     """
 
     elements: ElementFunction
@@ -96,7 +96,7 @@ class Reading(NamedTuple):
     reads_sizes: bool
 
     def numbers(self, arguments: Sequence[Any]) -> Any:
-        """Return the numbers of the kernel for some arguments, or ``UNSERVED``."""
+        """Return the numbers of the kernel for some arguments, or ``UNSERVED`` on a guard failure."""
         return () if self.ask is None else self.ask(*leaves_of(arguments))
 
 
@@ -107,7 +107,7 @@ def form_of(names: tuple[str, ...], arguments: Sequence[Any], default: DType, *,
         names: of the operator's arguments.
         arguments: one for each name.
         default: the default dtype.
-        with_layout: whether devices and the order of dimensions in memory are a part of it.
+        with_layout: whether devices and the order of dimensions in memory are part of it.
     """
     kinds = tuple(map(_kind_of, arguments))
     tensors = [leaf for leaf in leaves_of(arguments) if isinstance(leaf, Tensor)] if with_layout else []
@@ -129,7 +129,7 @@ def _kind_of(value: Any) -> Any:
 
 
 def leaves_of(arguments: Sequence[Any]) -> list[Any]:
-    """Return the tensors and numbers among arguments, tensors in lists too: what programs are handed."""
+    """Return the tensors and numbers among arguments, also tensors in lists: the inputs of a program."""
     leaves: list[Any] = []
     for argument in arguments:
         if isinstance(argument, (tuple, list)):
@@ -144,5 +144,5 @@ def pinned(value: Any) -> Any:
 
 
 def is_leaf(value: Any) -> bool:
-    """Return whether an argument is a tensor or a number, of which a reading knows no more than its kind."""
+    """Return whether an argument is a tensor or a number, of which a form only holds the kind."""
     return isinstance(value, Tensor) or (symbolic_kind(value) or type(value)) in _NUMBERS

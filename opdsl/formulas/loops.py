@@ -1,4 +1,4 @@
-"""Loops that elements end: an operator of their own, whose kernel runs each element's turns."""
+"""Loops whose condition is decided per element: each becomes an operator whose kernel iterates for each element."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from opdsl.schema import FunctionSchema, parse_schema
 
 __all__ = ["Nodes", "as_tensor", "element_loop", "wider"]
 
-# What is carried reaches its dtype after so many turns, or never: there are fewer dtypes that widen.
+# Limit for iterations of dtype widening; there are fewer widening dtypes, so more means no convergence.
 _MOST_WIDENINGS = 8
 
 
 class _Loop(NamedTuple):
-    """A loop of elements.
+    """Loop of elements: its condition and body, and how their arguments are split into tensors and constants.
 
-    test, turn: take what is carried, then the tensors and the hosts that stay the same.
-    carried, kept: how many tensors of each there are.
-    hosts: the values that stay the same and are no tensors, by their places behind ``carried``.
-    numbers: places of what is carried and begins as a number.
+    test, turn: condition and body; both take the carried values, then the loop-invariant ones.
+    carried, kept: number of carried and of loop-invariant tensors.
+    hosts: loop-invariant values that are no tensors, with their indices after the carried ones.
+    numbers: indices of the carried values that begin as Python numbers.
     """
 
     test: Callable[..., Any]
@@ -49,7 +49,7 @@ class _Loop(NamedTuple):
     numbers: frozenset[int]
 
     def arguments(self, tensors: Sequence[Any]) -> list[Any]:
-        """Return the arguments of ``test`` and ``turn`` for some tensors."""
+        """Return the arguments of ``test`` and ``turn`` for given tensors."""
         hosts, rest = dict(self.hosts), iter(tensors[self.carried :])
         count = self.kept + len(hosts)
         return [*tensors[: self.carried], *[hosts[at] if at in hosts else next(rest) for at in range(count)]]
@@ -62,18 +62,18 @@ def element_loop(
     kept: Sequence[Any],
     names: Sequence[str],
 ) -> tuple[Any, ...]:
-    """Run a loop whose turns each element counts for itself.
+    """Run a loop in which each element has its own number of iterations.
 
     Args:
-        test, turn: take ``carried``, then ``kept``; a turn returns what it carries on.
-        carried, kept: values of the names that turns bind, and of those that they read alone.
-        names: theirs.
+        test, turn: condition and body; both take ``carried``, then ``kept``, and the body returns new carried values.
+        carried, kept: values of the variables that the body assigns, and of those that it only reads.
+        names: names of these variables.
 
     Returns:
-        What each element carried at last.
+        The carried values of each element after its last iteration.
 
     Raises:
-        FormulaError: something is carried that is no number, or turns do more than compute elements.
+        FormulaError: a carried value is no number, or an iteration does more than compute elements.
     """
     tensors = [_carried(value, name) for value, name in zip(carried, names, strict=False)]
     stays = [as_tensor(value, (*carried, *kept)) if is_symbol(value) else value for value in kept]
@@ -87,7 +87,7 @@ def element_loop(
 
 
 def _not_zero(test: ElementFunction) -> tuple[UntypedNode, ...]:
-    """Return what a test asks to differ from 0, see ``_held``; nothing for other tests."""
+    """Return the operand that a condition ``x != 0`` compares with 0, see ``_held``; empty for other conditions."""
     nodes, at = test.function.nodes, test.function.results[0]
     while nodes[at].op in ("convert", "truth", "to_bool"):
         at = nodes[at].arguments[0]
@@ -99,7 +99,9 @@ def _not_zero(test: ElementFunction) -> tuple[UntypedNode, ...]:
 
 
 def _held(function: ScalarFunction, at: int) -> tuple[UntypedNode, ...]:
-    """Return a parameter or a constant, and the conversion above it; nothing for what is computed."""
+    """Return the node of a parameter or constant, with a conversion of it if there is one; empty for computed
+    values.
+    """
     nodes = function.nodes
     above = (nodes[at]._replace(arguments=()),) if nodes[at].op == "convert" else ()
     node = nodes[nodes[at].arguments[0]] if above else nodes[at]
@@ -118,12 +120,11 @@ def _carried(value: Any, name: str) -> Tensor:
 
 
 def as_tensor(value: Any, beside: Iterable[Any] | None = None) -> Tensor:
-    """Return a number as a tensor of no dimensions, in a dtype that loses none of its digits.
+    """Return a number as a tensor without dimensions, in a dtype that loses no precision.
 
     Args:
         value: the number.
-        beside: what it is computed with: a float beside integers makes floats of the default dtype, unless something
-            is wider.
+        beside: other operands: a float beside integers gets the default dtype, unless an operand has a wider one.
     """
     from opdsl.aten.create.factories import full
 
@@ -140,7 +141,7 @@ _DTYPES = ((bool, bool_), (int, int64), (float, float64), (complex, complex128))
 
 
 def _operator(loop: _Loop, text: FormulaText) -> Callable[..., Any]:
-    """Return the operator of a loop."""
+    """Define and return the operator of a loop."""
     count = loop.carried
     arguments = ", ".join(f"Tensor x{at}" for at in range(count + loop.kept))
     returns = ", ".join(["Tensor"] * count)
@@ -153,7 +154,7 @@ _numbers = itertools.count()
 
 
 class _LoopDefinition(FormulaDefinition):
-    """The operator of a loop: its scalar function holds the loop itself."""
+    """Definition of a loop operator, whose scalar function contains the loop."""
 
     __slots__ = ("loop",)
 
@@ -179,7 +180,7 @@ class _LoopDefinition(FormulaDefinition):
         return known[0], ()
 
     def _elements(self, arguments: Sequence[Tensor]) -> ElementFunction:
-        """Return the function of a loop, once it is known which dtypes what it carries takes on."""
+        """Return the element function of the loop, once the dtypes and ranks of the carried values have converged."""
         count, default = self.loop.carried, current.get().default_dtype
         names = [parameter.name for parameter in self.parameters]
         dtypes, ranks = [argument.dtype for argument in arguments], [argument.ndim for argument in arguments]
@@ -209,7 +210,7 @@ class _LoopDefinition(FormulaDefinition):
         raise FormulaError(f"{self.name}: what it carries has no dtype that lasts. Convert it: x.to(opdsl.float32).")
 
     def _part(self, function: Callable[..., Any], samples: Sequence[Tensor], *, is_test: bool) -> ElementFunction:
-        """Return what the test, or a turn, computes of tensors that are named as the operator's arguments."""
+        """Trace the condition or the body into an element function of the operator's arguments."""
         loop = self.loop
 
         def run(*tensors: Any) -> Any:
@@ -254,10 +255,10 @@ class _LoopDefinition(FormulaDefinition):
 
 
 class LoopDerivative:
-    """Derivative of a loop that elements end: there is none, and asking for it raises.
+    """Derivative of a loop of elements: there is none, and asking for it raises an error.
 
     Args:
-        definition: the loop's.
+        definition: the loop's definition.
     """
 
     non_differentiable: frozenset[str] = frozenset()
@@ -266,7 +267,7 @@ class LoopDerivative:
         self.definition = definition
 
     def differentiable_results(self, schema: FunctionSchema) -> tuple[bool, ...]:
-        """See ``Derivative``: all of them."""
+        """See ``Derivative``; all results count as differentiable."""
         return (True,) * len(schema.returns)
 
     def formulas(self, required: Sequence[str], *, is_complex: bool = False) -> NoReturn:
@@ -282,13 +283,13 @@ class LoopDerivative:
 
 
 def wider(before: DType, after: DType, default: DType, *, is_weak: bool) -> DType:
-    """Return the dtype in which a loop carries something that a turn gives another dtype.
+    """Return the dtype in which a loop or scan carries a value after an iteration returned another dtype.
 
     Args:
-        before: in which it is carried so far.
-        after: what a turn gives.
+        before: dtype in which it is carried so far.
+        after: dtype that an iteration returned.
         default: the default dtype.
-        is_weak: whether it began as a number of Python's, which takes part in promotion by its kind alone.
+        is_weak: whether it began as a Python number, which takes part in promotion only by its kind.
     """
     if not is_weak or before is after:
         return promote_types(before, after)
@@ -302,10 +303,10 @@ def _shape(rank: int) -> tuple[int, ...]:
 
 
 class Nodes:
-    """Untyped nodes while they are put together.
+    """Builder of untyped nodes of a scalar function.
 
     Args:
-        source: where they are written.
+        source: source of the function.
     """
 
     def __init__(self, source: FunctionSource) -> None:
@@ -314,17 +315,19 @@ class Nodes:
         self.place = Place(source, source.tree)
 
     def add(self, op: str, *arguments: int, value: Any = None, place: Place | None = None) -> int:
-        """Add a node; its position."""
+        """Add a node and return its index."""
         self.nodes.append(UntypedNode(op, arguments, value))
         self.places.append(place or self.place)
         return len(self.nodes) - 1
 
     def converted(self, position: int, dtype: DType) -> int:
-        """Add a conversion to what a dtype is computed in."""
+        """Add a conversion to the precision in which a dtype is computed."""
         return self.add("convert", position, value=precision_of(dtype).name)
 
     def inline(self, elements: ElementFunction, numbers: Mapping[str, int]) -> list[int]:
-        """Add the nodes of a function of named tensors; the positions of its results."""
+        """Add the nodes of a function whose parameters are mapped to nodes by name; return the indices of its
+        results.
+        """
         moved: list[int] = []
         for node, place in zip(elements.function.nodes, elements.function.places, strict=True):
             if node.op == "parameter":

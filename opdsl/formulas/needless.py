@@ -1,4 +1,4 @@
-"""Gradients that fused steps would give, and the calls that a formula is made of do not."""
+"""Checks whether fusion would change the gradients of a formula."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from opdsl.programs.steps import Step, names_in
 
 __all__ = ["has_declared_gradients", "has_needless_gradients"]
 
-# Operators whose slopes are numbers wherever their arguments are.
+# Operators with finite derivatives wherever their arguments are finite.
 _TAME = frozenset(
     (
         "add", "sub", "rsub", "neg", "mul", "abs", "square", "maximum", "minimum", "clamp", "clamp_min", "clamp_max",
@@ -19,15 +19,16 @@ _TAME = frozenset(
 
 
 def has_needless_gradients(traced: Program, fused: Program) -> bool:
-    """Return whether fused steps hand 0 to a value from which no gradient flows, but whose slope may be no number.
+    """Return whether a fused step would send a gradient of 0 to a value that has no gradient, but may have an infinite
+    slope.
 
-    A value that is only compared has no gradient: of ``where(log(x) > 0, x, y)`` the logarithm has none, be its slope
-    what it may. A fused step that makes the comparison gives 0 to each value that it reads. Where another step has made
-    that, it multiplies 0 by the slope: NaN, where this is infinite.
+    A value that is only compared has no gradient: in ``where(log(x) > 0, x, y)`` the logarithm has none, whatever its
+    slope. A fused step that contains the comparison gives the gradient 0 to each value that it reads. If another step
+    computed that value, it multiplies 0 by the slope, which is NaN where the slope is infinite.
 
     Args:
-        traced: what a formula calls, one by one.
-        fused: the same, fused.
+        traced: the formula's calls, one by one.
+        fused: the same program after fusion.
     """
     numbers = {
         result.name
@@ -47,9 +48,9 @@ def has_needless_gradients(traced: Program, fused: Program) -> bool:
 
 
 def has_declared_gradients(fused: Program) -> bool:
-    """Return whether a fused step stands for a call whose derivative a user has declared, which may be any.
+    """Return whether a fused step contains a call with a user-declared derivative, which may be any function.
 
-    Those that the library declares say what the text of its operators does.
+    Derivatives that the library declares agree with the text of its operators.
     """
     return any(
         isinstance(part.operator.derivative, DeclaredDerivative) and not part.name.startswith("aten::")

@@ -1,4 +1,4 @@
-"""Formulas that fold, or make other shapes: programs of few kernels, fused from what the text calls."""
+"""Formulas that fold or change shapes: programs of a few kernels, fused from the calls of the formula."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ __all__ = ["FormulaProgram"]
 
 _HOSTS = frozenset(("cpu", "meta"))
 
-# So many programs of a form are kept, which differ in what the text asks of sizes and numbers.
+# Number of programs to keep per form; they differ in the outcomes of guards on sizes and numbers.
 _MOST_PROGRAMS = 64
 
 
 class _Reading(NamedTuple):
-    """The programs of a formula for calls of a form that ask the same of sizes and numbers.
+    """Programs of a formula for calls of one form with the same guards on sizes and numbers.
 
-    fused: its steps are kernels.
-    recorded: for calls that gradients are asked of; without folds of what they compute themselves, and nothing fused
-        that would give others than the text.
+    fused: the program whose steps are kernels.
+    recorded: the program for calls that need gradients: without folds of values that a fused kernel computes itself,
+        and without fusion that would change gradients.
     """
 
     fused: Program
@@ -44,7 +44,8 @@ class _Reading(NamedTuple):
 
 
 class FormulaProgram:
-    """A formula as programs, one for each form of its arguments. Called with all of them, in the order of the schema.
+    """Formula compiled to programs, one or more for each form of its arguments; called with all arguments in schema
+    order.
 
     Args:
         text: the formula.
@@ -60,9 +61,9 @@ class FormulaProgram:
         self._readings: dict[Form, tuple[_Reading, ...]] = {}
 
     def __call__(self, *arguments: Any) -> Any:
-        """Run the program for the form of the arguments.
+        """Run the program for the form of the arguments, tracing it if needed.
 
-        What the text calls is run where a mode looks on, in a trace, and on devices that compile nothing.
+        Under a dispatch mode, in a trace, and on devices without a compiler the formula is run operator by operator.
         """
         leaves = leaves_of(arguments)
         if current.get().modes or any(map(_is_traced_elsewhere, leaves)) or any(map(_is_uncompiled, leaves)):
@@ -78,11 +79,13 @@ class FormulaProgram:
                     return result
             return _run(self._read(form, arguments), leaves, is_recorded)
         except PositionError:
-            self.fresh(*arguments)  # which says what was read, and where
+            self.fresh(*arguments)  # raises an error that names the read
             raise
 
     def fresh(self, *arguments: Any) -> Any:
-        """Run the text call by call; what shows the memory of an argument, or of another result, is copied."""
+        """Run the formula operator by operator; results that share memory with an argument or another result are
+        copied.
+        """
         results = self.text(*arguments)
         listed = list(results) if isinstance(results, (tuple, list)) else [results]
         known = [storage_root(tensor) for tensor in tensors_in(arguments)]
@@ -94,14 +97,14 @@ class FormulaProgram:
         return tuple(listed) if isinstance(results, (tuple, list)) else listed[0]
 
     def _read(self, form: Form, arguments: Sequence[Any]) -> _Reading:
-        """Return new programs for some arguments, which are kept: the latest ones are.
+        """Trace the formula for some arguments and return the programs, which are cached (the latest ones).
 
         Raises:
-            FormulaError: the formula holds what no kernel can be made of.
+            FormulaError: the source contains code that no kernel can be compiled from.
         """
         source = self.text.source_for(arguments)
         traced, _ = traced_formula(self.fresh, source, form, arguments, forms_of(arguments), is_masked=True)
-        fused = optimised(traced, RECORDED_PASSES)  # without the lock: the text is a user's
+        fused = optimised(traced, RECORDED_PASSES)  # without the lock, since user code runs
         is_apart = has_needless_gradients(traced, fused) or has_declared_gradients(fused)
         recorded = optimised(traced, UNFUSED_PASSES) if is_apart else fused
         reading = _Reading(with_lifted_folds(fused), recorded)
@@ -112,7 +115,7 @@ class FormulaProgram:
 
     @property
     def readings(self) -> Mapping[Form, tuple[Program, ...]]:
-        """The programs of each form so far, to look at."""
+        """Return the programs so far of each form, for inspection."""
         return {
             form: tuple([reading.fused for reading in readings]) for form, readings in tuple(self._readings.items())
         }
@@ -124,12 +127,12 @@ def _run(reading: _Reading, leaves: Sequence[Any], is_recorded: bool) -> Any:
 
 
 def _is_uncompiled(value: Any) -> bool:
-    """Return whether a tensor is on a device that has a memory and no compiler."""
+    """Return whether a tensor is on a device that has memory but no compiler."""
     kind = value.device.type if isinstance(value, Tensor) else "cpu"
     return kind not in _HOSTS and not backends.has(kind, "compiler")
 
 
 def _is_traced_elsewhere(value: Any) -> bool:
-    """Return whether a tensor has sizes that another library traces, so that it is of no form."""
+    """Return whether a meta tensor has symbolic sizes of another library, which have no form."""
     is_meta = isinstance(value, Tensor) and value.device.type == "meta"
     return is_meta and any(is_symbolic(size) and not is_symbol(size) for size in value.geometry.shape)

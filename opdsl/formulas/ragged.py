@@ -1,8 +1,8 @@
-"""Dims whose ranges elements tell: ``u = opdsl.dim(range(offsets[s], offsets[s + 1]))``.
+"""Ragged dims, whose ranges depend on elements: ``u = opdsl.dim(range(offsets[s], offsets[s + 1]))``.
 
-The ranges of all positions of ``s`` lie one behind another in the tensors that are read at ``u``: it is a dimension of
-these, of which each position belongs to one of ``s`` at most. What varies along ``s`` is read at that where it meets
-what varies along ``u``, and a fold over ``u`` gives what varies along ``s``. So no size depends on elements.
+The ranges of all indices of ``s`` follow one another in one dimension of the tensors that are read at ``u``; each
+position of this dimension belongs to at most one range. A value along ``s`` is gathered (spread) along ``u`` where it
+meets a value along ``u``, and a fold over ``u`` gives a value along ``s``. So no size depends on elements.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ __all__ = [
 
 
 class Segments(NamedTuple):
-    """Ranges of a dim, and the range of each position of the tensors that are read.
+    """Ranges of a ragged dim, and the range that each position of the dimension belongs to.
 
-    ids: for each of them, the position of the outer dim; the number of these where no range holds it.
-    starts, stops: the ranges.
-    ranges: how many there are.
-    size: how many positions.
+    ids: for each position, the index of its range; ``ranges`` if no range contains it.
+    starts, stops: bounds of the ranges.
+    ranges: number of ranges.
+    size: number of positions.
     """
 
     ids: Tensor
@@ -47,21 +47,21 @@ class Segments(NamedTuple):
 
     @property
     def inside(self) -> Tensor:
-        """Whether each position lies in a range."""
+        """Return a mask of the positions that belong to a range."""
         return self.ids < self.ranges
 
     def ends(self, *, is_reverse: bool) -> tuple[Tensor, Tensor]:
-        """Return where ranges begin and end, in the order in which they are gone through."""
+        """Return the first and the last position of each range, in the direction of a scan."""
         first, last = self.starts, self.stops - 1
         return (last, first) if is_reverse else (first, last)
 
 
 class RaggedDim(Dim):
-    """A dim that runs through a range for each position of another dim.
+    """Dim that has a range of positions for each index of another dim.
 
     Args:
         name: see ``Dim``.
-        ranges: those of the outer dim.
+        ranges: the range for each index of the outer dim.
     """
 
     __slots__ = ("_segments", "outer", "ranges")
@@ -81,7 +81,7 @@ class RaggedDim(Dim):
         """Return the ranges, and the range of each position.
 
         Raises:
-            PositionError: ranges are out of order, or reach outside of what is read.
+            PositionError: ranges are out of order, or out of bounds.
         """
         if self._segments is None:
             self._segments = _segments(self)
@@ -93,7 +93,7 @@ def _segments(dim: RaggedDim) -> Segments:
     starts, stops = (value.tensor.to(int64).expand(count).detach() for value in (dim.ranges.start, dim.ranges.stop))
     ends = functions().stack([starts, stops], 1).reshape(2 * count)
     behind = functions().cat([ends[1:], ends.new_full((1,), size)])[: 2 * count]
-    # Wrong ends become positions outside, which every backend refuses before it computes anything.
+    # Wrong ends become out-of-bounds indices, which every backend refuses before it computes anything.
     at = functions().where((ends < 0) | (ends > behind), size + 1, ends)
     try:
         marks = ends.new_zeros((size + 1,)).scatter_add(0, at, functions().ones_like(ends))
@@ -102,17 +102,17 @@ def _segments(dim: RaggedDim) -> Segments:
             f"the ranges of the dim {dim.name} do not lie one behind another in a dimension of size {size}: offsets "
             "begin at 0 or above, do not fall, and end at the size at most."
         ) from error
-    passed = marks[:size].cumsum(0)  # so many ends lie at a position or before it: an odd number within a range
+    passed = marks[:size].cumsum(0)  # number of range ends at or before each position: odd within a range
     return Segments(functions().where((passed & 1) == 1, passed >> 1, count), starts, stops, count, size)
 
 
 def ragged_among(dims: Iterable[Dim]) -> list[RaggedDim]:
-    """Return the dims that have ranges, inner ones first."""
+    """Return the ragged dims among dims, inner ones first."""
     return [dim for dim in dims if isinstance(dim, RaggedDim)][::-1]
 
 
 def spread(value: Any, dim: RaggedDim) -> Any:
-    """Return what varies along the outer dim as what varies along the ranges; other values as they are."""
+    """Gather a value along the outer dim of a ragged dim to its positions; other values are returned unchanged."""
     if not isinstance(value, DimTensor) or dim.outer not in value.depends:
         return value
     if dim in value.depends:
@@ -132,7 +132,7 @@ def spread(value: Any, dim: RaggedDim) -> Any:
 
 
 def spread_all(values: Any) -> Any:
-    """Return arguments that vary along ranges together, where one of them does."""
+    """Spread arguments over all ragged dims that any of them varies along."""
     ragged = ragged_among(dict.fromkeys(dim for value in dim_tensors(values) for dim in value.depends))
     for dim in sorted(ragged, key=_depth):
         values = _mapped(values, dim)
@@ -153,16 +153,16 @@ def _mapped(values: Any, dim: RaggedDim) -> Any:
 
 
 def fold_ragged(base: str, value: DimTensor, dim: RaggedDim, dtype: DType | None) -> Tensor:
-    """Fold the ranges of a dim.
+    """Fold each range of a ragged dim.
 
     Args:
         base: name of the operator.
-        value: varies along it.
-        dim: that is folded.
-        dtype: of the result, where the call says one.
+        value: varies along the dim.
+        dim: the dim to fold.
+        dtype: dtype of the result, if the call has one.
 
     Raises:
-        DimError: the operator is none of those that have a rule.
+        DimError: there is no rule for the operator.
     """
     rule = _RULES.get(base)
     if rule is None:
@@ -223,7 +223,7 @@ def _prod(value: Tensor, segments: Segments) -> Tensor:
 
 
 def _at(value: Tensor, segments: Segments) -> Tensor:
-    """Return a result of each range at its positions, 1 at those of none."""
+    """Return the result of each range at its positions, 1 at positions without a range."""
     padded = functions().cat([value, value.new_ones((1, *value.shape[1:]))])
     return cast(Tensor, padded.index_select(0, segments.ids))
 
@@ -265,12 +265,12 @@ _KEEPING = ("softmax", "log_softmax")
 
 
 def fill_outside(tensor: Tensor, dims: Sequence[object], number: int) -> Tensor:
-    """Return elements with another number at positions that no range holds.
+    """Replace the elements at positions that belong to no range by a number.
 
     Args:
-        tensor: elements.
-        dims: of its first axes, None for axes of no dim.
-        number: that stands there.
+        tensor: the elements.
+        dims: dims of its first axes, None for other axes.
+        number: the replacement.
     """
     for axis, dim in enumerate(dims):
         if isinstance(dim, RaggedDim) and tensor.shape[axis] == dim.size:
@@ -281,9 +281,9 @@ def fill_outside(tensor: Tensor, dims: Sequence[object], number: int) -> Tensor:
 
 
 def neutral_outside(tensor: Tensor, dims: Sequence[object]) -> Tensor:
-    """Return what is read at dims, as ``fill_outside`` does.
+    """Replace the elements at positions that belong to no range by 1 or 0; see ``fill_outside``.
 
-    What is computed of positions that no range holds reaches no result, and has no gradient; but 0 times infinity is
-    NaN. So floating-point numbers are 1 there, where most functions are smooth, and integers 0, which is a position.
+    Values computed from such positions reach no result and have no gradient; but 0 times infinity is NaN. So
+    floating-point elements become 1, where most functions are smooth, and integers 0, which is a valid index.
     """
     return fill_outside(tensor, dims, int(tensor.dtype.category > Category.INT))

@@ -1,4 +1,4 @@
-"""Scans and folds along dims whose ranges elements tell: each range begins with the initial values."""
+"""Scans and folds along ragged dims: each range begins with the initial values."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["RaggedCarrying"]
 
 
 class RaggedCarrying(Carrying):
-    """A scan, or a fold, along the ranges of a dim, one behind another.
+    """Scan or ordered fold along the ranges of a ragged dim, all in one pass over the dimension.
 
-    dim: the dim.
-    starts: initial values, as they vary along the outer dim.
+    dim: the ragged dim.
+    starts: initial values, which may vary along the outer dim.
     """
 
     def _lay_out(self) -> None:
@@ -39,7 +39,7 @@ class RaggedCarrying(Carrying):
         self.others = [other for other in self.others if other is not dim.outer]
 
     def _turning(self) -> frozenset[Dim]:
-        """See ``Carrying``: each turn has a range, too."""
+        """See ``Carrying``; the outer dim's index changes as well."""
         return frozenset(
             turning
             for target in self.targets
@@ -55,7 +55,7 @@ class RaggedCarrying(Carrying):
                 )
 
     def _begins(self, size: int, device: Device) -> Tensor:
-        """See ``Carrying``: the first turn of each range."""
+        """See ``Carrying``; masks the first step of each range."""
         segments = self.dim.segments
         first, _ = segments.ends(is_reverse=self.is_reverse)
         padded = functions().cat([first, first.new_full((1,), -1)])
@@ -63,7 +63,7 @@ class RaggedCarrying(Carrying):
         return begins
 
     def _at_begin(self, carried: tuple[Any, ...], turn: int) -> tuple[Any, ...]:
-        """See ``Carrying``: at the first turn of a range what it begins with."""
+        """See ``Carrying``; returns the initial values at the first step of each range."""
         initial = tuple([self._at(value, turn) for value in self.init])
         if not carried:
             return initial
@@ -79,7 +79,9 @@ class RaggedCarrying(Carrying):
         return over(part, [dim for dim in value.dims if dim is not self.dim])
 
     def fold(self) -> Any:
-        """See ``Carrying``: what is carried on from the last position of each range, or its initial value."""
+        """See ``Carrying``; returns the value after the last step of each range, or its initial value if the range is
+        empty.
+        """
         segments, where = self.dim.segments, functions().where
         outer = self.dim.outer
         is_there = over(segments.stops > segments.starts, [outer])

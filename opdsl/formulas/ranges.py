@@ -1,4 +1,4 @@
-"""``range(offsets[s], offsets[s + 1])`` in formulas: ranges whose ends are elements."""
+"""``range(offsets[s], offsets[s + 1])`` in formulas: ranges whose ends are elements of tensors."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _reading_ends: ContextVar[bool] = ContextVar("formula_reads_ends", default=False
 
 
 class End(NamedTuple):
-    """A read that stands for an end of a range, which has told no size yet.
+    """Read that is an end of a range; it has not determined the size of a dim yet.
 
-    tensor: what is read.
-    position: what it is read at: a dim, or integers over one.
+    tensor: the tensor that is read.
+    position: the index: a dim, or integers over one.
     """
 
     tensor: Tensor
@@ -32,9 +32,9 @@ class End(NamedTuple):
 
 
 class ElementRange(NamedTuple):
-    """A range for each position of a dim.
+    """Range for each index of a dim.
 
-    start, stop: integers over it.
+    start, stop: integers over the dim.
     over: the dim.
     """
 
@@ -44,17 +44,17 @@ class ElementRange(NamedTuple):
 
 
 def end_of(value: object, parts: list[Any]) -> End | None:
-    """Return a read as the end of a range, where it is one."""
+    """Return a read as an end of a range if the ends of a range are being evaluated, else None."""
     if not _reading_ends.get() or not isinstance(value, Tensor) or len(parts) != 1:
         return None
     return End(value, parts[0]) if isinstance(parts[0], DimTensor) else None
 
 
 def element_range(*thunks: Callable[[], Any]) -> Any:
-    """Return ``range(...)`` of what functions give, or the ranges of a dim where these are elements.
+    """Return ``range(...)`` of the values that functions return, or the ranges over a dim if these are elements.
 
     Raises:
-        DimError: the ends do not vary along one and the same dim, or are no integers.
+        DimError: the ends do not vary along one common dim, or are no integers.
     """
     ends = [_end(end) for end in thunks]
     for end in ends:
@@ -73,7 +73,7 @@ def element_range(*thunks: Callable[[], Any]) -> Any:
                 "range(...): a vector of offsets has one more than there are ranges (got an empty one). Let it begin "
                 "with 0."
             )
-        # The last position of the vector ends a range, and begins none.
+        # The last offset ends a range and begins none, so there is one range less.
         over.bind(first.tensor.shape[0] - 1, f"the range of a vector of {first.tensor.shape[0]} offsets")
         kept = first.tensor.narrow(0, 0, over.settle("the ends of ranges"))
         ends = [DimTensor(kept, (over,)) if end.position is over else end.tensor[end.position] for end in (first, last)]
@@ -82,7 +82,9 @@ def element_range(*thunks: Callable[[], Any]) -> Any:
 
 
 def _over(first: object, last: object) -> Dim | None:
-    """Return the dim of which one of two reads of a vector is at its positions, and the other beside them."""
+    """Return the dim if one of two reads of the same vector is at the dim itself and the other at a computed index;
+    else None.
+    """
     if not isinstance(first, End) or not isinstance(last, End) or first.tensor is not last.tensor:
         return None
     bare = [end.position for end in (first, last) if isinstance(end.position, Dim) and end.position.is_plain]
@@ -93,7 +95,7 @@ def _end(end: Callable[[], Any]) -> Any:
     with Setting(_reading_ends, True):
         try:
             value = end()
-        except (TypeError, OpdslError):  # what is read there is computed with: it is a value as any
+        except (TypeError, OpdslError):  # the read is part of an expression, so it is evaluated as a value
             value = None
     return value if isinstance(value, End) else end()
 

@@ -1,4 +1,4 @@
-"""Reads formulas: their text is run once on tensors that record what is called, for each form of the arguments."""
+"""Tracing of formulas: the function is run once on recording tensors for each form of the arguments."""
 
 from __future__ import annotations
 
@@ -55,19 +55,19 @@ __all__ = ["forms_of", "likely_argument", "read_elements", "sample_tensor", "tra
 def read_elements(
     text: FormulaText, form: Form, arguments: Sequence[Any], *, is_whole: bool = False, results: int | None = None
 ) -> Reading:
-    """Read a formula that computes element by element, for a form.
+    """Trace a formula that computes element by element, for a form.
 
     Args:
         text: the formula.
         form: of the arguments.
-        arguments: of a call; their numbers decide what the formula asks of them.
-        is_whole: whether results may be computed of no tensor.
-        results: how many tensors the schema returns; None where any number does.
+        arguments: of a call; the values of their numbers decide guards.
+        is_whole: whether results may depend on no tensor.
+        results: number of tensors that the schema returns; None for any number.
 
     Raises:
-        NotElementwiseError: it does more than compute elements of elements at the same place. RandomNumbersError: it
-            draws.
-        FormulaError: it holds what no kernel can be made of.
+        NotElementwiseError: it does more than compute each element from the elements at the same index.
+            RandomNumbersError: it draws random numbers.
+        FormulaError: the source contains code that no kernel can be compiled from.
         OpdslError: an operator that it calls refuses its arguments.
     """
     if any(isinstance(member, Tensor) for value in arguments if isinstance(value, (tuple, list)) for member in value):
@@ -93,7 +93,9 @@ def read_elements(
 
 
 def _asking(program: Program, elements: ElementFunction, *, of_sizes: bool) -> Callable[..., Any] | None:
-    """Return what asks a call for numbers, and whether the formula decides as it did."""
+    """Return a function that checks the guards of a reading for a call and computes its numbers; None if there are
+    none.
+    """
     if not program.guards and not elements.numbers:
         return None
     inputs = program.inputs
@@ -104,7 +106,7 @@ def _asking(program: Program, elements: ElementFunction, *, of_sizes: bool) -> C
 
 
 def _sample_forms(arguments: Sequence[Any]) -> list[TensorMeta]:
-    """Return geometries for a reading that asks nothing of sizes: none of them is 1, and they broadcast."""
+    """Return sample geometries for a reading without guards on sizes: they broadcast, and no size is 1."""
     tensors = [argument for argument in arguments if isinstance(argument, Tensor)]
     rank = max((tensor.ndim for tensor in tensors), default=0)
     sizes = tuple(range(3, 3 + 2 * rank, 2))[::-1]
@@ -112,7 +114,7 @@ def _sample_forms(arguments: Sequence[Any]) -> list[TensorMeta]:
 
 
 def forms_of(arguments: Sequence[Any]) -> list[TensorMeta]:
-    """Return the geometries of the tensors among arguments, as they are in this call."""
+    """Return the geometries of the tensors among the arguments of a call, with example values for symbolic sizes."""
 
     def known(sizes: Sequence[Any]) -> tuple[int, ...]:
         return tuple(map(_example, sizes))
@@ -125,14 +127,15 @@ def forms_of(arguments: Sequence[Any]) -> list[TensorMeta]:
 
 
 class _FormulaTracer(Tracer):
-    """Tracer that records where each step is written, and reads operators by their declared definitions, not overrides.
+    """Tracer that records the source location of each step and uses the declared definitions of operators, not
+    overrides.
 
     Args:
         recorder, leaves: see ``Tracer``.
-        masks: whether what is called under a condition sees 0 elsewhere, so that gradients count where it holds: of
-            programs, whose steps are differentiated one by one.
+        masks: whether calls under a condition get operands masked with 0, so that gradients flow only where it holds;
+            used for programs, whose steps are differentiated one by one.
 
-    places: of the steps: line, last line, first and last column.
+    places: locations of the steps: first and last line, first and last column.
     """
 
     def __init__(self, recorder: Lowering, leaves: Leaves, *, masks: bool) -> None:
@@ -162,16 +165,20 @@ class _FormulaTracer(Tracer):
         return result
 
     def _all_masked(self, args: tuple[Any, ...], under: Conditions) -> tuple[Any, ...]:
-        """Return operands that are 0 where a condition does not hold; integers have no gradients."""
+        """Return operands that are 0 where a condition does not hold; integers, which have no gradients, are
+        unchanged.
+        """
         whole = broadcast_all(arg.shape for arg in args if isinstance(arg, Tensor))
         for condition, outcome in under:
-            if isinstance(condition, Tensor):  # one over dims masks what varies along them
+            if isinstance(condition, Tensor):  # conditions over dims are applied to values over dims
                 holds, is_asked = self._fitted(condition, outcome, whole)
                 args = tuple([self._masked(arg, holds, is_asked) for arg in args])
         return args
 
     def _fitted(self, condition: Tensor, outcome: bool, shape: Sequence[int]) -> tuple[Tensor, bool]:
-        """Return a condition that broadcasts to a shape: where it holds anywhere along further dimensions."""
+        """Return a condition reduced to a shape by ``any`` over further dimensions, so that it broadcasts to the
+        shape.
+        """
         extra, repeated = dims_repeated(condition.shape, shape)
         if not extra and not repeated:
             return condition, outcome
@@ -192,12 +199,12 @@ class _FormulaTracer(Tracer):
         return super().noted(where, (condition, *sides), {}, where)
 
     def _asked_by_calls(self, before: dict[str, bool], after: dict[str, bool]) -> dict[str, bool]:
-        """Keep what operators ask of numbers: ``dim=1`` is another kernel than ``dim=0``."""
+        """Keep the guards that operators add on numbers: ``dim=1`` is another kernel than ``dim=0``."""
         own = {text: outcome for text, outcome in after.items() if not self.numbers.isdisjoint(WORDS.findall(text))}
         return {**before, **own}
 
     def definition_of(self, operator: Operator) -> Definition | None:
-        """See ``Tracer``: whatever overrides stand before it."""
+        """See ``Tracer``; returns the declared definition even if an override replaces it."""
         known = tuple(operator.registrations.values())
         definitions = (
             kernel.definition for kernels in known for kernel in kernels if isinstance(kernel, StructuredKernel)
@@ -229,20 +236,20 @@ def traced_formula(
     *,
     is_masked: bool = False,
 ) -> tuple[Program, Callable[[int], Place]]:
-    """Run a formula on tensors that record what is called.
+    """Run a formula on tensors that record its calls.
 
     Args:
         text: a function of the arguments.
-        source: where it is written.
+        source: its source.
         form, arguments: see ``read_elements``.
         forms: geometries of the tensors among the arguments.
-        is_masked: whether what is called under a condition sees 0 elsewhere.
+        is_masked: whether calls under a condition get operands masked with 0.
 
     Returns:
-        What it did, and where each step is written.
+        The program of recorded steps, and a function that returns the source location of each step.
 
     Raises:
-        FormulaError: it does what no kernel can do.
+        FormulaError: it does something that no kernel can do.
     """
     names: list[str] = []
     values: list[Any] = []
@@ -283,10 +290,10 @@ def traced_formula(
 
 
 def _check_returned(source: FunctionSource, outputs: Any) -> None:
-    """Refuse what is no tensor, or tensors, as what a formula gives.
+    """Raise an error if a formula returned anything but tensors.
 
     Raises:
-        FormulaError: naming what it is.
+        FormulaError: a result is no tensor, or varies along dims.
     """
     for output in outputs if isinstance(outputs, (tuple, list)) else (outputs,):
         if is_element(output) and not isinstance(output, Tensor):
@@ -324,14 +331,14 @@ _REMEDY = "A formula calls operators on its arguments; what looks at elements or
 
 
 def likely_argument(argument: Argument, dtype: DType, rank: int) -> Any:
-    """Return an argument for which a formula is read when it is declared: its default, or a likely one.
+    """Return an argument value for which a formula is traced when it is declared: its default, or a likely value.
 
     Args:
         argument: of the schema.
         dtype, rank: of tensors.
 
     Raises:
-        ArgumentError: nothing is likely of its type.
+        ArgumentError: there is no likely value for its type.
     """
     kind = argument.type
     if argument.default is not None:
@@ -361,7 +368,7 @@ _LIKELY: Mapping[Any, Any] = {
 
 
 def sample_tensor(form: TensorMeta) -> Tensor:
-    """Return a tensor of a geometry that takes no memory, to read formulas with."""
+    """Return a tensor of a given geometry that takes no memory, to trace formulas with."""
     prepare()
     tensor = Tensor()
     tensor.geometry = form
@@ -371,7 +378,7 @@ def sample_tensor(form: TensorMeta) -> Tensor:
 
 
 def _example(value: Any) -> Any:
-    """Return a number of the call that is traced, of ours or of PyTorch's symbolic numbers."""
+    """Return the number behind a symbolic number, of opdsl or PyTorch; other values unchanged."""
     if is_symbol(value):
         return value.example
     if not is_symbolic(value):
@@ -381,7 +388,7 @@ def _example(value: Any) -> Any:
 
 
 def _place(source: FunctionSource, where: tuple[int, int, int, int] | None) -> Place:
-    """Return a place in the text of a formula, from lines and columns of its file."""
+    """Return a location in the source of a formula, given lines and columns of its file."""
     if where is None:
         return Place(source, source.tree)
     first, last, start, end = where

@@ -1,8 +1,8 @@
-"""Rewriting of control flow in formulas into calls of hooks, so that Python can run their text on tensors.
+"""Rewriting of control flow in formulas into calls of hooks, so that Python can run them on recording tensors.
 
-What Python decides by truth (``if``, ``and``, ``while``) becomes a call of ``opdsl.formulas.control``, which asks
-whether
-a value is an element; everything else is run by Python itself. AutoGraph (Moldovan et al., 2018) does the same.
+Code that Python decides by truth value (``if``, ``and``, ``while``) becomes a call of ``opdsl.formulas.control``, which
+checks whether a value is an element; everything else is run by Python itself. AutoGraph (Moldovan et al., 2018) does
+the same.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CONTROL = "\N{SECTION SIGN}control"
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _LOOPS = (ast.For, ast.While)
 
-# Statements that would mean something else inside of the functions that branches become.
+# Statements whose meaning would change inside the functions that branches become.
 _REFUSED: dict[type[ast.AST], str] = {
     ast.Global: "`global`: a formula keeps nothing",
     ast.Nonlocal: "`nonlocal`: a formula keeps nothing",
@@ -39,24 +39,24 @@ _REFUSED: dict[type[ast.AST], str] = {
     ast.NamedExpr: "an assignment expression: assign on a line of its own",
 }
 
-# Both are only added to, and what two threads make at once is the same.
+# No lock: entries are only added, and two threads compute equal values.
 _functions: WeakKeyDictionary[FunctionType, FunctionType] = WeakKeyDictionary()
 _codes: WeakSet[CodeType] = WeakSet()
 
 
 def is_rewritten(code: CodeType) -> bool:
-    """Return whether a code object is that of a rewritten function, or of a function in it."""
+    """Return whether a code object belongs to a rewritten function, or to a function nested in one."""
     return code in _codes
 
 
 def rewritten(function: FunctionType) -> FunctionType:
-    """Return the function with its control flow rewritten, the same one for the same function.
+    """Return the function with its control flow rewritten, cached by function.
 
     Args:
-        function: a Python function whose source text is at hand.
+        function: a Python function whose source is available.
 
     Raises:
-        FormulaError: the text holds what a formula cannot, or cannot be read.
+        FormulaError: the source contains code that a formula cannot contain, or cannot be read.
     """
     if is_rewritten(function.__code__):
         return function
@@ -65,7 +65,7 @@ def rewritten(function: FunctionType) -> FunctionType:
 
 
 def use_hooks(hooks: object) -> None:
-    """Say what has the hooks that rewritten functions call."""
+    """Set the object whose attributes are the hooks that rewritten functions call."""
     _hooks[:] = [hooks]
 
 
@@ -75,7 +75,7 @@ _hooks: list[object] = []
 def _made(function: FunctionType) -> FunctionType:
     source = formula_source(function)
     tree = _Rewriter(source).function()
-    name, tree.name = tree.name, f"\N{SECTION SIGN}{tree.name}"  # its own name means what it means outside
+    name, tree.name = tree.name, f"\N{SECTION SIGN}{tree.name}"  # its name in its own body keeps the outer meaning
     new_function = function_from_tree(tree, function, {CONTROL: _hooks[0]})
     new_function.__code__ = new_function.__code__.replace(co_name=name, co_qualname=function.__code__.co_qualname)
     _codes.update(_codes_in(new_function.__code__))
@@ -90,7 +90,7 @@ def _codes_in(code: CodeType) -> Iterator[CodeType]:
 
 
 def _located(tree: ast.AST, source: FunctionSource) -> ast.AST:
-    """Copy a tree, with the lines and columns of its file."""
+    """Copy a syntax tree, with the lines and columns of the file that it is from."""
     located = copy.deepcopy(tree)
     for node in ast.walk(located):
         for name in ("lineno", "end_lineno"):
@@ -103,7 +103,7 @@ def _located(tree: ast.AST, source: FunctionSource) -> ast.AST:
 
 
 def _within(nodes: Sequence[ast.AST], kinds: tuple[type[ast.AST], ...], stop: tuple[type[ast.AST], ...]) -> bool:
-    """Return whether a node of some kinds stands among nodes, not counting what stands within ``stop``."""
+    """Return whether a node of some kinds is among nodes or their children, without descending into ``stop`` nodes."""
     for node in nodes:
         if isinstance(node, kinds):
             return True
@@ -113,7 +113,7 @@ def _within(nodes: Sequence[ast.AST], kinds: tuple[type[ast.AST], ...], stop: tu
 
 
 def _assigned(nodes: Sequence[ast.AST]) -> list[str]:
-    """Return the names that statements bind, in order, those of functions within them apart."""
+    """Return the names that statements bind, in order, except those bound in nested functions."""
     names: dict[str, None] = {}
 
     def visit(node: ast.AST) -> None:
@@ -135,12 +135,12 @@ def _assigned(nodes: Sequence[ast.AST]) -> list[str]:
 
 
 def _read(nodes: Sequence[ast.AST]) -> set[str]:
-    """Return the names that nodes read, those that functions within them read too."""
+    """Return the names that nodes read, also in nested functions."""
     return {name_node.id for node in nodes for name_node in ast.walk(node) if isinstance(name_node, ast.Name)}
 
 
 def _ends(statements: Sequence[ast.stmt], kinds: tuple[type[ast.AST], ...]) -> bool:
-    """Return whether control never goes on behind statements, which end in one of some kinds."""
+    """Return whether control never continues after statements, since every path ends in a statement of some kinds."""
     if not statements:
         return False
     last = statements[-1]
@@ -150,7 +150,7 @@ def _ends(statements: Sequence[ast.stmt], kinds: tuple[type[ast.AST], ...]) -> b
 
 
 class _Rewriter:
-    """Rewrites one function.
+    """Rewriter of one function's statements.
 
     Args:
         source: the function and its syntax tree.
@@ -188,7 +188,9 @@ class _Rewriter:
     # ------------------------------------------------------------------------------------------------ statements
 
     def block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
-        """Rewrite the statements of a function; what stands behind an ``if`` that returns moves into its branches."""
+        """Rewrite the statements of a function; statements after an ``if`` with a return are moved into its
+        branches.
+        """
         new_statements: list[ast.stmt] = []
         for index, statement in enumerate(statements):
             if isinstance(statement, ast.If) and _within([statement], (ast.Return,), (*_SCOPES, *_LOOPS)):
@@ -223,7 +225,7 @@ class _Rewriter:
         return [self.expressions.visit(statement)]
 
     def _plain(self, statement: ast.stmt) -> ast.stmt:
-        """Rewrite a statement that stays Python's: tests in it may not be of elements."""
+        """Rewrite a statement that Python keeps executing itself, so that its tests must not be elements."""
         return _Plain(self.expressions).visit(statement)  # type: ignore[no-any-return]
 
     def _returning(self, statement: ast.If, rest: list[ast.stmt]) -> list[ast.stmt]:
@@ -247,7 +249,7 @@ class _Rewriter:
         return [_placed(function, statement.test) for function in (*functions, self._store(names, call))]
 
     def _while(self, loop: ast.While) -> list[ast.stmt]:
-        """Rewrite a loop; what elements end is a loop in the kernel."""
+        """Rewrite a ``while`` loop; if elements decide its condition, it becomes a loop in the kernel."""
         body, flag = self._turn(loop.body)
         test: ast.expr = loop.test
         if flag:
@@ -264,7 +266,9 @@ class _Rewriter:
         return [_placed(statement, loop.test) for statement in loop_statements]
 
     def _for(self, loop: ast.For) -> list[ast.stmt]:
-        """Rewrite a loop over what Python can count; what elements end skips its later turns."""
+        """Rewrite a ``for`` loop over an iterable; after a ``break`` by elements, further iterations are skipped for
+        these.
+        """
         body, flag = self._turn(loop.body)
         if flag:
             skipping = ast.If(ast.UnaryOp(ast.Not(), _name(flag)), body, [])
@@ -280,7 +284,9 @@ class _Rewriter:
         return [ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(False))] if flag else []
 
     def _turn(self, body: list[ast.stmt]) -> tuple[list[ast.stmt], str]:
-        """Return the statements of a turn without ``break`` and ``continue``, and the name of what tells its end."""
+        """Return the statements of a loop body without ``break`` and ``continue``, and the name of the flag that ends
+        the loop.
+        """
         flag = ""
         if _within(body, (ast.Break,), (*_SCOPES, *_LOOPS)):
             self.count += 1
@@ -329,33 +335,33 @@ _REMEDY = (
 
 
 class _Expressions(ast.NodeTransformer):
-    """Rewrites expressions whose value Python would decide by truth, and calls."""
+    """Rewriter of expressions that Python decides by truth value, and of calls."""
 
     def __init__(self, source: FunctionSource) -> None:
         self.source = source
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST:
-        """``print(a)``: a kernel prints nothing, see ``opdsl.debug``."""
+        """Remove ``print(a)``, since kernels print nothing; see ``opdsl.debug``."""
         return ast.copy_location(ast.Pass(), node) if self.source.is_print(node, ()) else self.generic_visit(node)
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
-        """``a if test else b``"""
+        """Rewrite ``a if test else b``."""
         self.generic_visit(node)
         return _placed(_call("choose_value", node.test, _thunk(node.body), _thunk(node.orelse)), node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
-        """``a and b``, ``a or b``"""
+        """Rewrite ``a and b`` and ``a or b``."""
         self.generic_visit(node)
         name = "both" if isinstance(node.op, ast.And) else "either"
         return _placed(_call(name, node.values[0], *map(_thunk, node.values[1:])), node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
-        """``not a``"""
+        """Rewrite ``not a``."""
         self.generic_visit(node)
         return _placed(_call("opposite", node.operand), node) if isinstance(node.op, ast.Not) else node
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        """``a < b < c``"""
+        """Rewrite ``a < b < c``."""
         self.generic_visit(node)
         if len(node.ops) == 1:
             return node
@@ -369,7 +375,7 @@ class _Expressions(ast.NodeTransformer):
         return _placed(_call("chain", node.left, *pairs), node)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-        """``x[i]``: positions hold under the conditions of the branch that they stand in."""
+        """Rewrite ``x[i]``, so that indices are masked by the conditions of the branch around them."""
         self.generic_visit(node)
         if isinstance(node.ctx, ast.Load):
             parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
@@ -382,7 +388,9 @@ class _Expressions(ast.NodeTransformer):
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """``f(x)``: helpers are rewritten when they are called; ``range(a, b)`` may have elements for ends."""
+        """Rewrite ``f(x)``, so that helper functions are rewritten when called and ``range(a, b)`` may have elements as
+        ends.
+        """
         self.generic_visit(node)
         is_range = isinstance(node.func, ast.Name) and node.func.id == "range" and not node.keywords
         if is_range and any(isinstance(part, ast.Subscript) for end in node.args for part in ast.walk(end)):
@@ -392,7 +400,7 @@ class _Expressions(ast.NodeTransformer):
 
 
 class _Plain(ast.NodeTransformer):
-    """Rewrites expressions of statements that stay as they are, whose tests have to be Python's own."""
+    """Rewriter of expressions in statements that Python keeps executing, whose tests must be Python values."""
 
     def __init__(self, expressions: _Expressions) -> None:
         self.expressions = expressions
@@ -410,12 +418,12 @@ N = TypeVar("N", bound=ast.AST)
 
 
 def _placed(node: N, like: ast.AST) -> N:
-    """Return a new node at the place of another, with all its parts that have none."""
+    """Return a new node with the source location of another, also for all its parts that have none."""
     ast.copy_location(node, like)
     for part in ast.walk(node):
         if isinstance(part, (ast.expr, ast.stmt, ast.arg)) and not hasattr(part, "lineno"):
             ast.copy_location(part, like)
-            if isinstance(part, ast.Attribute):  # CPython takes the line of its end for that of a call
+            if isinstance(part, ast.Attribute):  # CPython reports the end line of an attribute as that of a call
                 part.end_lineno = part.lineno
     return node
 
@@ -437,7 +445,7 @@ def _loads(names: Sequence[str]) -> ast.expr:
 
 
 def _gets(names: Sequence[str]) -> ast.expr:
-    """The values of names, some of which may have none yet."""
+    """Build a tuple of the values of variables, some of which may be unassigned."""
     return ast.Tuple([_call("value", _thunk(_name(name)), ast.Constant(name)) for name in names], ast.Load())
 
 

@@ -1,4 +1,4 @@
-"""Steps of scans as scalar functions, and the recurrences that are operators of them."""
+"""Steps of scans as scalar functions, and the recurrence operators made of them."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from opdsl.schema import parse_schema
 
 __all__ = ["ElementStep", "Lifted", "Number", "Operand", "element_step", "lifted"]
 
-# What is carried reaches its dtype after so many turns, or never: there are fewer dtypes that widen.
+# Limit for iterations of dtype widening; there are fewer widening dtypes, so more means no convergence.
 _MOST_WIDENINGS = 8
-# Dimensions of samples: what has dimensions is one kind to promotion, however many they are.
+# Rank of sample tensors: promotion only distinguishes tensors with and without dimensions.
 _RANK = 1
 
 Number = bool | int | float | complex
 
 
 class Operand(NamedTuple):
-    """A tensor that each turn of a scan reads an element of.
+    """Tensor of which each step of a scan reads one element.
 
     dtype: of its elements.
-    is_scalar: whether it has no dimensions, and counts as a number where dtypes are promoted.
+    is_scalar: whether it has no dimensions, and counts as a number in promotion.
     """
 
     dtype: DType
@@ -48,16 +48,16 @@ class Operand(NamedTuple):
 
     @property
     def sample(self) -> Tensor:
-        """A tensor like it, to read functions with."""
+        """Return a sample tensor of its dtype and rank, to trace functions with."""
         return sample_tensor(geometry(self.dtype, cpu, () if self.is_scalar else (3,) * _RANK))
 
 
 class ElementStep(NamedTuple):
-    """The step of a scan as a function of elements.
+    """Step of a scan as a function of elements.
 
-    elements: of what is carried (``carry0`` ...), then of the operands (``x0`` ...).
-    dtypes: of what is carried.
-    operands: how many there are.
+    elements: takes the carried values (``carry0`` ...), then the operands (``x0`` ...).
+    dtypes: of the carried values.
+    operands: number of operands.
     """
 
     elements: ElementFunction
@@ -68,13 +68,13 @@ class ElementStep(NamedTuple):
         """Return the operator of the scan.
 
         Args:
-            numbers: what is carried to the first turn; None for a tensor.
-            is_masked: whether a further operand says which turns there are.
-            is_reverse: whether the last element is the first turn.
+            numbers: initial values; None for one that is a tensor.
+            is_masked: whether a further operand is a mask of the steps to run.
+            is_reverse: whether the last element is the first step.
 
         Returns:
-            An operator that takes the operands, a truth value for the first turn and initial values where these are
-            tensors, the mask, and the dimension.
+            An operator that takes the operands, a mask of first steps and initial values if these are tensors, the
+            mask, and the dimension.
         """
         function = self._function([value is None for value in numbers], is_masked=is_masked)
         kinds = tuple(dtype.name for dtype in self.dtypes)
@@ -85,12 +85,12 @@ class ElementStep(NamedTuple):
         described = repr((signature, function.nodes, function.results, steps.init, kinds, is_reverse))
         digest = hashlib.blake2b(described.encode(), digest_size=8).hexdigest()
         definition = RecurrenceDefinition(parse_schema(f"formula::scan_{digest}{signature}"), "opdsl::scan")
-        # The function converts where it has to: it computes in the dtypes that it was read for.
+        # The function itself contains conversions to the dtypes that it was traced for.
         definition.steps = steps
         return defined(definition.schema, definition, definition.name, accepts_numbers=False)
 
     def _function(self, from_tensors: Sequence[bool], *, is_masked: bool) -> ScalarFunction:
-        """Return the step with what initial tensors and skipped turns add to it."""
+        """Return the scalar function of the step, extended by the selection of initial values and of skipped steps."""
         source = self.elements.function.source
         carried, operands = _names(len(self.dtypes), self.operands)
         initial = [f"init{at}" for at, is_tensor in enumerate(from_tensors) if is_tensor]
@@ -131,16 +131,16 @@ def _real(value: Number | None) -> bool | int | float:
 def element_step(
     step: Callable[..., tuple[Any, ...]], carried: Sequence[Operand], operands: Sequence[Operand]
 ) -> ElementStep:
-    """Read the step of a scan as a function of elements.
+    """Trace the step of a scan as a function of elements.
 
     Args:
-        step: takes what is carried, then the operands; returns what is carried on.
-        carried: what it begins with; the dtypes widen to those that steps give.
-        operands: of each turn.
+        step: takes the carried values, then the operands; returns new carried values.
+        carried: the initial values; their dtypes are widened to those that steps return.
+        operands: operands of each step.
 
     Raises:
         NotElementwiseError: it does more than compute elements, or divides integers by elements.
-        FormulaError: what is carried has no dtype that lasts.
+        FormulaError: the dtype of a carried value does not converge.
     """
     text = _text(step)
     names = tuple(name for listed in _names(len(carried), len(operands)) for name in listed)
@@ -150,7 +150,7 @@ def element_step(
         samples = [operand.sample for operand in (*state, *operands)]
         try:
             reading = read_elements(text, form_of(names, samples, default), samples, is_whole=True)
-        except DimError as error:  # it works along dims, which samples do not have
+        except DimError as error:  # the step works along dims, which samples lack
             raise NotElementwiseError("dims within a step") from error
         if reading.ask is not None or reading.elements.divisors:
             raise NotElementwiseError("a division of integers by elements")
@@ -168,7 +168,9 @@ def element_step(
 
 
 def _vary(function: ScalarFunction, varying: Collection[str]) -> list[bool]:
-    """Return which results of a function come of some of its parameters; others stay as weak as numbers."""
+    """Return for each result of a function whether it depends on some of the parameters; others promote like
+    numbers.
+    """
     known: list[bool] = []
     for node in function.nodes:
         known.append(node.value in varying if node.op == "parameter" else any(known[at] for at in node.arguments))
@@ -176,7 +178,7 @@ def _vary(function: ScalarFunction, varying: Collection[str]) -> list[bool]:
 
 
 def _text(step: Callable[..., tuple[Any, ...]]) -> FormulaText:
-    """Return the step as a text: errors underline the formula that it stands in, or itself."""
+    """Return the step as a formula; errors underline the enclosing formula, or the step itself."""
 
     def run(*tensors: Any) -> tuple[Any, ...]:
         return tuple([value if is_element(value) else as_tensor(value, ()) for value in step(*tensors)])
@@ -187,10 +189,11 @@ def _text(step: Callable[..., tuple[Any, ...]]) -> FormulaText:
 
 
 class Lifted(NamedTuple):
-    """A function that takes the elements that it has closed over first.
+    """Function with captured elements turned into leading parameters.
 
-    elements: these.
-    works_along_dims: whether it closes over dims, too, along which it may work.
+    function: takes the elements first.
+    elements: the captured elements.
+    works_along_dims: whether it also captures dims, along which it may work.
     """
 
     function: Callable[..., Any]
@@ -199,13 +202,13 @@ class Lifted(NamedTuple):
 
 
 def lifted(function: Callable[..., Any], along: Collection[object]) -> Lifted:
-    """Take the elements that a function has closed over out of it.
+    """Turn the elements that a function captures in its closure into leading parameters.
 
-    Of one that closes over dims, only what varies along those that steps go along is taken out: each turn has its own.
+    If the function captures dims, only values that vary along the dims of the scan are turned: each step has its own.
 
     Args:
         function: the step.
-        along: what steps go along; dims among it are taken out as the positions of turns.
+        along: where the steps go along; dims among it are turned as well, as the index of the step.
     """
     cells = function.__closure__ if isinstance(function, FunctionType) else None
     if cells is None:
@@ -232,5 +235,5 @@ def lifted(function: Callable[..., Any], along: Collection[object]) -> Lifted:
 def _content(cell: CellType) -> Any:
     try:
         return cell.cell_contents
-    except ValueError:  # nothing has been assigned yet
+    except ValueError:  # the variable is not assigned yet
         return None

@@ -1,4 +1,4 @@
-"""``opdsl.scan`` and ``opdsl.fold``: what is carried from one position of a dimension to the next."""
+"""``opdsl.scan`` and ``opdsl.fold``: sequential recurrences that carry values along a dimension."""
 
 from __future__ import annotations
 
@@ -43,23 +43,25 @@ def scan(
     along: int | Dim,
     reverse: bool = False,
 ) -> Any:
-    """Carry something from position to position: what is carried on from each of them.
+    """Carry values from index to index of a dimension by a step function, and return the carried values after each
+    step.
 
-    Unlike ``jax.lax.scan`` it gives what is carried on, not a second value, and takes the values behind ``init``.
+    Unlike ``jax.lax.scan`` it returns the carried values themselves, not a second output, and ``values`` follow
+    ``init``.
 
     Args:
-        step: takes what is carried, then an element of each value; returns what is carried on.
-        init: what is carried to the first position: a number, a tensor, or a tuple of these. What is carried has the
-            dtype to which ``init`` and the results of steps promote.
-        values: tensors, with dims or without, and numbers.
+        step: takes the carried value, then an element of each of ``values``; returns the new carried value.
+        init: initial carried value: a number, a tensor, or a tuple of these. Carried values have the dtype to which
+            ``init`` and the results of steps promote.
+        values: tensors, with or without dims, and numbers.
         along: the dim, or the positional dimension, that the steps go along.
-        reverse: whether they begin at its end.
+        reverse: whether the steps begin at its end.
 
     Returns:
-        What is carried on, at each position; a tuple where ``init`` is one.
+        The carried value after each step; a tuple if ``init`` is one.
 
     Raises:
-        DimError: no value varies along the dim, it has no size, or a step returns something else than it takes.
+        DimError: no value varies along the dim, it has no size, or a step returns another structure than it takes.
 
     >>> import opdsl
     >>> t = opdsl.dim()
@@ -92,13 +94,13 @@ def fold(
     *values: *Values,
     over: int | Dim | Sequence[Dim],
 ) -> Any:
-    """Fold values by a function of one's own, in order: what ``scan`` carries on from the last position.
+    """Fold values in order by a function of your own; the result is the last carried value of ``scan``.
 
     Args:
-        combine: takes what is carried, then an element of each value; returns what is carried on.
-        init: see ``scan``; the result where there is nothing to fold.
-        values: tensors, with dims or without, and numbers.
-        over: the dim or the positional dimension that is folded, or several dims, the last of which runs fastest.
+        combine: takes the carried value, then an element of each of ``values``; returns the new carried value.
+        init: see ``scan``; the result if there are no elements.
+        values: tensors, with or without dims, and numbers.
+        over: the dim or the positional dimension to fold, or several dims, the last of which varies fastest.
 
     Raises:
         DimError: see ``scan``.
@@ -118,5 +120,5 @@ def fold(
 
 
 def _kind(targets: tuple[int | Dim, ...]) -> type[Carrying]:
-    """Return the class of a scan or fold along some dims or a dimension."""
+    """Return the class that runs a scan or fold: that for ragged dims if one is among the targets."""
     return RaggedCarrying if any(isinstance(target, RaggedDim) for target in targets) else Carrying

@@ -1,4 +1,4 @@
-"""What formulas have become: the kernels of each form that they were read for, as text."""
+"""Text of the kernels that formulas are compiled to, for each form."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ __all__ = ["kernels_of"]
 
 
 def kernels_of(operator: Operator) -> Iterator[tuple[str, str]]:
-    """Return what an operator's formula has become: for each form a title and a text.
+    """Yield a title and the text of the kernels for each form that an operator's formula has been traced for.
 
     Args:
-        operator: any; one that is no formula has none.
+        operator: any operator; one without a formula has none.
 
     Returns:
-        For a formula of elements the typed graph of its kernel; for another one the program of its kernels, with what
-        each was fused of.
+        For a formula of elements the typed graph of its kernel; for another formula the program of its kernels, with
+        the calls that each was fused from.
     """
     if isinstance(operator.formula, FormulaProgram):
         for form, programs in operator.formula.readings.items():
@@ -40,7 +40,7 @@ def kernels_of(operator: Operator) -> Iterator[tuple[str, str]]:
 
 
 def _graph(form: Form, elements: ElementFunction) -> str:
-    """Return the typed graph of a kernel, and what its numbers are."""
+    """Return the typed graph of a kernel, with the expressions of its number parameters."""
     kinds = dict(zip(form.names, form.kinds, strict=True))
     tensors = [precision_of(kinds[name][0]) for name in elements.tensors]
     numbers = elements.function.parameters[len(tensors) :]
@@ -56,7 +56,7 @@ def _graph(form: Form, elements: ElementFunction) -> str:
 
 
 def _kernels(program: Program) -> list[Step]:
-    """Return the steps that compute: views cost nothing."""
+    """Return the steps of a program that compute, without views."""
     return [step for step in program.steps if not step.is_view]
 
 

@@ -1,4 +1,4 @@
-"""The text of a formula: a function of operators, and where it is written."""
+"""Formulas as traceable functions with their source."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _reading: ContextVar[tuple[FormulaText, ...]] = ContextVar("formulas_being_read"
 
 
 class Trial(NamedTuple):
-    """Dtypes and arguments for which a formula is read when it is declared.
+    """Dtypes and arguments for which a formula is traced when it is declared.
 
     dtypes: of the tensors.
-    when: arguments by name; others are likely ones.
+    when: arguments by name; others get likely values.
     """
 
     dtypes: frozenset[DType]
@@ -36,15 +36,15 @@ class Trial(NamedTuple):
 
 
 class FormulaText:
-    """A function of operators, and where it is written. Nothing is read before it is asked for.
+    """Formula: a function of operators with its source. Source is parsed on demand.
 
     Args:
-        function: as the user wrote it.
-        run: what is traced; the rewritten function by default.
-        source: the text that errors underline; that of the function by default.
-        dtypes: that it takes, of what its tensors are promoted to: kinds (``floating``) or names; all of them if empty.
-        names: of the arguments that it is called with, of which the function takes those that it names; those that it
-            takes itself by default.
+        function: the user's function.
+        run: the function to trace; by default ``function`` with its control flow rewritten.
+        source: source that errors underline; that of the function by default.
+        dtypes: kinds (``floating``) or names of dtypes that are accepted after promotion of the tensors; all if empty.
+        names: names of the arguments that it is called with, of which the function takes those that it has parameters
+            for; by default exactly its parameters.
 
     Raises:
         KernelSignatureError: there is no such kind or dtype.
@@ -72,13 +72,13 @@ class FormulaText:
 
     @property
     def run(self) -> Callable[..., Any]:
-        """The function that is traced.
+        """Return the function that is traced.
 
         Raises:
-            FormulaError: the text holds what a formula cannot, or cannot be read.
+            FormulaError: the source contains code that a formula cannot contain, or cannot be read.
         """
         if self._run is None:
-            # Whoever rewrites first has to have the hooks, too.
+            # Rewritten functions call these hooks.
             import opdsl.formulas.control  # noqa: F401
             from opdsl.formulas.rewriting import rewritten
 
@@ -87,7 +87,7 @@ class FormulaText:
 
     @property
     def source(self) -> FunctionSource:
-        """Source text, which errors underline.
+        """Return the source, which errors underline.
 
         Raises:
             FormulaError: it cannot be read.
@@ -98,29 +98,29 @@ class FormulaText:
 
     @property
     def described(self) -> str:
-        """Text that differs where formulas do, the same in every process."""
+        """Return a text that identifies the formula, equal in every process."""
         return ast.dump(self.source.tree)
 
     @property
     def functions(self) -> tuple[FunctionType, ...]:
-        """The functions that it is made of."""
+        """Return the user functions that it consists of."""
         return (self.function,)
 
     @property
     def trials(self) -> tuple[Trial, ...]:
-        """The dtypes and arguments for which it is read when it is declared."""
+        """Return the dtypes and arguments for which it is traced when it is declared."""
         return (Trial(self.dtypes, {}),)
 
     def source_for(self, arguments: Sequence[Any]) -> FunctionSource:
-        """Return the text that errors underline in a call with some arguments."""
+        """Return the source that errors underline in a call with some arguments."""
         return self.source
 
     def __call__(self, *arguments: Any) -> Any:
-        """Run it call by call, on tensors of any kind.
+        """Run the formula operator by operator, on tensors of any kind.
 
         Raises:
             FormulaError: it calls itself.
-            UnsupportedDTypeError: it is not for the dtype that its tensors are promoted to.
+            UnsupportedDTypeError: it does not accept the dtype that its tensors are promoted to.
         """
         self._check_dtype(arguments)
         if self in _reading.get():
@@ -142,7 +142,7 @@ class FormulaText:
             )
 
     def _call(self, *arguments: Any) -> Any:
-        """Hand on the arguments that the function names, some of which take a name alone."""
+        """Call the function with the arguments that it has parameters for, keyword-only ones by name."""
         run, code = self.run, self.function.__code__
         own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         if not isinstance(run, FunctionType) or not (self._handed or code.co_kwonlyargcount):
@@ -153,19 +153,19 @@ class FormulaText:
 
 
 def promoted_dtype(arguments: Sequence[Any]) -> DType | None:
-    """Return the dtype that the tensors among arguments, and in lists of theirs, are promoted to; None without any."""
+    """Return the dtype that the tensors among arguments, also in lists, are promoted to; None without tensors."""
     tensors = [leaf.geometry for leaf in leaves_of(arguments) if isinstance(leaf, Tensor)]
     return result_type(tensors, current.get().default_dtype) if tensors else None
 
 
 def current_text() -> FormulaText:
-    """Return the formula that is being run."""
+    """Return the formula that is running; it is an error to call this outside of formulas."""
     text = text_being_read()
     assert text is not None, "hooks run within formulas"
     return text
 
 
 def text_being_read() -> FormulaText | None:
-    """Return the formula that is being run; None outside of formulas."""
+    """Return the formula that is running; None outside of formulas."""
     texts = _reading.get()
     return texts[-1] if texts else None

@@ -56,7 +56,7 @@ def options_of(entry: NativeFunction, expressions: Expressions) -> Options:
 def variant_options(
     variant: NativeFunction, base: NativeFunction, expressions: Expressions, *, is_structured: bool
 ) -> Options:
-    """Return the keys of a derived variant that differ from those that its declaration gives it.
+    """Return the keys of a derived variant that differ from those that it would inherit from its declaration.
 
     is_structured: whether the declaration is structured: its variants then delegate to its out variant implicitly.
     """
