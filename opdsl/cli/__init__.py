@@ -1,8 +1,8 @@
-"""The command line: ``opdsl list``, ``show``, ``new``, ``check``, ``export``, ``import``, ``stubs`` and others.
+"""Command line: ``opdsl list``, ``show``, ``new``, ``check``, ``export``, ``import``, ``stubs`` and others.
 
-A command has a module; ``operators`` finds operators by name, ``modules`` loads users' modules, ``output`` writes for a
-terminal or a pipe. May import: everything; nothing imports it. click is loaded with it, rich only when something is
-shown on a terminal.
+Each command has a module; ``operators`` finds operators by name, ``modules`` loads users' modules, ``output`` writes to
+a terminal or a pipe. May import: everything; nothing imports it. click is imported with it, rich only when output goes
+to a terminal.
 """
 
 from __future__ import annotations

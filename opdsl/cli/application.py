@@ -1,4 +1,4 @@
-"""The ``opdsl`` command: its subcommands, and what becomes of errors."""
+"""Command group ``opdsl``: its subcommands, and the conversion of errors to messages."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from opdsl.errors import OpdslError
 
 
 class Application(click.Group):
-    """A group of commands in which a user's mistake ends as a message on stderr and exit code 1.
+    """Command group that reports errors of opdsl as a message on stderr with exit code 1.
 
-    Any other exception is a bug of ours and keeps its traceback.
+    Any other exception is a bug of opdsl and keeps its traceback.
     """
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command that was asked for.
+        """Run the subcommand.
 
         Raises:
             click.ClickException: the command raised an error of ``opdsl.errors``.
@@ -42,9 +42,9 @@ class Application(click.Group):
 @click.group(cls=Application, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
 @click.version_option(package_name="opdsl")
 def main() -> None:
-    """Look at tensor operators declared in typed Python, and export them.
+    """Inspect tensor operators declared in typed Python, and export them.
 
-    Exit code 0: done. 1: nothing was found, or something is wrong; stderr says what. 2: the command line itself is
+    Exit code 0: done. 1: nothing was found, or something is wrong; stderr has the reason. 2: the command line itself is
     wrong.
     """
 

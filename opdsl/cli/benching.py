@@ -1,4 +1,4 @@
-"""``opdsl bench``: what calls of operators cost, alone and beside torch's."""
+"""Command ``opdsl bench``: times calls of operators, alone and compared with torch."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _STYLES = ("bold", "", "green", "green", "cyan", "")
 _ROUNDS = 15
 
-# Half of the turns lie further apart than this share of their median: a ratio of such times says little.
+# Limit of the relative interquartile range, above which a ratio of times is unreliable.
 _NOISY = 0.15
 
 
@@ -42,10 +42,11 @@ def bench(
 ) -> None:
     """Time calls of operators on the CPU: medians, of functional operators whose names match PATTERN.
 
-    Each is called with its first sample of tensors (`opdsl.testing.samples_of`), again and again, so that what is
-    timed is its plan. With --beside torch both sides run in turns, and the ratio is our column divided by torch's.
+    Each is called repeatedly with its first sample that has elements (`opdsl.testing.samples_of`), so that its plan is
+    timed. With --beside torch both sides run in turns, and the ratio is our column divided by torch's.
 
-    The spread is the middle half of a call's turns, as a share of their median. A line whose spread is above 15 % is
+    The spread is the interquartile range of a call's turns, relative to their median. A line whose spread is above 15 %
+    is
     marked as noisy: time it again while the machine does nothing else.
     """
     wanted = load(modules)
@@ -74,7 +75,7 @@ def bench(
 
 
 class Timing(NamedTuple):
-    """Times of an operator's calls, and of torch's where both were timed."""
+    """Times of an operator's calls, and of torch's if both were timed."""
 
     operator: str
     arguments: str
@@ -83,21 +84,21 @@ class Timing(NamedTuple):
 
     @property
     def ratio(self) -> float | None:
-        """Return our time divided by torch's, as both are shown."""
+        """Return our median time divided by torch's, or None."""
         return None if self.theirs is None else self.ours.median / self.theirs.median
 
     @property
     def spread(self) -> float:
-        """Return the larger spread of both sides."""
+        """Return the larger relative spread of both sides."""
         return max(times.spread for times in (self.ours, self.theirs) if times is not None)
 
     @property
     def is_noisy(self) -> bool:
-        """Return whether the times say little."""
+        """Return whether the spread is too large for the times to be reliable."""
         return self.spread > _NOISY
 
     def row(self) -> Row:
-        """Return the cells of its line."""
+        """Return the cells of its table row."""
         from opdsl.testing.timing import shown
 
         beside = () if self.theirs is None else (shown(self.theirs.median), f"{self.ratio:.2f}")
@@ -105,14 +106,14 @@ class Timing(NamedTuple):
         return self.operator, self.arguments, shown(self.ours.median), *beside, spread
 
     def as_json(self) -> dict[str, object]:
-        """Return its object in JSON; times are seconds."""
+        """Return its JSON object; times are in seconds."""
         beside = {} if self.theirs is None else {"torch": self.theirs.median, "ratio": self.ratio}
         facts = {"operator": self.operator, "arguments": self.arguments, "call": self.ours.median}
         return facts | beside | {"spread": self.spread, "is_noisy": self.is_noisy}
 
 
 def timed(operator: Operator, size: int | None, dtype: str, beside: bool) -> Iterable[Timing]:
-    """Time an operator; yield nothing where no sample can be called, or torch has no such operator."""
+    """Time an operator; yield nothing if no sample can be called, or torch has no such operator."""
     from opdsl.testing.peer import peer_of
     from opdsl.testing.timing import times_in_turns
 
@@ -132,7 +133,7 @@ def timed(operator: Operator, size: int | None, dtype: str, beside: bool) -> Ite
 
 
 def sample_of(operator: Operator, size: int | None, dtype: str) -> Sample | None:
-    """Return the first sample with elements that the operator takes."""
+    """Return the first sample with elements that the operator accepts."""
     from opdsl.testing.samples import REFUSALS
 
     function = function_of(operator)
@@ -146,7 +147,7 @@ def sample_of(operator: Operator, size: int | None, dtype: str) -> Sample | None
 
 
 def samples_for(operator: Operator, size: int | None, dtype: str) -> Iterator[Sample]:
-    """Yield the samples that have elements; of a given size, all their tensors are vectors."""
+    """Yield the samples that have elements. If a size is given, their tensors are replaced by vectors of this size."""
     from opdsl.testing.making import Maker
     from opdsl.testing.sample import Sample
     from opdsl.testing.samples import samples_of
@@ -164,7 +165,7 @@ def samples_for(operator: Operator, size: int | None, dtype: str) -> Iterator[Sa
 
 
 def is_pointwise(operator: Operator) -> bool:
-    """Whether the operator's kernel on the CPU is made of a scalar function."""
+    """Return whether the operator's CPU kernel applies a scalar function to each element."""
     kernels = (kernel for kernel, *_ in operator.registrations.values())
     return any(isinstance(kernel, Kernel) and kernel.kind == "pointwise" for kernel in kernels)
 

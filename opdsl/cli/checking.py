@@ -1,4 +1,4 @@
-"""``opdsl check``: every fault of native_functions.yaml files, each with its place and its rule."""
+"""Command ``opdsl check``: reports every fault of native_functions.yaml files, with its location and rule."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def check(
 
 
 class Report(NamedTuple):
-    """A fault, and its text with the line where it stands."""
+    """Fault, and its message with the source line."""
 
     fault: Fault
     text: str
@@ -98,7 +98,7 @@ def _json_fault(fault: Fault) -> dict[str, object]:
 
 
 def _check(file: Path, tags: Container[str], dialect: str) -> list[Report]:
-    """Return a file's faults; a hint about its dialect goes to stderr."""
+    """Return a file's faults, and print a hint about its dialect to stderr."""
     try:
         text = read_file(file)
     except NativeYamlError as error:
@@ -111,12 +111,12 @@ def _check(file: Path, tags: Container[str], dialect: str) -> list[Report]:
 
 
 def _unreadable(error: NativeYamlError) -> list[Report]:
-    """Return the fault of a file of which no line can be shown."""
+    """Return the fault of a file whose lines cannot be shown."""
     return [Report(fault, str(error)) for fault in error.faults if isinstance(fault, Fault)]
 
 
 def _faults(text: str, file: Path, tags: Container[str], dialect: str) -> tuple[Sequence[Fault], Source]:
-    """All faults of a text, and the source to show them in."""
+    """Return all faults of a text, and the source to show them in."""
     if dialect == "today":
         return check_text(text, file=str(file), tags=tags)
     try:
@@ -127,7 +127,7 @@ def _faults(text: str, file: Path, tags: Container[str], dialect: str) -> tuple[
 
 
 def _check_derivatives(path: Path, files: tuple[Path, ...], tags: Container[str], dialect: str) -> list[Report]:
-    """Return the faults of derivatives; entries that cannot be read have faults of their own."""
+    """Return the faults of derivatives. Entries that cannot be read are not reported again."""
     entries: list[NativeFunction] = []
     unread: list[Unread] = []
     for file in files:
@@ -146,7 +146,7 @@ def _check_derivatives(path: Path, files: tuple[Path, ...], tags: Container[str]
 
 
 def _readable(file: Path, tags: Container[str], dialect: str) -> tuple[tuple[NativeFunction, ...], Source]:
-    """The entries of a file that can be read, and what tells of the others."""
+    """Return the readable entries of a file, and its source, which identifies the others."""
     try:
         if dialect == "today":
             entries, _, source = read_entries(read_file(file), tags=tags)

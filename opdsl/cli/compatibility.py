@@ -1,4 +1,4 @@
-"""``opdsl compat``: which names of PyTorch a script uses that are not here."""
+"""Command ``opdsl compat``: lists the names of PyTorch that a script uses and opdsl lacks."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _STYLES = ("cyan", "bold")
 @click.command(short_help="List the names of PyTorch that a script uses and opdsl has not.")
 @click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def compat(files: tuple[Path, ...]) -> None:
-    """List the names of torch that the Python FILES use and opdsl has not, so that `import opdsl as torch` will not do.
+    """List the names of torch that the Python FILES use and opdsl lacks, so that `import opdsl as torch` would fail.
 
-    The files are read, not run. Names are found where they are written out, through whatever they were imported as:
-    torch.nn.Linear, F.gelu. Methods of tensors are not looked at. Exit code 1 if any name is missing.
+    The files are read, not run. Names are found where they are written out, through any import alias: torch.nn.Linear,
+    F.gelu. Methods of tensors are not checked. Exit code 1 if any name is missing.
     """
     missing = [(f"{file}:{use.line}", use.name) for file in files for use in _read(file) if not is_here(use.name)]
     if missing:
@@ -32,7 +32,7 @@ def compat(files: tuple[Path, ...]) -> None:
 
 
 class Use(NamedTuple):
-    """A place in a script where a name of torch stands."""
+    """Use of a name of torch: the line and the qualified name."""
 
     line: int
     name: str
@@ -46,7 +46,7 @@ def _read(file: Path) -> list[Use]:
 
 
 def uses(source: str) -> list[Use]:
-    """The names of torch in a script, each where it first stands.
+    """Return the names of torch in a script, each with the line of its first use.
 
     >>> uses("import torch.nn.functional as F; from torch import nn; F.gelu(x); nn.Linear(2, 3)")
     [Use(line=1, name='torch.nn.functional.gelu'), Use(line=1, name='torch.nn.Linear')]
@@ -61,7 +61,9 @@ def uses(source: str) -> list[Use]:
 
 
 def _imports(tree: ast.AST) -> tuple[dict[str, str], list[tuple[int, str]]]:
-    """What names of a script mean in torch, and what was imported by name, with the lines."""
+    """Return the torch names that variables of a script refer to, and the names imported from torch with their
+    lines.
+    """
     meanings: dict[str, str] = {}
     imported: list[tuple[int, str]] = []
     for node in ast.walk(tree):
@@ -82,7 +84,7 @@ def _is_of_torch(module: str) -> bool:
 
 
 def _chains(tree: ast.AST, meanings: dict[str, str]) -> Iterator[tuple[int, str]]:
-    """The names with dots that begin with an imported one."""
+    """Yield the dotted names that begin with an imported name, with their lines."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute):
             names, root = [node.attr], node.value
@@ -94,7 +96,7 @@ def _chains(tree: ast.AST, meanings: dict[str, str]) -> Iterator[tuple[int, str]
 
 
 def is_here(name: str) -> bool:
-    """Whether a name of torch means something here.
+    """Return whether opdsl has a name of torch.
 
     >>> is_here("torch.add"), is_here("torch.nn.functional.gelu"), is_here("torch.nn.Linear")
     (True, True, False)

@@ -1,4 +1,4 @@
-"""``opdsl compile``: kernels for operators and dtypes into the cache, before a program wants them."""
+"""Command ``opdsl compile``: compiles kernels for operators and dtypes into the cache, ahead of time."""
 
 from __future__ import annotations
 
@@ -61,14 +61,15 @@ def compile_kernels(
     script: Path | None,
     modules: tuple[str, ...],
 ) -> None:
-    """Compile the kernels of operators into the cache, for all dtypes and classes of layouts.
+    """Compile the kernels of operators into the cache, for all dtypes and classes of memory layouts.
 
     Of each NAME: `opdsl compile add softmax`; the name of a packet stands for all of its overloads. With --select, of
-    those that the file asks for too; with neither, of all operators. What is in the cache already is left alone: a
-    second run does nothing.
+        those
+    that the file selects too; with neither, of all operators. Kernels in the cache are not compiled again: a second run
+    does nothing.
 
-    With --from, run a script instead: `opdsl compile --from train.py -- --steps 1`. What it calls is in the cache then;
-    with OPDSL_CACHE_DIR, in a folder that an image is shipped with.
+    With --from, run a script instead: `opdsl compile --from train.py -- --steps 1`. The kernels that it uses are in the
+    cache then; with OPDSL_CACHE_DIR, in a folder that can be shipped in an image.
     """
     started = time.perf_counter()
     if script is not None:
@@ -102,7 +103,7 @@ def compile_kernels(
 
 
 def from_script(script: Path, arguments: Sequence[str]) -> str:
-    """Run a script for what it compiles; what to say of that.
+    """Run a script in order to cache the kernels that it compiles; return a summary.
 
     Raises:
         OptionError: the cache is off, or cannot be used.
@@ -117,7 +118,7 @@ def from_script(script: Path, arguments: Sequence[str]) -> str:
     try:
         runpy.run_path(str(script), run_name="__main__")
     except SystemExit as end:
-        if end.code:  # what it compiled until then is there
+        if end.code:  # the kernels compiled so far stay in the cache
             raise
     finally:
         sys.argv, sys.path[:] = argv, path
@@ -127,11 +128,11 @@ def from_script(script: Path, arguments: Sequence[str]) -> str:
 
 
 def targets_of(device: str, architectures: Sequence[str]) -> tuple[str, ...]:
-    """The architectures to compile for; an empty one stands for the CPU.
+    """Return the architectures to compile for; an empty one stands for the CPU.
 
     Raises:
-        OptionError: there is none for the device, or one that NVRTC does not know.
-        MissingDependencyError: NVRTC is not there.
+        OptionError: none is given for CUDA, some are given for the CPU, or NVRTC does not know one.
+        MissingDependencyError: NVRTC is not installed.
     """
     if device == "cpu":
         if architectures:
@@ -143,17 +144,17 @@ def targets_of(device: str, architectures: Sequence[str]) -> tuple[str, ...]:
     if not architectures:
         raise OptionError(f"--device cuda needs --arch, once or more (have {', '.join(known)}).")
     for architecture in architectures:
-        # A letter behind the number asks for what only that very architecture has.
+        # A letter after the number enables features of that exact architecture.
         if architecture.rstrip("af") not in known:
             raise OptionError(f"--arch {architecture}: NVRTC does not know it (have {', '.join(known)})")
     return tuple(dict.fromkeys(architectures))
 
 
 def dtype_named(name: str) -> DType:
-    """A dtype by its name.
+    """Return the dtype of a name.
 
     Raises:
-        OptionError: there is none.
+        OptionError: there is no such dtype.
     """
     dtype = next((dtype for dtype in ALL_DTYPES if dtype.name == name), None)
     if dtype is None:
@@ -164,10 +165,10 @@ def dtype_named(name: str) -> DType:
 
 
 def operators_wanted(names: Sequence[str], selection: Path | None, modules: Sequence[str]) -> list[Operator]:
-    """Return the operators that names and a selection ask for; with neither, those of modules, or of ``aten``.
+    """Return the operators that names and a selection ask for; with neither, those of the modules, or of ``aten``.
 
     Raises:
-        UnknownOperatorError: nothing has one of the names.
+        UnknownOperatorError: no operator or packet has one of the names.
     """
     namespaces = namespaces_of(load_modules(modules))
     listed: list[Operator] = []
@@ -187,7 +188,7 @@ def operators_wanted(names: Sequence[str], selection: Path | None, modules: Sequ
 def tasks_left(
     operators: Sequence[Operator], dtypes: Sequence[DType], targets: Sequence[str] = ("",)
 ) -> tuple[list[Task], int]:
-    """The tasks whose kernels are not all in the cache, and how many tasks there are.
+    """Return the tasks whose kernels are not all in the cache, and the number of all tasks.
 
     Raises:
         OptionError: the cache is off, or cannot be used.
@@ -200,7 +201,7 @@ def tasks_left(
 
 
 def require_cache() -> None:
-    """Have a cache that keeps what is compiled.
+    """Check that there is a cache on disk.
 
     Raises:
         OptionError: it is off, or cannot be used.
@@ -215,14 +216,14 @@ def require_cache() -> None:
 def run_all(
     tasks: Sequence[Task], modules: Sequence[str], jobs: int, bar: object = None, *, seconds: float = math.inf
 ) -> list[Outcome]:
-    """Run tasks in processes of their own, which load the same modules.
+    """Run tasks in worker processes, which load the same modules.
 
     Args:
-        tasks: the first ones first.
+        tasks: in the order in which they are started.
         modules: that declare operators.
-        jobs: how many processes.
+        jobs: the number of processes.
         bar: click's progress bar.
-        seconds: after this time no task is begun any more.
+        seconds: after this time no further task is started.
     """
     started = time.perf_counter()
     outcomes = []
@@ -243,7 +244,7 @@ def run_all(
 
 
 def _begin(modules: tuple[str, ...], targets: tuple[str, ...]) -> None:
-    """What a process does first."""
+    """Initialize a worker process: load modules, and add devices for dry runs."""
     from opdsl.testing.ahead import dry_run_on
 
     for module in modules:
@@ -253,7 +254,7 @@ def _begin(modules: tuple[str, ...], targets: tuple[str, ...]) -> None:
 
 
 def _run(task: Task) -> Outcome:
-    """Run a task in such a process, which loads of the operator library what it needs."""
+    """Run a task in a worker process, which loads only the needed part of the operator library."""
     from opdsl.testing.ahead import run
 
     find(task.operator)

@@ -1,4 +1,4 @@
-"""Shell completion of operator names, which click's completion scripts ask for."""
+"""Shell completion of operator names, called by click's completion scripts."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from opdsl.errors import OpdslError
 
 
 def complete_operators(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the packets that an unfinished word begins, and after a dot the overloads of one.
+    """Return the packet names that start with an incomplete word, and after a dot the overloads of a packet.
 
-    Names of ``aten`` come from its catalog, so that nothing is loaded for a first word. Modules that the command line
-    names with ``--module`` are loaded.
+    Names of ``aten`` come from its catalog, so that nothing is loaded for a first word. Modules given with ``--module``
+    are loaded.
     """
     from opdsl.aten.catalog import PACKETS
 
@@ -32,7 +32,7 @@ def complete_operators(ctx: click.Context, param: click.Parameter, incomplete: s
 
 
 def _loaded_names(modules: Iterable[str]) -> list[str]:
-    """Return the packets that modules declare; a module that cannot be loaded offers none."""
+    """Return the packets that modules declare; none for a module that cannot be loaded."""
     try:
         return [operator.packet_name for operator in load_modules(modules)]
     except ModuleError:
@@ -40,7 +40,7 @@ def _loaded_names(modules: Iterable[str]) -> list[str]:
 
 
 def _overloads(base: str) -> list[str]:
-    """Return the overloads of a packet under the name that was typed."""
+    """Return the overloads of a packet, prefixed with the packet name as it was typed."""
     try:
         packet = find(base)
     except OpdslError:

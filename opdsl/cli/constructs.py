@@ -1,4 +1,4 @@
-"""``opdsl list --constructs``: what operators are declared with, counted."""
+"""Command option ``opdsl list --constructs``: counts the constructs that operators are declared with."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class Use(NamedTuple):
     share: float
 
     def row(self) -> Row:
-        """Return the cells of its line."""
+        """Return the cells of its table row."""
         return self.construct, str(self.declarations), f"{self.share:.1%}"
 
 
 def constructs(operators: Iterable[Operator]) -> list[Use]:
-    """How many declarations use each construct; variants and list forms that are derived count with what they are of.
+    """Count how many declarations use each construct. Derived variants and list operators are not counted separately.
 
     Args:
         operators: some of one registry.
@@ -52,7 +52,7 @@ def constructs(operators: Iterable[Operator]) -> list[Use]:
 
 
 def is_derived(declaration: Declaration) -> bool:
-    """Whether a declaration is of what `autogen` stands for, or a list form: what computes it is ours."""
+    """Return whether a declaration is generated (``autogen``) or a list operator, whose body is opdsl's own."""
     bodies = [function.__globals__.get("body") for function in declaration.attached.values()]
     return any(getattr(body, "__module__", "").startswith("opdsl.declare.") for body in bodies)
 
@@ -60,7 +60,7 @@ def is_derived(declaration: Declaration) -> bool:
 def construct(declaration: Declaration) -> str:
     """Return the construct of a declaration: ``formula``, a loop, a decorator, ``overload``, ``forward`` ..."""
     if any("overload_body" in function.__globals__ for function in declaration.attached.values()):
-        return "overload"  # of one whose body computes it
+        return "overload"  # an overload of an operator whose body computes it
     if declaration.main.formula is not None or any(scalar is not None for *_, scalar in declaration.formulas):
         return "formula"
     if declaration.kind is not None:

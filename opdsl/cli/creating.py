@@ -1,6 +1,6 @@
-"""``opdsl new``: a library of operators, in a package of its own.
+"""Command ``opdsl new``: makes a package with a library of operators.
 
-Its files are those of the folder ``library`` beside this module, in which it is called ``mylib``.
+Its files are copied from the folder ``library`` next to this module, where it is called ``mylib``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from opdsl.errors import DuplicateFileError, OptionError
 from opdsl.schema.model import is_plain_name
 
 _TEMPLATE = Path(__file__).parent / "library"
-# What is no module for pytest, mypy and others that look through opdsl; and a name that tools of packages leave out.
+# Suffix that hides modules from pytest, mypy and other tools; and names that packaging tools would leave out.
 _SUFFIX = ".in"
 _HIDDEN = {"gitignore": ".gitignore"}
 
@@ -46,7 +46,7 @@ _TAKEN = {
 def new(name: str, output: Path) -> None:
     """Make a library of operators in the new folder NAME: the package NAME, with tests, stubs and a README.
 
-    It has one operator of each kind, registers them in PyTorch, and passes its own tests as it is.
+    It has one operator of each kind, registers them in PyTorch, and passes its own tests.
     """
     target = output / name
     with progress("writing a library"):
@@ -60,21 +60,21 @@ def make_library(name: str, target: Path) -> int:
 
     Args:
         name: of the package and of the operators' namespace.
-        target: its folder, which must not be there yet.
+        target: its folder, which must not exist.
 
     Returns:
-        How many files it has.
+        The number of its files.
 
     Raises:
-        OptionError: the name is none for a package, or is taken.
-        DuplicateFileError: the folder is there already; it is left as it is.
+        OptionError: the name is not a valid package name, or is taken.
+        DuplicateFileError: the folder exists already; it is not changed.
     """
     _require_free(name)
     if os.path.lexists(target):
         raise DuplicateFileError(f"{target} is there already. Give another name, or another folder with -o.")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        # Under its name it is whole.
+        # Written to a temporary folder first, so that the folder is complete once it has its name.
         with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=target.parent) as folder:
             package = Path(folder) / name
             for path, text in _sources(name):
@@ -89,10 +89,10 @@ def make_library(name: str, target: Path) -> int:
 
 
 def _require_free(name: str) -> None:
-    """That a package may have a name.
+    """Check that a name is valid for a package and not taken.
 
     Raises:
-        OptionError: it may not.
+        OptionError: the name is invalid or taken.
     """
     if not is_plain_name(name):
         near = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower()
@@ -106,7 +106,7 @@ def _require_free(name: str) -> None:
 
 
 def _sources(name: str) -> Iterator[tuple[Path, str]]:
-    """The files of the template, for a library of another name."""
+    """Yield the files of the template with the library's name filled in."""
     for file in sorted(_TEMPLATE.rglob(f"*{_SUFFIX}")):
         path = file.relative_to(_TEMPLATE).with_suffix("")
         parts = [_HIDDEN.get(part, part.replace("mylib", name)) for part in path.parts]
@@ -115,7 +115,7 @@ def _sources(name: str) -> Iterator[tuple[Path, str]]:
 
 
 def _write_stubs(name: str, folder: Path) -> None:
-    """Write ``typings``, in a process of its own: this one is to know nothing of the library."""
+    """Write ``typings`` in a separate process, so that this one does not load the library."""
     command = [sys.executable, "-P", "-m", "opdsl", "stubs", str(folder / name), "-o", str(folder / "typings")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:

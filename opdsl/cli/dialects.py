@@ -1,4 +1,4 @@
-"""Files of older releases: the option ``--dialect``, and what ``opdsl check --upgrade`` does and says."""
+"""Support for files of older releases: the option ``--dialect``, and the report of ``opdsl check --upgrade``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ R = TypeVar("R")
 
 
 def dialect_option(command: Callable[P, R]) -> Callable[P, R]:
-    """The option ``--dialect``."""
+    """Add the option ``--dialect`` to a command."""
     return click.option(
         "--dialect",
         default="today",
@@ -30,7 +30,7 @@ def dialect_option(command: Callable[P, R]) -> Callable[P, R]:
 
 
 def hint(file: Path, text: str) -> None:
-    """Says on stderr which dialect a file with faults has, where it is not today's."""
+    """Print to stderr the dialect of a file with faults, unless it is today's."""
     try:
         dialect, change = detect(text, file=str(file))
     except NativeYamlError:
@@ -43,9 +43,9 @@ def hint(file: Path, text: str) -> None:
 
 
 def rewrite(file: Path, output: Path | None, dialect: str, tags: Container[str]) -> Upgrade:
-    """Writes a file in today's form, and shows what was changed and what is left to do.
+    """Upgrade a file to today's form, and report the changes and what remains to be done.
 
-    With ``output`` the report goes to stdout; without, the text does, and the report to stderr.
+    With ``output`` the report goes to stdout; without, the text does, and the report goes to stderr.
     """
     wanted = "detect" if dialect == "today" else dialect
     to = file if output is None else output
@@ -63,7 +63,7 @@ def rewrite(file: Path, output: Path | None, dialect: str, tags: Container[str])
 
 
 def _report(done: Upgrade, *, to_stderr: bool) -> None:
-    """What was changed, then what a person has to look at."""
+    """Print the changes, then those that a person has to review."""
     for change in done.changes:
         if not change.needs_person:
             click.echo(str(change), err=to_stderr)

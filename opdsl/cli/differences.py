@@ -1,4 +1,4 @@
-"""``opdsl diff``: what changed between two sets of operators, and whether it breaks callers."""
+"""Command ``opdsl diff``: compares two sets of operators, and reports which changes break callers."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def diff(old: str, new: str, breaking: bool, dialect: str, as_json: bool) -> Non
     """Show what changed from OLD to NEW, first what breaks callers.
 
     Each is a file like native_functions.yaml, a module of declarations (my_ops.py, mylib.ops), or the word opdsl for
-    the operators that opdsl has itself. What breaks callers is what PyTorch's own compatibility check says: a renamed
-    argument or overload, a removed default, a changed alias, a new argument without a default. The exit code is 1 if
-    anything does.
+    the operators that opdsl has itself. Changes that break callers are those of PyTorch's own compatibility check: a
+    renamed argument or overload, a removed default, a changed alias, a new argument without a default. The exit code is
+    1 if there is any.
     """
     changes = compare(_entries(old, dialect), _entries(new, dialect))
     broken = [change for change in changes if change.breaks]
@@ -58,7 +58,7 @@ def _json_change(change: Change) -> dict[str, object]:
 
 
 def _entries(text: str, dialect: str) -> list[NativeFunction]:
-    """The entries of a file, of a module, or of opdsl."""
+    """Return the entries of a file, of a module, or of opdsl."""
     if text == OWN:
         return export(registry, load_operators(()))
     if text.endswith(YAML):

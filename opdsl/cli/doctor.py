@@ -1,4 +1,4 @@
-"""``opdsl doctor``: what is there, what is not, and the sentence that mends it."""
+"""Command ``opdsl doctor``: reports what is installed, what is missing, and how to fix it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from opdsl.cli.probes import Finding, Mark, findings
 @click.command(short_help="Look at this installation.")
 @json_option
 def doctor(as_json: bool) -> None:
-    """Look at this installation: packages, processor, kernel cache, CUDA, and what works with opdsl.
+    """Inspect this installation: packages, processor, kernel cache, CUDA, and optional packages.
 
-    The exit code is 1 if something is missing that opdsl needs; what is optional does not count.
+    The exit code is 1 if something is missing that opdsl needs; optional packages do not count.
     """
     groups = findings()
     if as_json:
-        # The title of the first group holds the version, which is no part of a key.
+        # The title of the first group contains the version, which does not belong in a key.
         keyed = {"opdsl" if title.startswith("opdsl ") else title: group for title, group in groups.items()}
         print_json("doctor", {"groups": {key: list(map(_json_finding, group)) for key, group in keyed.items()}})
     else:

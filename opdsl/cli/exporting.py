@@ -1,4 +1,4 @@
-"""``opdsl export``: the registry as native_functions.yaml."""
+"""Command ``opdsl export``: writes the registry as native_functions.yaml."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def export(
 ) -> None:
     """Write operators as entries of native_functions.yaml, as torchgen reads them, or as JSON.
 
-    Without --namespace, the operators of aten are written; with --module, those that the module declares. They are
-    looked at apart from opdsl's own, so that a module may declare what is there already.
+    Without --namespace, the operators of aten are written; with --module, those that the module declares. The module is
+    loaded into a registry of its own, so that it may declare operators that opdsl has already.
     """
     if form == "json-schema":
         click.echo(json.dumps(json_schema(), indent=2))
@@ -60,7 +60,7 @@ def export(
 
 
 def _entries(modules: tuple[str, ...], namespaces: tuple[str, ...]) -> list[NativeFunction]:
-    """The entries of modules, and of namespaces that are named."""
+    """Return the entries of modules, and of given namespaces."""
     loaded = load(())
     if not modules:
         require_namespaces(namespaces)

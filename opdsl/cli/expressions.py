@@ -1,4 +1,4 @@
-"""Bodies that are one expression of operators: they say what is computed as a formula does, and nothing of how."""
+"""Detection of operator bodies that consist of one expression, which are counted as declarative."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ PLAIN = (abs, bool, float, int, len, max, min, sum)
 
 
 def is_expression(function: FunctionType) -> bool:
-    """Whether a function returns one expression in which nothing is called but operators and methods of tensors.
+    """Return whether a function only returns one expression that calls nothing but operators and tensor methods.
 
-    Functions of ``math``, and those that make numbers of numbers, may stand in it, too.
+    Functions of ``math``, and those that compute numbers from numbers, are allowed, too.
     """
-    function = function.__globals__.get("adapted_function", function)  # what takes fewer arguments is called by ours
+    function = function.__globals__.get("adapted_function", function)  # unwrap a generated adapter
     returned = _returned(function)
     if returned is None:
         return False
@@ -29,10 +29,10 @@ def is_expression(function: FunctionType) -> bool:
 
 
 def _returned(function: FunctionType) -> ast.expr | None:
-    """The expression that a function returns, if it does nothing else."""
+    """Return the expression that a function returns, or None if it does anything else."""
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
-    except (OSError, SyntaxError, TypeError):  # made from text, or a lambda within other code
+    except (OSError, SyntaxError, TypeError):  # generated code, or a lambda within other code
         return None
     if not isinstance(tree, ast.FunctionDef):
         return None
@@ -42,7 +42,7 @@ def _returned(function: FunctionType) -> ast.expr | None:
 
 
 def _is_operator(called: ast.expr, names: dict[str, object]) -> bool:
-    """Whether what is called is an operator, a method of tensors, or plain."""
+    """Return whether a called expression is an operator, a tensor method, or an allowed function of Python."""
     if isinstance(called, ast.Name):
         name = names.get(called.id)
         return hasattr(name, "operator") or name in PLAIN

@@ -1,4 +1,4 @@
-"""The typed scalar graphs of a pointwise operator, as text."""
+"""Text of the typed scalar graphs of a pointwise operator, for ``opdsl show``."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _NUMBER_TYPES = {NumberRole.SCALAR: float, NumberRole.FLOAT: float, NumberRole.I
 
 
 def scalar_graphs(definition: PointwiseDefinition) -> Iterator[tuple[str, str]]:
-    """The graph of each scalar function for tensors of float32, or of the first dtype that it takes.
+    """Yield the graph of each scalar function for float32 tensors, or for the first dtype that it accepts.
 
     Returns:
-        For each function a title with the condition under which it is meant, and the graph as a program.
+        For each function a title with the condition under which it is used, and the graph as a program.
     """
     for formula in definition.formulas:
         condition = ", ".join(f"{name}={value!r}" for name, value in formula.when.items())
@@ -47,7 +47,7 @@ def _graph(definition: PointwiseDefinition, formula: Formula, dtype: DType) -> o
 
 
 def _operand(parameter: Parameter, dtype: DType, *, exempt: bool) -> Operand:
-    """A stand-in for an argument: a tensor of a dtype, a condition that keeps its own, a number."""
+    """Return a stand-in for an argument: a tensor of a dtype, a boolean tensor for a condition, or a number."""
     if parameter.role is Role.TENSOR:
         return geometry(bool_ if exempt else dtype, cpu, (1,))
     role = NumberRole[parameter.role.name]

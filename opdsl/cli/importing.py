@@ -1,4 +1,4 @@
-"""``opdsl import``: native_functions.yaml as a module of declarations."""
+"""Command ``opdsl import``: converts native_functions.yaml to a module of declarations."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ from opdsl.native import load
 def import_file(file: Path, selection: Path | None, dialect: str, output: Path | None) -> None:
     """Write the operators of a file like native_functions.yaml as declarations in Python.
 
-    In-place and out= entries that their functional operator derives are folded into its declaration. Exporting the
-    module gives the entries back: opdsl export --module MODULE.py.
+    In-place and out= entries that can be derived are merged into the declaration of their functional operator.
+    Exporting
+    the module gives the entries back: opdsl export --module MODULE.py.
     """
     entries = selected(load(file, dialect=dialect), selection)
     with progress("writing declarations", len(entries)) as advance:

@@ -1,4 +1,4 @@
-"""The option ``--json``: one JSON document on stdout, whose form the page "The command line" describes."""
+"""Command option ``--json``: one JSON document on stdout, as documented in "The command line"."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ def json_option(command: Callable[P, R]) -> Callable[P, R]:
 
 
 def print_json(form: str, content: Mapping[str, object]) -> None:
-    """Write a document to stdout.
+    """Write a JSON document to stdout.
 
     Args:
-        form: the command whose form it has.
-        content: its keys, beside those that every document has.
+        form: the command, which determines the keys.
+        content: the keys besides those that every document has.
     """
     document = {"form": form, "version": VERSION, **content}
     click.echo(json.dumps(document, indent=2, ensure_ascii=False))
 
 
 def keyed_sections(sections: list[Section]) -> dict[str, object]:
-    """Return the contents of sections by their keys: texts, objects, or lists of objects where columns have names.
+    """Return the contents of sections by key: texts, objects, or lists of objects where columns have names.
 
     >>> keyed_sections([Section("computed table", (("CPU", "abs"),), key="table", columns=("key", "kernel"))])
     {'table': [{'key': 'CPU', 'kernel': 'abs'}]}

@@ -1,4 +1,4 @@
-"""What a kernel is, in a few words, and where its code stands."""
+"""Short descriptions of kernels, with the location of their code."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from opdsl.kernels.definitions.common import CommonKernel
 
 
 class Description(NamedTuple):
-    """A kernel for readers.
+    """Description of a kernel for users.
 
-    text: its kind and the names of the functions that it is made of.
-    place: ``file:line`` of the first of these; empty when there is none.
+    text: its kind and the names of its functions.
+    place: ``file:line`` of the first function; empty if there is none.
     """
 
     text: str
@@ -34,12 +34,12 @@ def describe(kernel: object) -> Description:
 
 
 def registered_keys(operator: Operator) -> list[DispatchKey]:
-    """The keys that an operator has kernels for: runtime keys in the order of the table, then alias keys."""
+    """Return the dispatch keys that an operator has kernels for: runtime keys in table order, then alias keys."""
     return sorted(operator.registrations, key=lambda key: (key.is_alias, key.index))
 
 
 def own_keys(operator: Operator) -> list[DispatchKey]:
-    """The keys for which somebody has written a kernel; others have one that serves every operator of their kind."""
+    """Return the dispatch keys with a kernel written for this operator, without those that get a generic kernel."""
     return [
         key
         for key in registered_keys(operator)
@@ -48,7 +48,7 @@ def own_keys(operator: Operator) -> list[DispatchKey]:
 
 
 def shorten(place: str) -> str:
-    """A place relative to the working directory, where it lies in it.
+    """Return a location relative to the working directory if it is inside.
 
     Args:
         place: ``file:line``, or empty.

@@ -1,4 +1,4 @@
-"""``opdsl list``: every operator, one line each."""
+"""Command ``opdsl list``: lists operators, one line each."""
 
 from __future__ import annotations
 
@@ -50,13 +50,14 @@ def list_operators(
     """List operators: name, kind, dispatch keys that have kernels, tags.
 
     PATTERN is a part of the name, or has wildcards: `opdsl list '*.out'`. Without --namespace, the operators of aten
-    are listed; with --module, those of the namespaces in which the module declares some.
+        are
+    listed; with --module, those of the namespaces in which the module declares some.
 
-    With --missing: name, category, what stands for it, and why it is missing. `wrap` means that
-    opdsl.interop.torch.wrap("aten::name") calls PyTorch's, `-` that tensors of ours cannot be given.
+    With --missing: name, category, replacement, and why it is missing. `wrap` means that
+    opdsl.interop.torch.wrap("aten::name") calls PyTorch's, `-` that opdsl has no tensors of the kind that it takes.
 
-    With --constructs: how many declarations use each construct. `pure` are those that say what is computed and nothing
-    of how; derived variants and list forms count with what they are derived of.
+    With --constructs: how many declarations use each construct. `pure` are those that say what is computed, but not
+    how; derived variants and list operators are not counted separately.
     """
     loaded = load(modules)
     declare_generated(registry, "aten")
@@ -91,7 +92,7 @@ def list_operators(
 
 
 def matches(name: str, pattern: str) -> bool:
-    """Whether a qualified name matches a pattern, with or without its namespace.
+    """Return whether a qualified name matches a pattern, with or without its namespace.
 
     >>> matches("aten::add.Tensor", "add"), matches("aten::add.Tensor", "*.out")
     (True, False)
@@ -102,7 +103,7 @@ def matches(name: str, pattern: str) -> bool:
 
 
 def row(operator: Operator) -> Row:
-    """The cells of an operator's line. In a pipe none has blanks inside, so that the line can be cut at them."""
+    """Return the cells of an operator's row. In a pipe no cell contains blanks, so that lines can be split at them."""
     keys = map(str, own_keys(operator))
     return operator.name, operator.schema.kind.value, _joined(keys), _joined(operator.tags)
 

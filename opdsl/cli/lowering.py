@@ -1,4 +1,4 @@
-"""Lowers a call of an operator for ``opdsl show``: its plan, loop programs, LLVM IR, CUDA C++."""
+"""Command options of ``opdsl show`` that print lowered code: the plan, loop programs, LLVM IR, CUDA C++ of a call."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from opdsl.testing.sample import Sample
 from opdsl.testing.samples import REFUSALS
 
 _DTYPE = "float32"
-# What the code is for is printed alone: any architecture gives the same text.
+# Any architecture gives the same source.
 _ARCHITECTURE = "sm_90"
 
-# View -> title, suffix of what is dumped, language to highlight, what is printed where nothing is dumped.
+# View -> title, suffix of the dumped code, language to highlight, text if there is no code.
 _VIEWS = {
     "lowered": ("plan", ".py", "python", "# A call of this kind is not lowered."),
     "loops": ("loops", ".loops", "text", "# No kernel of this call is made from a loop program."),
@@ -28,10 +28,10 @@ _VIEWS = {
 
 
 def view_sections(operator: Operator, views: Sequence[str]) -> list[Section]:
-    """Return one section for each view of the operator's first sample that can be called.
+    """Return one section for each view of a call with the first sample that the operator accepts.
 
     Args:
-        operator: what is called.
+        operator: the operator to call.
         views: names among ``lowered``, ``loops``, ``llvm`` and ``cuda``.
     """
     sample, dumped = _call_dumped(operator)
@@ -47,7 +47,9 @@ def view_sections(operator: Operator, views: Sequence[str]) -> list[Section]:
 
 
 def _call_dumped(operator: Operator) -> tuple[Sample | None, list[Dumped]]:
-    """Call the first sample that the operator takes; its plan and kernels are made anew."""
+    """Call the first sample that the operator accepts without cached plans; return the sample and the generated
+    code.
+    """
     function = function_of(operator)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

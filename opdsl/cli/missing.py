@@ -1,4 +1,4 @@
-"""``opdsl list --missing``: operators of a native_functions.yaml that are not declared, and what stands for them."""
+"""Command option ``opdsl list --missing``: operators of a native_functions.yaml that opdsl lacks, with replacements."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ STYLES = ("bold", "green", "cyan", "")
 
 
 class Category(NamedTuple):
-    """Operators that are missing for one reason.
+    """Category of operators that are missing for the same reason.
 
-    name: of the reason.
+    name: of the category.
     words: parts of the operators' names, or of all the dispatch keys that they have kernels for.
-    instead: ``wrap`` where ``opdsl.interop.torch.wrap`` calls PyTorch's; ``-`` where tensors of ours cannot be given.
+    instead: ``wrap`` if ``opdsl.interop.torch.wrap`` calls PyTorch's; ``-`` if opdsl has no tensors of the kind.
     why: the reason.
     """
 
@@ -93,11 +93,11 @@ DENSE = Category("dense", (), "wrap", "not written yet")
 
 
 def missing(path: Path, here: Container[str]) -> Iterator[Row]:
-    """Name, category, replacement and reason of what a file declares or generates.
+    """Yield name, category, replacement and reason for operators of a file that are not declared.
 
     Args:
         path: a native_functions.yaml.
-        here: the qualified names of the operators that there are.
+        here: the qualified names of the declared operators.
     """
     entries = load(path)
     for entry in (*entries, *generated(entries)):
@@ -108,7 +108,7 @@ def missing(path: Path, here: Container[str]) -> Iterator[Row]:
 
 
 def category_of(entry: NativeFunction) -> Category:
-    """The first category of which the name, or each dispatch key, has a word."""
+    """Return the first category with a word that occurs in the entry's name, or in each of its dispatch keys."""
     name = str(entry.schema.name)
     keys = [key.lower() for listed in entry.dispatch or () for key in listed.keys]
 

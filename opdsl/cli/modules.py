@@ -1,4 +1,4 @@
-"""Loading the modules of users, which declare operators when they are imported."""
+"""Loader of users' modules, which declare operators when they are imported."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from opdsl.errors import OpdslError
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# Modules load its topics as they need them: what those declare is not the modules' own.
+# Importing a module may load parts of the library, whose operators are not the module's own.
 _LIBRARY = "opdsl.aten"
 
 
 class ModuleError(click.ClickException):
-    """A user's module is not there, or raised an error when it was imported."""
+    """Raised when a user's module does not exist, or raises an error on import."""
 
 
 def module_option(command: Callable[P, R]) -> Callable[P, R]:
-    """The option ``--module``, which may be given several times."""
+    """Add the option ``--module``, which may be given several times, to a command."""
     return click.option(
         "--module",
         "modules",
@@ -41,17 +41,17 @@ def module_option(command: Callable[P, R]) -> Callable[P, R]:
 
 
 def load_modules(texts: Iterable[str], into: Registry = registry) -> list[Operator]:
-    """Import modules.
+    """Import modules, and return the operators that they declare.
 
     Args:
         texts: files, package folders, or dotted names.
         into: the registry in which they declare operators.
 
     Returns:
-        The operators that they declare, directly or in what they import.
+        The operators that they declare, directly or by imports.
 
     Raises:
-        ModuleError: a module is not there, raises an error, or declares no operator.
+        ModuleError: a module does not exist, raises an error, or declares no operator.
     """
     declared: list[Operator] = []
     for text in texts:
@@ -70,9 +70,9 @@ def load_modules(texts: Iterable[str], into: Registry = registry) -> list[Operat
 
 
 def load_apart(texts: Iterable[str]) -> Registry:
-    """Import modules into a registry of their own, in which they may declare what is there already.
+    """Import modules into a new registry, in which they may declare operators that exist already.
 
-    They are forgotten afterwards, so that they can be loaded again.
+    Then they are removed from ``sys.modules``, so that they can be loaded again.
     """
     with declaring_into(Registry()) as own:
         load_modules(texts, own)
@@ -83,7 +83,7 @@ def load_apart(texts: Iterable[str]) -> Registry:
 
 
 def _declared_in(operator: Operator, module: str) -> bool:
-    """Return whether a module declares an operator, itself or in a submodule."""
+    """Return whether an operator is declared in a module or in one of its submodules."""
     function = getattr(operator.declaration, "function", None)
     return f"{getattr(function, '__module__', '')}.".startswith(f"{module}.")
 
@@ -92,7 +92,7 @@ def load_module(text: str) -> ModuleType:
     """Import a module, by file or dotted name.
 
     Raises:
-        ModuleError: it is not there, or raises an error.
+        ModuleError: it does not exist, or raises an error.
     """
     path = Path(text)
     if path.suffix == ".py" or path.exists() or os.sep in text:
@@ -104,16 +104,16 @@ def load_module(text: str) -> ModuleType:
 
 
 def _is_there(name: str) -> bool:
-    """Whether the outermost package of a dotted name can be found; nothing is imported."""
+    """Return whether the outermost package of a dotted name can be found, without importing it."""
     parts = name.split(".")
     try:
         return all(parts) and importlib.util.find_spec(parts[0]) is not None
-    except ValueError:  # a module without a specification, __main__ for one
+    except ValueError:  # a module without a specification, such as __main__
         return False
 
 
 def _load_path(path: Path) -> ModuleType:
-    """Import a file under the name that it has for the packages around it."""
+    """Import a file under its qualified name in the package that contains it."""
     file = (path / "__init__.py" if path.is_dir() else path).absolute()
     if not file.is_file():
         raise ModuleError(f"there is no file {file}")
@@ -133,7 +133,7 @@ def _load_path(path: Path) -> ModuleType:
 
 
 def _is_within(module: ModuleType, root: Path, top: str) -> bool:
-    """Whether a loaded module is the one that a folder has."""
+    """Return whether a loaded module comes from a folder."""
     origin = getattr(module, "__file__", None)
     if origin is None:
         return False
@@ -142,7 +142,7 @@ def _is_within(module: ModuleType, root: Path, top: str) -> bool:
 
 
 def _execute(file: Path, name: str) -> ModuleType:
-    """Import a file that may have any name, also one that no import statement could spell."""
+    """Import a file with any name, even one that is not an identifier."""
     present = sys.modules.get(name)
     if present is not None:
         return present
@@ -159,19 +159,19 @@ def _execute(file: Path, name: str) -> ModuleType:
 
 
 def _search(folder: Path) -> None:
-    """Let imports find what lies in a folder, as for a script that is run there."""
+    """Add a folder to the import path, as for a script in this folder."""
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
 
 
 def _import(text: str, name: str, load: Callable[[], ModuleType]) -> ModuleType:
-    """Import a module; whatever it raises becomes one message.
+    """Import a module, and convert any error to one message.
 
     Raises:
-        ModuleError: with the place in the user's code.
+        ModuleError: with the location in the user's code.
     """
     try:
-        with redirect_stdout(sys.stderr):  # what a module prints is no part of this command's output
+        with redirect_stdout(sys.stderr):  # keep what a module prints out of this command's output
             return load()
     except (KeyboardInterrupt, click.ClickException):
         raise
@@ -180,7 +180,7 @@ def _import(text: str, name: str, load: Callable[[], ModuleType]) -> ModuleType:
 
 
 def _message(name: str, error: BaseException) -> str:
-    """``file:line: what is wrong``"""
+    """Format an error of a module as ``file:line: what is wrong``."""
     place = _place(error, error.__traceback__) or name
     text = str(error)
     if isinstance(error, SyntaxError):
@@ -191,7 +191,7 @@ def _message(name: str, error: BaseException) -> str:
 
 
 def _leads_with_place(text: str) -> bool:
-    """Whether a message begins with a file and a line already."""
+    """Return whether a message begins with a file and a line already."""
     file, colon, rest = text.partition(".py:")
     return bool(colon) and " " not in Path(file).name and rest[:1].isdigit()
 
@@ -200,7 +200,7 @@ _INSTALLED = tuple(Path(text).resolve() for text in (os.path.dirname(os.__file__
 
 
 def _place(error: BaseException, traceback: TracebackType | None) -> str | None:
-    """The innermost line that is neither Python's, nor an installed package's, nor ours."""
+    """Return the location of the innermost frame outside of Python, installed packages and opdsl."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}:{error.lineno}"
     for frame in reversed(extract_tb(traceback)):

@@ -1,4 +1,4 @@
-"""Finding operators and packets by the names that users write."""
+"""Lookup of operators and packets by the names that users type."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ def load(modules: Iterable[str]) -> tuple[str, ...]:
         modules: files or dotted names.
 
     Returns:
-        The namespaces that are meant when none is named.
+        The default namespaces, for commands without ``--namespace``.
     """
     load_library()
     return namespaces_of(load_modules(modules))
 
 
 def namespaces_of(declared: Iterable[Operator]) -> tuple[str, ...]:
-    """Return the namespaces that are meant when none is named: those of what modules declare, or ``aten``."""
+    """Return the default namespaces: those in which modules declare operators, or ``aten``."""
     return tuple(dict.fromkeys(map(namespace_of, declared))) or ("aten",)
 
 
 def namespace_of(operator: Operator) -> str:
-    """``aten``, of ``aten::add.Tensor``."""
+    """Return the namespace of an operator: ``aten`` for ``aten::add.Tensor``."""
     return operator.name.partition("::")[0]
 
 
 def require_namespaces(names: Iterable[str], *registries: Registry) -> None:
-    """See that every namespace has operators in one of some registries, in the process's own by default.
+    """Check that every namespace has operators in one of the registries, by default in the global one.
 
     Raises:
-        UnknownOperatorError: one has none.
+        UnknownOperatorError: a namespace has none.
     """
     have = sorted({namespace_of(operator) for one in registries or (registry,) for operator in one})
     for name in names:
@@ -54,16 +54,16 @@ def require_namespaces(names: Iterable[str], *registries: Registry) -> None:
 
 
 def find(name: str) -> Operator | Packet:
-    """Return the operator of a name, or the packet where a packet's name is no operator's.
+    """Return the operator of a name, or the packet if the name is a packet's only.
 
-    Of the operator library only the topic that declares the packet is loaded; all of it where nothing has the name.
+    Only the part of the operator library that declares the packet is loaded; all of it if the name is unknown.
 
     Args:
         name: ``add.Tensor``, ``aten::add.Tensor``, ``add``; ``default`` stands for the empty overload name. Without a
             namespace, ``aten`` comes first.
 
     Raises:
-        UnknownOperatorError: there is none; the message has the closest names that there are.
+        UnknownOperatorError: there is none; the message suggests similar names.
     """
     packet = name.rpartition("::")[2].partition(".")[0]
     if packet in PACKETS:
@@ -83,13 +83,13 @@ def find(name: str) -> Operator | Packet:
 
 
 def _present(name: str) -> Operator | Packet | None:
-    """Return what has a name among all that is loaded."""
+    """Return the loaded operator or packet of a name, or None."""
     qualified = _qualify(name)
     return registry.operators.get(qualified) or registry.packets.get(qualified)
 
 
 def _qualify(name: str) -> str:
-    """A name with its namespace.
+    """Return a name with its namespace.
 
     Raises:
         UnknownOperatorError: several namespaces other than aten have it.
@@ -107,7 +107,7 @@ def _qualify(name: str) -> str:
 
 
 def close_names(name: str) -> list[str]:
-    """The names of operators and packets that are spelled like a name, in the form in which it was written."""
+    """Return names of operators and packets with a similar spelling, with or without namespace as the given one."""
     from difflib import get_close_matches
 
     known = dict.fromkeys((*registry.operators, *registry.packets))

@@ -1,4 +1,4 @@
-"""Writing for a terminal (colours, folded to its width) or for a pipe (plain text, every line whole)."""
+"""Output for a terminal (colored, wrapped to its width) or for a pipe (plain text, one line per row)."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ Row = tuple[str, ...]
 _INDENT = 4
 _GAP = 2
 
-# Columns of cells up to this length are not folded on a narrow terminal; the longer ones beside them are.
+# Columns with cells up to this length are not wrapped on a narrow terminal.
 _SHORT = 12
 
-# Cells that have a colour of their own on terminals.
+# Colors of cells on terminals.
 _MARKS = {"OK": "green", "missing": "red", "off": "yellow"}
 
 
 @attrs.frozen
 class Section:
-    """A titled part of a page.
+    """Titled part of a command's output.
 
-    title: what stands above it.
+    title: the heading.
     content: a text, or the rows of a table.
-    language: what to highlight a text as, by its name in Pygments; None for plain text.
-    key: its name in JSON; empty for what is not written there.
+    language: Pygments name of the language to highlight a text as; None for plain text.
+    key: its name in JSON; empty if it is not written there.
     part: a name under that key, where several sections share it.
-    columns: names of a table's columns in JSON; without them it is pairs of a name and a value.
+    columns: names of a table's columns in JSON; without them the table consists of pairs of a name and a value.
     """
 
     title: str
@@ -46,12 +46,12 @@ class Section:
 
 
 def is_decorated() -> bool:
-    """Whether stdout is a terminal, or ``FORCE_COLOR`` says that it is to be taken for one."""
+    """Return whether stdout is a terminal, or ``FORCE_COLOR`` is set."""
     return sys.stdout.isatty() or bool(os.environ.get("FORCE_COLOR"))
 
 
 def align(rows: Iterable[Row]) -> list[str]:
-    """Rows as lines with columns of one width each, no blanks at the ends.
+    """Format rows as lines with aligned columns, without trailing blanks.
 
     >>> align([("add", "functional"), ("add_", "inplace")])
     ['add   functional', 'add_  inplace']
@@ -62,7 +62,7 @@ def align(rows: Iterable[Row]) -> list[str]:
 
 
 def print_sections(sections: Sequence[Section]) -> None:
-    """Write a page to stdout: each title, its content indented beneath it."""
+    """Write sections to stdout: each title, with its content indented below."""
     if is_decorated():
         _print_decorated(sections)
         return
@@ -75,7 +75,7 @@ def _plain(section: Section) -> str:
 
 
 def print_text(section: Section) -> None:
-    """Write the text of a section alone to stdout, highlighted on a terminal."""
+    """Write the text of one section to stdout without its title, highlighted on a terminal."""
     if is_decorated():
         _console().print(_decorated(section))
         return

@@ -1,4 +1,4 @@
-"""What ``opdsl doctor`` looks at. Nothing is imported to see whether it is there, unless only its code can tell."""
+"""Probes of ``opdsl doctor``. They avoid imports; a module is imported only if nothing else tells whether it works."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _CUDA = {
     "nvidia-cuda-nvrtc": ("cuda", "the CUDA C++ compiler"),
 }
 
-# Of LLVM's feature names those that decide how wide and in which formats a kernel computes.
+# LLVM's names of features that decide the vector width and the number formats of kernels.
 _TELLING_FEATURES = (
     "sse4.2", "avx2", "fma", "f16c", "avx512f", "avx512vl", "avx512bf16", "avx512fp16", "amx-bf16",
     "neon", "sve", "sve2", "bf16", "fullfp16",
@@ -46,7 +46,7 @@ _MYPY_FILES = ("mypy.ini", ".mypy.ini", "pyproject.toml", "setup.cfg")
 
 
 class Mark(Enum):
-    """What was found, as it is printed."""
+    """State of a finding, as it is printed."""
 
     OK = "OK"
     MISSING = "missing"
@@ -55,12 +55,12 @@ class Mark(Enum):
 
 @attrs.frozen
 class Finding:
-    """One thing that was looked at.
+    """Result of one probe.
 
     subject: its name.
-    mark: whether it is there.
-    detail: its version, or what it is for.
-    remedy: the sentence that mends it; empty when all is well.
+    mark: its state.
+    detail: its version, or its purpose.
+    remedy: how to fix a problem; empty if there is none.
     is_needed: whether opdsl does not work without it.
     """
 
@@ -72,7 +72,7 @@ class Finding:
 
 
 def findings() -> dict[str, list[Finding]]:
-    """Everything that is looked at, by groups."""
+    """Run all probes, and return their findings by group."""
     return {
         f"opdsl {package_version('opdsl') or 'of unknown version'}": [_python(), *map(_needed, _NEEDED)],
         "CPU": [_guarded(probe, subject) for subject, probe in _CPU_PROBES.items()],
@@ -85,7 +85,7 @@ def findings() -> dict[str, list[Finding]]:
 
 
 def package_version(package: str) -> str | None:
-    """The version of an installed package, or None; nothing is imported."""
+    """Return the version of an installed package, or None, without importing it."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -123,7 +123,7 @@ def _extra(package: str, extra: str, purpose: str) -> Finding:
 
 
 def _guarded(probe: Callable[[str], Finding], subject: str) -> Finding:
-    """What a probe finds, or that it cannot look: the compiler is missing, or its library does not load."""
+    """Run a probe; return a finding for a compiler that is missing or does not load."""
     try:
         return probe(subject)
     except (ImportError, OSError) as error:
@@ -199,7 +199,7 @@ _CPU_PROBES: Mapping[str, Callable[[str], Finding]] = {
 
 
 def size_text(count: int) -> str:
-    """Bytes for readers.
+    """Format a number of bytes.
 
     >>> size_text(512), size_text(1536), size_text(1 << 30)
     ('512 B', '1.5 KiB', '1.0 GiB')
@@ -216,9 +216,9 @@ def size_text(count: int) -> str:
 
 
 def cuda_driver() -> Finding:
-    """Whether the CUDA driver's library is there.
+    """Return whether the CUDA driver's library is installed, and its version.
 
-    Only ``cuda.pathfinder`` is asked, and the driver for its version.
+    Only ``cuda.pathfinder`` is imported, and the driver is not initialized.
     """
     if not _is_importable("cuda.pathfinder"):
         return Finding(
@@ -239,12 +239,12 @@ def cuda_driver() -> Finding:
 def _is_importable(name: str) -> bool:
     try:
         return find_spec(name) is not None
-    except (ImportError, ValueError):  # its parent package is not there, or is no package
+    except (ImportError, ValueError):  # the parent package is missing, or is not a package
         return False
 
 
 def _driver_version(library: str) -> str:
-    """The newest CUDA that a driver serves; asking for it initialises nothing."""
+    """Return the newest CUDA version that a driver supports, without initializing it."""
     number = ctypes.c_int()
     ctypes.CDLL(library).cuDriverGetVersion(ctypes.byref(number))
     return f"{number.value // 1000}.{number.value % 1000 // 10}"
@@ -254,7 +254,7 @@ def _driver_version(library: str) -> str:
 
 
 def opencl_devices() -> list[Finding]:
-    """The devices that OpenCL's drivers offer."""
+    """Return the devices of OpenCL drivers."""
     if not _is_importable("pyopencl"):
         return []
     from opdsl.backends.opencl.devices import device_names, problem
@@ -273,7 +273,7 @@ def opencl_devices() -> list[Finding]:
 
 
 def _backend(device_type: str) -> Finding:
-    """A device type, and the package that serves it; that is not imported."""
+    """Return the finding for a device type and the package that implements it, without importing the package."""
     module, key = backends.entry(device_type)
     package = backends.package_of(device_type)
     if not backends.has(device_type, "memory"):
@@ -283,7 +283,7 @@ def _backend(device_type: str) -> Finding:
 
 
 def _native_dsl(name: str) -> Finding:
-    """A DSL that overrides may be written in, or the sentence that says why it is not used here."""
+    """Return the finding for a DSL in which overrides can be written."""
     reason = unavailable_reason(name)
     if reason is not None:
         detail, _, remedy = reason.removesuffix(".").partition(". ")
@@ -292,7 +292,7 @@ def _native_dsl(name: str) -> Finding:
 
 
 def _overrides() -> Finding:
-    """The overrides that have been registered."""
+    """Return the finding for registered overrides."""
     known = list_op_overrides()
     detail = f"{len(known)} registered, {len(list_op_overrides(enabled_only=True))} enabled"
     if is_switched_on("OPDSL_DISABLE_NATIVE_DSLS"):
@@ -304,7 +304,7 @@ def _overrides() -> Finding:
 
 
 def mypy_plugin() -> Finding:
-    """Whether mypy is there and, in this directory, told of the plugin."""
+    """Return whether mypy is installed, and a configuration in this directory names the plugin."""
     text = package_version("mypy")
     if text is None:
         return Finding(

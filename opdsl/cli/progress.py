@@ -1,4 +1,4 @@
-"""A progress bar on stderr for work that takes more than a second, on terminals only."""
+"""Progress bar on stderr for work that takes more than a second, on terminals only."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Advance = Callable[[], None]
 
 @contextmanager
 def progress(label: str, total: int | None = None, *, patience: float = PATIENCE) -> Iterator[Advance]:
-    """Shows how far work is, once it has taken a while; the bar is gone when it is done.
+    """Show a progress bar after a delay, until the ``with`` block ends.
 
-    label: what is done.
-    total: how many steps it takes, for each of which what is given is called; None where nobody knows.
+    label: text of the bar.
+    total: the number of steps, for each of which the yielded function is called; None if it is unknown.
     """
     if not sys.stderr.isatty():
         yield _nothing
@@ -40,4 +40,4 @@ def progress(label: str, total: int | None = None, *, patience: float = PATIENCE
 
 
 def _nothing() -> None:
-    """Counts no step."""
+    """Do nothing; replaces the function that advances the bar."""

@@ -1,4 +1,4 @@
-"""The option ``--select``: a part of the operators, as PyTorch's selective builds name it."""
+"""Command option ``--select``: a subset of the operators, in the format of PyTorch's selective builds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ R = TypeVar("R")
 
 
 def select_option(command: Callable[P, R]) -> Callable[P, R]:
-    """The option ``--select``."""
+    """Add the option ``--select`` to a command."""
     return click.option(
         "--select",
         "selection",
@@ -26,7 +26,9 @@ def select_option(command: Callable[P, R]) -> Callable[P, R]:
 
 
 def selected(entries: Sequence[NativeFunction], path: Path | None) -> Sequence[NativeFunction]:
-    """The entries that a file selects; all of them without one. Names that no entry has are shown on stderr."""
+    """Return the entries that a file selects, or all without a file. Selected names without entry are printed to
+    stderr.
+    """
     if path is None:
         return entries
     selection = load_selection(path)

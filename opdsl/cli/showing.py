@@ -1,4 +1,4 @@
-"""``opdsl show``: all that was derived for an operator."""
+"""Command ``opdsl show``: prints everything that is derived from an operator's declaration."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from opdsl.formulas.showing import kernels_of
 from opdsl.kernels import PointwiseDefinition
 from opdsl.sharding.operators import rule_of
 
-# The rows that tell most: a call reaches these, or the operator has a kernel for them.
+# Rows that are always shown; others only if the operator has a kernel for them.
 _TELLING_KEYS = ("CPU", "CUDA", "Meta", "AutogradCPU", "AutogradCUDA", "ADInplaceOrView")
 
 
@@ -44,8 +44,8 @@ def show(name: str, modules: tuple[str, ...], as_json: bool, all_keys: bool, vie
     Its schema, variants, entry, kernels, overrides, computed dispatch table, scalar graph and generated source. The
     name of a packet (`opdsl show add`) shows its overloads.
 
-    With --lowered, --loops, --llvm or --cuda only that is printed, of a call of the operator's first sample: one of
-    them as plain text, which other programs read, several with a title each.
+    With --lowered, --loops, --llvm or --cuda only that code is printed, for a call with the operator's first sample:
+    one of them as plain text for other programs, several with a title each.
     """
     load_modules(modules)
     operator_or_packet = find(name)
@@ -66,7 +66,7 @@ def show(name: str, modules: tuple[str, ...], as_json: bool, all_keys: bool, vie
 
 
 def _print_views(operator_or_packet: Operator | Packet, views: tuple[str, ...], *, as_json: bool) -> None:
-    """Print what a call comes to, and nothing else."""
+    """Print the lowered code of a call."""
     from opdsl.cli.lowering import view_sections
 
     if isinstance(operator_or_packet, Packet):
@@ -95,7 +95,7 @@ def _json_facts(operator: Operator) -> dict[str, object]:
 
 
 def packet_page(packet: Packet) -> Iterator[Section]:
-    """The parts of a packet's page."""
+    """Yield the sections of a packet's page."""
     schemas = [str(overload.schema) for overload in packet.overloads.values()]
     yield Section(packet.name, "\n".join(schemas), "python", key="schemas")
     yield Section("overloads", _overloads(packet), key="overloads", columns=("overload", "kind", "location"))
@@ -103,7 +103,7 @@ def packet_page(packet: Packet) -> Iterator[Section]:
 
 
 def operator_page(operator: Operator, *, all_keys: bool) -> Iterator[Section]:
-    """The parts of an operator's page; some may be empty."""
+    """Yield the sections of an operator's page; some may be empty."""
     packet = registry.packets[operator.packet_name]
     yield Section(operator.name, str(operator.schema), "python")
     yield Section("documentation", _documentation(operator), key="documentation")
@@ -136,7 +136,7 @@ def _facts(operator: Operator, packet: Packet) -> Iterator[Row]:
 
 
 def _variants(operator: Operator) -> Iterator[Row]:
-    """The operators of the same declaration, written by hand or derived."""
+    """Yield the operators of the same declaration, written or derived."""
     declaration = operator.declaration
     if not isinstance(declaration, Declaration):
         return
@@ -151,7 +151,7 @@ def _value(value: object) -> str:
 
 
 def _kernels(operator: Operator) -> Iterator[Row]:
-    """The kernels by key, the newest first; those after it wait for its removal."""
+    """Yield the kernels of each key, the active one first; the others become active when it is removed."""
     for key in registered_keys(operator):
         for index, kernel in enumerate(operator.registrations[key]):
             description = describe(kernel)
@@ -160,7 +160,7 @@ def _kernels(operator: Operator) -> Iterator[Row]:
 
 
 def _overrides(operator: Operator) -> Iterator[Row]:
-    """The overrides in the order in which calls try them, and whether they do."""
+    """Yield the overrides in the order in which calls try them, with their state."""
     for op_override in list_op_overrides():
         if op_override.op_symbol == operator.name:
             condition = "always" if op_override.cond is None else f"if {_name(op_override.cond)}"
@@ -208,7 +208,7 @@ def _graphs(operator: Operator) -> Iterator[Section]:
 
 
 def _source(packet: Packet) -> Section:
-    """The generated function over all overloads that Python reaches."""
+    """Return the section with the generated function, which dispatches among the overloads."""
     source = packet.main.source()
     return Section(f"generated source of {packet.base}", source.rstrip(), "python", key="source")
 

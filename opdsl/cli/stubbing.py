@@ -1,4 +1,4 @@
-"""``opdsl stubs``: stub files for type checkers."""
+"""Command ``opdsl stubs``: writes stub files for type checkers."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from opdsl.cli.progress import progress
 def stubs(libraries: tuple[str, ...], output: Path | None, is_check: bool) -> None:
     """Write stubs (.pyi) of every operator: functions, methods of Tensor, and opdsl.ops.
 
-    opdsl brings its own stubs. For a LIBRARY, a module or file that declares operators, the stubs of its modules are
+    opdsl contains its own stubs. For a LIBRARY, a module or file that declares operators, the stubs of its modules are
     written, and opdsl's with the library's methods and operators. Type checkers find them in DIR: set mypy_path = DIR
-    for mypy, stubPath for pyright, which looks into typings by itself.
+    for mypy, stubPath for pyright, which searches typings by default.
     """
     from opdsl.typing.stubs import stub_files
 

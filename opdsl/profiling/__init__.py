@@ -1,4 +1,4 @@
-"""Profiles of programs: what calls of operators, plans and compiles take, as a table and as a trace.
+"""Profiler: collects the times of operator calls, plan creation and compilation, for a table or a trace.
 
 ``profile`` collects them, ``averages`` makes the table, ``trace`` the file that Perfetto and Chrome show.
 """

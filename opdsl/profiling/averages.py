@@ -1,4 +1,4 @@
-"""Averages of a profile by name, and their table, as ``torch.profiler`` has them."""
+"""Averages of a profile by name, and their table, as in ``torch.profiler``."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _GAP = "  "
 
 @attrs.frozen
 class KeyAverage:
-    """All entries of one name.
+    """Average of all entries with the same name.
 
-    name: the operator's; plans and compiles have their kind in front.
-    count: how many there were.
-    total_seconds: with all that happened within.
-    self_seconds: without calls, plans and compiles within.
-    shapes: of the arguments, where averages are told apart by them.
+    name: the operator's; plans and compiles are prefixed by their kind.
+    count: the number of entries.
+    total_seconds: including nested calls, plans and compiles.
+    self_seconds: without nested calls, plans and compiles.
+    shapes: of the arguments, if averages are grouped by them.
     """
 
     name: str
@@ -35,12 +35,12 @@ class KeyAverage:
 
     @property
     def mean_seconds(self) -> float:
-        """Return the mean of the total."""
+        """Return the total time divided by the number of entries."""
         return self.total_seconds / self.count
 
 
 class Averages(tuple[KeyAverage, ...]):
-    """Averages by name; ``table`` shows them."""
+    """Tuple of averages by name; ``table`` formats them."""
 
     __slots__ = ()
 
@@ -50,7 +50,7 @@ class Averages(tuple[KeyAverage, ...]):
 
         Args:
             entries: of a profile, in the order of their ends.
-            by_shapes: whether calls with other shapes are averages of their own.
+            by_shapes: whether calls with different shapes are averaged separately.
         """
         sums: dict[tuple[str, tuple[str, ...]], tuple[int, float, float]] = {}
         for entry, alone in zip(entries, self_seconds(entries), strict=True):
@@ -65,10 +65,10 @@ class Averages(tuple[KeyAverage, ...]):
 
         Args:
             sort_by: ``self_seconds``, ``total_seconds``, ``mean_seconds``, ``count`` or ``name``; the largest first.
-            row_limit: how many lines it has; -1 for all.
+            row_limit: maximum number of lines; -1 for all.
 
         Raises:
-            OptionError: there is no such column.
+            OptionError: there is no column of this name.
         """
         if sort_by not in _ORDERS:
             raise OptionError(f"table: no column {sort_by!r} to sort by. Use one of: {', '.join(_ORDERS)}.")
@@ -96,7 +96,7 @@ def _time(seconds: float) -> str:
 
 
 def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
-    """Return lines whose first column begins, and whose others end, at one place."""
+    """Return lines of text with the first column left-aligned and the others right-aligned."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         _GAP.join(

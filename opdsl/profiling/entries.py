@@ -9,15 +9,15 @@ __all__ = ["Entry", "self_seconds"]
 
 
 class Entry(NamedTuple):
-    """Something that took time.
+    """Timed event of a profile.
 
     kind: ``call``, ``plan`` or ``compile``.
-    name: the operator's, or of what was planned or compiled.
+    name: of the operator, or of what was planned or compiled.
     start: by ``time.perf_counter``.
-    seconds: how long it took.
+    seconds: duration.
     thread: the identifier of its thread.
     shapes: of the tensors among the arguments.
-    memory: bytes in use behind it, by device; empty where that was not asked for.
+    memory: bytes in use after it, by device; empty if memory is not recorded.
     """
 
     kind: str
@@ -30,7 +30,7 @@ class Entry(NamedTuple):
 
 
 def self_seconds(entries: Iterable[Entry]) -> list[float]:
-    """Return for each entry its seconds without those of the entries that happened within it in its thread.
+    """Return for each entry its duration without the entries nested in it in the same thread.
 
     Args:
         entries: in the order of their ends.
@@ -44,7 +44,7 @@ def self_seconds(entries: Iterable[Entry]) -> list[float]:
     for entry in entries:
         earlier = outermost.setdefault(entry.thread, [])
         seconds = entry.seconds
-        # What ended after this one began lies within it.
+        # An earlier entry that ended after this one began is nested in it.
         while earlier and earlier[-1].start + earlier[-1].seconds > entry.start:
             seconds -= earlier.pop().seconds
         earlier.append(entry)

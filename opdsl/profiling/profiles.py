@@ -1,4 +1,4 @@
-"""``opdsl.profile``: a context manager that collects what calls, plans and compiles take."""
+"""Profiler ``opdsl.profile``: a context manager that collects the times of calls, plans and compiles."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ __all__ = ["Profile", "profile"]
 
 
 class Profile:
-    """Collects what happens while it is entered.
+    """Profile of the operator calls, plans and compiles within a ``with`` block.
 
-    Calls of operators are collected in the thread or task that enters it, and in others that enter ``thread()``. Plans
-    and compiles are collected in all threads. Calls run the plans that they run without a profile. While
-    ``torch.profiler`` runs, too, it gets a span for each call.
+    Calls are collected in the thread or task that enters the block, and in others that enter ``thread()``. Plans and
+    compiles are collected in all threads. Calls run the same plans as without a profile. If ``torch.profiler`` runs,
+    too, it gets a span for each call.
 
     Args:
-        path: where the trace is written at the end; None for nowhere.
-        memory: whether the memory in use is looked at after each call.
+        path: file to which the trace is written at the end; None for no trace.
+        memory: whether to record the memory in use after each call.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None, *, memory: bool = False) -> None:
@@ -44,10 +44,10 @@ class Profile:
         self._stack: ExitStack | None = None
 
     def __enter__(self) -> Profile:
-        """Begin anew.
+        """Start collecting, after clearing earlier entries.
 
         Raises:
-            OptionError: it has been entered already.
+            OptionError: the profile is active already.
         """
         if self._stack is not None:
             raise OptionError("profile: it is entered already. Use a profile of its own for what lies within.")
@@ -62,7 +62,7 @@ class Profile:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """End, and write the trace where a path was given."""
+        """Stop collecting, and write the trace if a path was given."""
         stack, self._stack = self._stack, None
         if stack is not None:
             stack.close()
@@ -71,25 +71,25 @@ class Profile:
 
     @contextmanager
     def thread(self) -> Iterator[None]:
-        """Collect the calls of another thread while this is entered there."""
+        """Return a context manager that collects the calls of another thread, to be entered there."""
         with record_calls(self._call, _span_opener()):
             self._name_thread()
             yield
 
     def key_averages(self, *, group_by_input_shape: bool = False) -> Averages:
-        """Return averages by name, whose ``table()`` is text.
+        """Return averages by name, whose ``table()`` formats them.
 
         Args:
-            group_by_input_shape: whether calls with other shapes are averages of their own.
+            group_by_input_shape: whether calls with different shapes are averaged separately.
         """
         return Averages.of(self.entries(), by_shapes=group_by_input_shape)
 
     def entries(self) -> tuple[Entry, ...]:
-        """Return everything that was collected, in the order of its ends."""
+        """Return all entries, in the order of their ends."""
         return tuple(self._entries)
 
     def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
-        """Write a trace that ui.perfetto.dev and chrome://tracing show.
+        """Write a trace file for ui.perfetto.dev and chrome://tracing.
 
         Args:
             path: of the file, which is replaced.
@@ -99,7 +99,7 @@ class Profile:
             json.dump(document, file)
 
     def _call(self, function: Any, geometries: tuple[Any, ...], seconds: float, nested: float) -> None:
-        """Collect a call that has ended just now."""
+        """Add an entry for a call that has just ended."""
         start = perf_counter() - seconds
         shapes = tuple(map(_shape_text, geometries))
         memory = _memory_in_use() if self.memory else ()
@@ -115,11 +115,11 @@ class Profile:
 
 
 def profile(path: str | os.PathLike[str] | None = None, *, memory: bool = False) -> Profile:
-    """Return a profile, to be entered around what is to be looked at.
+    """Create a profile, a context manager for the code to be measured.
 
     Args:
-        path: where a trace is written at the end, for ui.perfetto.dev; None for nowhere.
-        memory: whether the memory in use is looked at after each call.
+        path: file to which a trace for ui.perfetto.dev is written at the end; None for no trace.
+        memory: whether to record the memory in use after each call.
 
     >>> import opdsl
     >>> x = opdsl.ones(3, 4)
@@ -140,7 +140,7 @@ def _shape_text(geometry: Any) -> str:
 
 
 def _memory_in_use() -> tuple[tuple[str, int], ...]:
-    """Return the bytes that tensors hold, of the backends that are in use."""
+    """Return the bytes that tensors occupy, for each backend in use."""
     host, driver = sys.modules.get("opdsl.backends.cpu.memory"), sys.modules.get("opdsl.backends.cuda.driver")
     used = [] if host is None else [("cpu", host.memory_stats()["in_use"])]
     if driver is not None and driver.installed() is not None:
@@ -149,7 +149,7 @@ def _memory_in_use() -> tuple[tuple[str, int], ...]:
 
 
 def _span_opener() -> Any:
-    """Return what opens spans of ``torch.profiler``; None where nobody has imported torch."""
+    """Return the function that opens spans of ``torch.profiler``; None if torch is not imported."""
     if "torch" not in sys.modules:
         return None
     return importlib.import_module("opdsl.interop.torch.spans").open_span

@@ -1,4 +1,4 @@
-"""Chrome's trace format, which ui.perfetto.dev and chrome://tracing show.
+"""Writer of Chrome's trace format, which ui.perfetto.dev and chrome://tracing show.
 
 https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU describes it.
 """
@@ -15,13 +15,13 @@ _MICROSECONDS = 1e6
 
 
 def trace(entries: Iterable[Entry], origin: float, process: int, threads: Mapping[int, str]) -> dict[str, object]:
-    """Return the document of a trace.
+    """Build a trace document in Chrome's format from the entries of a profile.
 
     Args:
         entries: of a profile.
-        origin: when it began, by the clock of the entries.
-        process: its identifier.
-        threads: the names of the threads.
+        origin: start time of the profile, by the clock of the entries.
+        process: the process identifier.
+        threads: the names of the threads, by identifier.
     """
     events: list[dict[str, object]] = [_named("process_name", process, 0, "opdsl")]
     events += [_named("thread_name", process, thread, name) for thread, name in threads.items()]

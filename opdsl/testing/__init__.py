@@ -1,9 +1,9 @@
-"""The laws of an operator, checked on samples: for opdsl's own operators and for those of users.
+"""Tests for operators: checks of the laws that every operator keeps, gradient checks, and comparison of results.
 
-``check_op(operator)`` makes samples from the schema, or takes the caller's, and holds the operator against every law
-that applies to it; ``gradcheck`` holds the gradients of any function against finite differences,
-``assert_close`` one result against another.
-May import: everything below; never PyTorch, but for what law 15 does (``opdsl/testing/pytorch``).
+``check_op(operator)`` makes samples from the schema, or takes the caller's, and checks every law that applies to the
+operator; ``gradcheck`` compares the gradients of any function with finite differences, ``assert_close`` one result with
+another.
+May import: everything below; never PyTorch, except for law 15 (``opdsl/testing/pytorch``).
 """
 
 from __future__ import annotations

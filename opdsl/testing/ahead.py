@@ -1,9 +1,10 @@
-"""Compiling ahead: every kernel that the samples of an operator need, for every dtype, into the kernel cache.
+"""Ahead-of-time compilation: fills the kernel cache with the kernels that the samples of operators need, for every
+dtype.
 
-CUDA kernels are compiled without a GPU: samples run on a device whose driver runs nothing.
+CUDA kernels are compiled without a GPU: samples run on a device whose driver launches nothing.
 
-A record in the cache says which files an operator needs for a dtype. As long as they are there, and the operator's
-functions are the same, nothing is done for it again.
+A record in the cache lists the files that an operator needs for a dtype. While they exist, and the operator's functions
+are unchanged, nothing is compiled again.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from opdsl.testing.samples import samples_of
 
 
 class Task(NamedTuple):
-    """What is compiled at once.
+    """Unit of ahead-of-time compilation: one operator for one dtype and architecture.
 
     operator: its qualified name.
     dtype: a dtype's name.
@@ -42,12 +43,12 @@ class Task(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a task has done.
+    """Result of a task.
 
     task: the task.
-    compiled: how many kernels it has compiled.
-    loaded: how many were there.
-    refused: what the compiler says of kernels that it does not compile.
+    compiled: how many kernels were compiled.
+    loaded: how many kernels were loaded from the cache.
+    refused: the compiler's messages for kernels that it does not compile.
     """
 
     task: Task
@@ -59,7 +60,7 @@ class Outcome(NamedTuple):
 def tasks_of(
     operators: Iterable[Operator], dtypes: Iterable[DType] = ALL_DTYPES, architectures: Sequence[str] = ("",)
 ) -> Iterator[Task]:
-    """All tasks, dtype by dtype; operators that are generated call others, and need none of their own."""
+    """Yield all tasks, dtype by dtype. Generated operators are skipped, since they only call others."""
     own = [operator for operator in operators if GENERATED not in operator.tags]
     for dtype in dtypes:
         for architecture in architectures:
@@ -68,29 +69,29 @@ def tasks_of(
 
 
 def dry_run_on(architectures: Sequence[str]) -> None:
-    """Let this process have a CUDA device for each architecture on which kernels are compiled, but do not run."""
+    """Add a CUDA device for each architecture to this process, on which kernels are compiled but not launched."""
     from opdsl.backends.cuda import driver
     from opdsl.backends.cuda.dry_run import DryRunDriver
     from opdsl.backends.cuda.fallback import learn
 
     dry_run = DryRunDriver(architectures)
-    driver.use(dry_run)  # type: ignore[arg-type]  # it offers what a driver does
+    driver.use(dry_run)  # type: ignore[arg-type]  # has the methods of a driver
     learn(dry_run)
 
 
 def is_done(task: Task) -> bool:
-    """Whether the cache has every kernel of a task."""
+    """Return whether the cache has every kernel of a task."""
     key = _record(task)
     content = None if key is None else cache.load(key)
     return content is not None and all(map(cache.holds, content.decode().split()))
 
 
 def run(task: Task, *, first: bool = False) -> Outcome:
-    """Compile what the samples of an operator need. Samples that it refuses need nothing.
+    """Compile the kernels that the samples of an operator need. Samples that the operator refuses are skipped.
 
     Args:
-        task: one with an architecture wants ``dry_run_on`` to have been called with it.
-        first: whether the first sample that needs kernels is enough.
+        task: the task; one with an architecture requires ``dry_run_on`` to have been called with it.
+        first: whether to stop after the first sample that needs kernels.
     """
     operator = registry.operator(task.operator)
     dtype = next(dtype for dtype in ALL_DTYPES if dtype.name == task.dtype)
@@ -99,7 +100,7 @@ def run(task: Task, *, first: bool = False) -> Outcome:
     refused: list[str] = []
     with cache.names_used() as names, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with suppress(Exception):  # samples are made for some dtypes only
+        with suppress(Exception):  # making samples fails for some dtypes
             for sample in samples_of(operator, dtype):
                 try:
                     (sample if not task.architecture else _on_device(sample, operator, task)).call(function)
@@ -117,7 +118,7 @@ def run(task: Task, *, first: bool = False) -> Outcome:
 
 
 def _statistics(task: Task) -> tuple[int, int]:
-    """How many kernels this process has compiled and loaded."""
+    """Return how many kernels this process has compiled and loaded."""
     compiler: Any = engine
     if task.architecture:
         from opdsl.backends.cuda import nvrtc as compiler
@@ -125,7 +126,7 @@ def _statistics(task: Task) -> tuple[int, int]:
 
 
 def _on_device(sample: Sample, operator: Operator, task: Task) -> Sample:
-    """A sample with its tensors, or what it makes, on the device of an architecture."""
+    """Return a sample with its tensors, or its device argument, on the device of the task's architecture."""
     from opdsl.backends.cuda.driver import driver
 
     dry_run: Any = driver()
@@ -146,7 +147,7 @@ def _on_device(sample: Sample, operator: Operator, task: Task) -> Sample:
 
 
 def _moved(tensor: Tensor, device: Device) -> Tensor:
-    """A tensor on a device with the same strides, whatever gaps they leave."""
+    """Copy a tensor to a device, with the same strides."""
     if tensor.numel() == 0:
         return tensor.to(device)
     size = 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.strides, strict=True))
@@ -155,7 +156,7 @@ def _moved(tensor: Tensor, device: Device) -> Tensor:
 
 
 def _record(task: Task) -> str | None:
-    """The key of a task's record; None for an operator with functions that stand in no file."""
+    """Return the cache key of a task's record; None for an operator with functions that are not defined in a file."""
     operator = registry.operator(task.operator)
     kernels = [kernel for present in operator.registrations.values() for kernel in present]
     described: list[Any] = [kernel for kernel in kernels if isinstance(kernel, Kernel)]
@@ -178,13 +179,17 @@ def _environment(task: Task) -> str:
 
 @cache_results
 def _digest(path: Path) -> str:
-    """A digest of a file: functions that an operator's own call stand in it, or in opdsl."""
+    """Return a digest of a file. It covers the functions that an operator's functions call, unless they are in
+    opdsl.
+    """
     return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
 
 
 @cache_results
 def _packages() -> str:
-    """A digest of what stands between an operator and the compiler: another graph, another loop, other samples."""
+    """Return a digest of the parts of opdsl that influence which kernels an operator needs: graphs, loops and
+    samples.
+    """
     root = Path(opdsl.errors.__file__).parent
     files = [path for name in ("scalar", "kernels", "testing") for path in sorted((root / name).rglob("*.py"))]
     return hashlib.sha256(" ".join(map(_digest, files)).encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""Samples of aten's products, distances, differences and grids: equations, triples, positions."""
+"""Samples of aten's products, distances, differences and grids: einsum equations, triples, index grids."""
 
 from __future__ import annotations
 

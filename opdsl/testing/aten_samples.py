@@ -1,4 +1,6 @@
-"""Samples of aten's operators whose arguments have to fit each other: a small function each, and the table of them."""
+"""Samples of aten operators whose arguments have to fit each other: a function for each, and a table by operator
+name.
+"""
 
 from __future__ import annotations
 
@@ -173,7 +175,7 @@ def _moves(make: Maker) -> Iterator[Sample]:
 
 
 def _polar(make: Maker) -> Iterator[Sample]:
-    """Lengths are not negative: PyTorch's gradient, and so ours, is for those."""
+    """Yield samples with nonnegative lengths, since the gradient (as in PyTorch) is valid only for these."""
     lengths = make(3, 4)
     yield Sample(lengths.abs() if make.dtype.is_floating_point else lengths, make(3, 4))
 

@@ -1,4 +1,4 @@
-"""``check_op``: an operator against the laws."""
+"""Check of an operator against the laws: ``check_op`` and ``violations_of``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from opdsl.testing.subject import LawNotTried, Subject, operator_of
 
 
 class Violation(NamedTuple):
-    """One way in which an operator breaks a law.
+    """Violation of a law by an operator.
 
     law: the law's number. title: what the law says. problem: what is wrong, with the sample that shows it.
 
@@ -40,20 +40,20 @@ def violations_of(
     dtypes: Iterable[DType] = (float32,),
     laws: Iterable[int] | None = None,
 ) -> list[Violation]:
-    """How an operator breaks the laws; see ``check_op``, which raises for it.
+    """Return the violations of laws by an operator; see ``check_op``, which raises an error for them.
 
-    A law that cannot be tried on this machine, as the one about CUDA where there is no such device, warns.
+    A law that cannot be tried on this machine, such as the one about CUDA without a device, gives a warning.
 
     Args:
         function: a declared function, or an operator.
-        samples: calls to check it with; made from the schema where there are none.
-        dtypes: of the tensors of samples that are made.
-        laws: the numbers of the laws; all by default but 15, what PyTorch makes of the operator, which takes seconds.
+        samples: calls to check it with; by default they are made from the schema.
+        dtypes: of the tensors in samples that are made.
+        laws: the numbers of the laws; by default all but 15, which compares with PyTorch and takes seconds.
 
     Raises:
-        DeclarationError: the function is no declared operator.
-        OptionError: no samples are given, and none that are made fit the operator; what is given are no samples, or
-            there is no law of a number.
+        DeclarationError: the function is not a declared operator.
+        OptionError: the operator accepts none of the samples that were made, ``samples`` contains other objects, or
+            there is no law with a given number.
 
     >>> import opdsl
     >>> from opdsl.testing import violations_of
@@ -99,22 +99,21 @@ def check_op(
     dtypes: Iterable[DType] = (float32,),
     laws: Iterable[int] | None = None,
 ) -> None:
-    """Hold an operator against the laws that every operator keeps.
+    """Check an operator against the laws that every operator keeps.
 
-    A law that cannot be tried on this machine, as the one about CUDA where there is no such device, warns.
+    A law that cannot be tried on this machine, such as the one about CUDA without a device, gives a warning.
 
     Args:
         function: a declared function (``@op``), or one of ``opdsl.ops``.
-        samples: calls to check it with; made from the schema where none are given.
+        samples: calls to check it with; by default they are made from the schema.
         dtypes: of the tensors in samples that are made.
-        laws: the numbers of the laws to check; all by default but 15, what PyTorch makes of the operator, which takes
-            seconds.
+        laws: the numbers of the laws to check; by default all but 15, which compares with PyTorch and takes seconds.
 
     Raises:
-        LawError: it breaks one; the message lists every violation with the sample that shows it.
-        DeclarationError: the function is no declared operator.
-        OptionError: no samples are given, and none that are made fit the operator; what is given are no samples, or
-            there is no law of a number.
+        LawError: the operator violates a law; the message lists every violation with the sample that shows it.
+        DeclarationError: the function is not a declared operator.
+        OptionError: the operator accepts none of the samples that were made, ``samples`` contains other objects, or
+            there is no law with a given number.
 
     >>> import opdsl
     >>> check_op(opdsl.ops.aten.add.Tensor)

@@ -1,4 +1,4 @@
-"""Whether two results are the same but for rounding: ``assert_close``, with PyTorch's tolerances."""
+"""Comparison of results up to rounding errors: ``assert_close``, with PyTorch's tolerances."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from opdsl.runtime import (
 
 __all__ = ["assert_close"]
 
-# The relative and the absolute error that results of a dtype may have, those of torch.testing.
+# The relative and the absolute tolerance for each dtype, as in torch.testing.
 _TOLERANCES = {
     float16: (1e-3, 1e-5),
     bfloat16: (1.6e-2, 1e-5),
@@ -36,7 +36,7 @@ _EXACT = 0.0, 0.0
 
 
 class _Asked(NamedTuple):
-    """What a comparison is asked for."""
+    """Options of a comparison."""
 
     rtol: float | None
     atol: float | None
@@ -44,7 +44,7 @@ class _Asked(NamedTuple):
     attributes: tuple[str, ...]
 
     def tolerances(self, one: DType, other: DType) -> tuple[float, float]:
-        """The larger of the two dtypes' own, or what was given."""
+        """Return the relative and absolute tolerance: the given ones, or the larger ones of two dtypes."""
         if self.rtol is not None and self.atol is not None:
             return self.rtol, self.atol
         pairs = _TOLERANCES.get(one, _EXACT), _TOLERANCES.get(other, _EXACT)
@@ -64,17 +64,17 @@ def assert_close(
     check_stride: bool = False,
     msg: str | None = None,
 ) -> None:
-    """Hold one result against another: ``abs(actual - expected) <= atol + rtol * abs(expected)`` for each element.
+    """Check that two results agree: ``abs(actual - expected) <= atol + rtol * abs(expected)`` for each element.
 
     Args:
         actual, expected: tensors, NumPy arrays, numbers, or sequences and mappings of them.
-        rtol, atol: the errors that may be; together or not at all. Those of the dtypes by default, none for integers.
+        rtol, atol: the tolerances, both or none. By default they depend on the dtypes, and are 0 for integers.
         equal_nan: whether NaN is close to NaN.
-        check_device, check_dtype, check_layout, check_stride: what else has to be the same.
-        msg: in place of what would be said.
+        check_device, check_dtype, check_layout, check_stride: whether these attributes have to be equal, too.
+        msg: replaces the error message.
 
     Raises:
-        AssertionError: they are not close, or differ in form; it says where and how much.
+        AssertionError: they are not close, or differ in structure or attributes; the message says where and how much.
         OptionError: one of ``rtol`` and ``atol`` without the other; it is a ValueError.
 
     >>> import opdsl
@@ -95,7 +95,7 @@ with rtol=1.3e-06 and atol=1e-05
 
 
 def _faults(actual: Any, expected: Any, where: str, asked: _Asked) -> Iterator[str]:
-    """What is wrong, one sentence each, in order."""
+    """Yield the differences between two results, one sentence each, in order."""
     prefix = f"item {where}: " if where else ""
     if isinstance(expected, Mapping) and isinstance(actual, Mapping):
         if actual.keys() != expected.keys():
@@ -122,7 +122,9 @@ def _is_sequence(value: object) -> bool:
 
 
 def _tensor(value: Any) -> Tensor | None:
-    """A tensor, an array or a number as a tensor; Python's numbers are of the widest dtypes."""
+    """Convert a tensor, array or number to a tensor; Python numbers get the widest dtype. Return None for other
+    values.
+    """
     if isinstance(value, float):
         return tensor(value, dtype=float64)
     if isinstance(value, complex):

@@ -64,7 +64,7 @@ def _slices_into(make: Maker) -> Iterator[Sample]:
     yield Sample(make(4, 2), 1, out=[make(0), make(0)])
 
 
-# Of these views a copying operator has its samples.
+# Views whose samples are also used for their copying operators.
 _VIEWED = frozenset(
     ("permute", "view", "view.dtype", "expand", "select.int", "slice.Tensor", "squeeze.dim", "squeeze.dims")
 ) | frozenset(

@@ -1,4 +1,4 @@
-"""Samples of Fourier transforms, whose kernels are particular about real and complex numbers."""
+"""Samples of Fourier transforms, whose kernels require real or complex numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ def _complexes(make: Maker) -> Iterator[Sample]:
 
 
 def _complex(tensor: Tensor) -> Tensor:
-    """The elements as complex numbers, with imaginary parts; as they are where no complex type has their precision."""
+    """Convert a tensor to complex numbers with imaginary parts; return it unchanged if it is float16 or not
+    floating.
+    """
     if tensor.is_complex() or not tensor.is_floating_point() or tensor.dtype is float16:
         return tensor
     return tensor.to(tensor.dtype.to_complex()) * (1 + 0.5j)

@@ -1,8 +1,8 @@
-"""Gradients held against finite differences.
+"""Comparison of gradients with finite differences.
 
-Everything is done with real numbers: a complex element is two, its real and its imaginary part. The gradient of a real
-number with respect to a complex one has the derivatives by these two for its parts (PyTorch's convention), so that one
-comparison serves real and complex functions.
+All computations are with real numbers: a complex element counts as two, its real and imaginary part. The gradient of a
+real number with respect to a complex one has the derivatives by these two as its parts (PyTorch's convention), so the
+same comparison works for real and complex functions.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _Array = numpy.ndarray[Any, Any]
 
 
 class Tolerance(NamedTuple):
-    """How far gradients may be from finite differences.
+    """Step and tolerances of a gradient check.
 
-    step: of the differences.
+    step: of the finite differences.
     absolute, relative: errors that are allowed.
     nondeterminism: how far two backward passes may differ.
     """
@@ -53,23 +53,23 @@ def gradcheck(
     check_undefined_grad: bool = True,
     fast_mode: bool = False,
 ) -> bool:
-    """Hold the gradients of a function against central finite differences.
+    """Compare the gradients of a function with central finite differences.
 
     Args:
         function: takes ``inputs``, returns a tensor or several.
-        inputs: arguments; the tensors that require grad are float64 or complex128, without elements that share memory.
+        inputs: arguments; the tensors that require grad are float64 or complex128, and their elements do not overlap.
         eps: the step of the differences.
         atol, rtol: errors that are allowed.
-        raise_exception: whether a failure raises, or returns False.
+        raise_exception: whether a failure raises an error; otherwise False is returned.
         nondet_tol: how far two backward passes may differ.
-        check_undefined_grad: whether gradients have to be right, too, where some of several outputs have none.
+        check_undefined_grad: whether to check gradients also where some of several outputs have no incoming gradient.
         fast_mode: whether random projections are compared instead of every entry of the Jacobian.
 
     Returns:
         Whether they agree.
 
     Raises:
-        LawError: they do not; it names the entry, and shows what the formula gives and what the difference.
+        LawError: they disagree; the message names the entry, and shows the analytic and the numeric value.
         GradientError: an input is not float64 or complex128, or none requires grad.
 
     >>> import opdsl
@@ -107,7 +107,7 @@ def gradgradcheck(
     check_undefined_grad: bool = True,
     fast_mode: bool = False,
 ) -> bool:
-    """Hold second gradients against finite differences of the first.
+    """Compare the second gradients of a function with finite differences of the first.
 
     Args:
         function, inputs: see ``gradcheck``.
@@ -143,14 +143,14 @@ def gradgradcheck(
 def gradient_of(
     function: Function, inputs: Sequence[Any], seeds: Sequence[Tensor] | None = None
 ) -> tuple[Function, list[Any]]:
-    """The gradient of a function as a function, of its inputs and of the gradients of its outputs.
+    """Return the gradient of a function as a function of its inputs and of the gradients of its outputs.
 
     Args:
         function, inputs: the function and its arguments.
-        seeds: the outputs' gradients; random ones by default.
+        seeds: the gradients of the outputs; random ones by default.
 
     Returns:
-        The gradient, and arguments for it.
+        The gradient function, and arguments for it.
     """
     random = numpy.random.default_rng(0)
     tensors = (
@@ -172,11 +172,11 @@ def gradient_of(
 
 
 class GradientCheck:
-    """One comparison.
+    """Comparison of a function's gradients with finite differences.
 
-    wanted: places of the inputs whose gradients are checked.
-    names: what messages call the inputs; their places by default.
-    finite_only: whether gradients that are no numbers, or infinite, are left out, as those of outputs that are.
+    wanted: indices of the inputs whose gradients are checked.
+    names: of the inputs in messages; by default their indices.
+    finite_only: whether entries are skipped whose gradients or differences are NaN or infinite.
     """
 
     def __init__(
@@ -207,11 +207,11 @@ class GradientCheck:
     # ------------------------------------------------------------------------------------------------- evaluating
 
     def outputs(self) -> list[Tensor]:
-        """The outputs that have gradients, with their history."""
+        """Return the outputs that require grad."""
         return differentiable(self.function(*self.inputs))
 
     def gradients(self, outputs: Sequence[Tensor], seeds: Sequence[Tensor]) -> list[_Array]:
-        """The gradients of the wanted inputs as real numbers."""
+        """Return the gradients of the wanted inputs as real numbers."""
         gradients = grad(
             outputs, [self.inputs[at] for at in self.wanted], seeds, retain_graph=True, allow_unused=True,
             materialize_grads=True,
@@ -219,17 +219,17 @@ class GradientCheck:
         return [_real(gradient) for gradient in gradients]
 
     def values_beside(self, place: int, change: _Array) -> list[_Array]:
-        """The outputs, as real numbers, where one input is changed."""
+        """Return the outputs, as real numbers, after adding a change to one input."""
         tensor = self.inputs[place]
         moved = tensor.detach().clone()
         numbers = moved.numpy()
         numbers[...] = numbers + change
         inputs = [moved if at == place else input for at, input in enumerate(self.inputs)]
-        moved.requires_grad_()  # functions that differentiate need it
+        moved.requires_grad_()  # needed by functions that compute gradients
         return [_real(tensor) for tensor in differentiable(self.function(*inputs))]
 
     def difference(self, place: int, change: _Array) -> list[_Array]:
-        """The derivative of the outputs in a direction of one input."""
+        """Return the numeric derivative of the outputs in a direction of one input."""
         step = self.tolerance.step
         above, below = self.values_beside(place, change * step), self.values_beside(place, change * -step)
         return [(more - less) / (2 * step) for more, less in zip(above, below, strict=True)]
@@ -247,7 +247,7 @@ class GradientCheck:
                     self.compare(analytic, numeric, at, index, entry)
 
     def projections(self) -> None:
-        """Compare the Jacobian between random directions of inputs and outputs."""
+        """Compare products of the Jacobian with random directions of inputs and outputs."""
         random = numpy.random.default_rng(0)
         outputs = self.outputs()
         directions = [random_like(self.inputs[index], random) for index in self.wanted]
@@ -268,7 +268,7 @@ class GradientCheck:
             self.compare(numpy.array([analytic]), numpy.array([numeric]), 0, index, 0)
 
     def compare(self, analytic: _Array, numeric: _Array, output: int, place: int, entry: int) -> None:
-        """Raise for the first entry that is too far off."""
+        """Raise an error for an entry whose analytic and numeric derivative differ."""
         close = numpy.isclose(
             analytic, numeric, atol=self.tolerance.absolute, rtol=self.tolerance.relative, equal_nan=True
         )
@@ -282,7 +282,7 @@ class GradientCheck:
         )
 
     def tangents(self) -> None:
-        """The product of the Jacobian with a direction, and that with its transpose, agree."""
+        """Check that forward mode and reverse mode agree, on random directions."""
         random = numpy.random.default_rng(0)
         outputs = self.outputs()
         directions = [random_like(self.inputs[index], random) for index in self.wanted]
@@ -300,7 +300,7 @@ class GradientCheck:
             )
 
     def determinism(self) -> None:
-        """Two passes give the same."""
+        """Check that two backward passes give equal gradients."""
         outputs = self.outputs()
         seeds = [random_like(output, numpy.random.default_rng(0)) for output in outputs]
         once, again = self.gradients(outputs, seeds), self.gradients(outputs, seeds)
@@ -312,7 +312,7 @@ class GradientCheck:
                 )
 
     def undefined(self) -> None:
-        """An output whose gradient is undefined counts as one whose gradient is zero."""
+        """Check that an output without incoming gradient counts as one whose gradient is zero."""
         outputs = self.outputs()
         for at in range(len(outputs) if len(outputs) > 1 else 0):
             seeds = [random_like(output, numpy.random.default_rng(at)) for output in outputs]
@@ -327,20 +327,20 @@ class GradientCheck:
 
 
 def differentiable(outputs: Any) -> list[Tensor]:
-    """The outputs that require grad."""
+    """Return the outputs that require grad."""
     listed = [outputs] if isinstance(outputs, Tensor) else list(outputs)
     return [tensor for tensor in listed if isinstance(tensor, Tensor) and tensor.requires_grad]
 
 
 def _real(tensor: Tensor) -> _Array:
-    """The elements as real numbers in row-major order."""
+    """Return the elements as real numbers in row-major order."""
     with no_grad():
         numbers = numpy.ascontiguousarray(tensor.detach()).ravel()
     return numbers.view(numpy.float64) if tensor.dtype.is_complex else numbers.astype(numpy.float64)
 
 
 def _masked(tensor: Tensor, numbers: Sequence[_Array]) -> Tensor:
-    """A copy that is 0 where one of several arrays of its real numbers is not finite."""
+    """Copy a tensor, with 0 where one of several arrays of its real numbers is not finite."""
     kept = numpy.logical_and.reduce([numpy.isfinite(number) for number in numbers])
     output = tensor.clone()
     array = output.numpy()
@@ -349,13 +349,13 @@ def _masked(tensor: Tensor, numbers: Sequence[_Array]) -> Tensor:
 
 
 def _product(weights: _Array, numbers: _Array) -> float:
-    """The sum of products; what has the weight 0 may be infinite."""
+    """Return the dot product, in which infinite numbers of weight 0 are ignored."""
     kept = weights != 0
     return float(weights[kept] @ numbers[kept])
 
 
 def _directions(tensor: Tensor) -> Iterator[_Array]:
-    """A unit change for each real number of a tensor."""
+    """Yield a unit change for each real number of a tensor."""
     kind = numpy.complex128 if tensor.dtype.is_complex else numpy.float64
     for at in range(tensor.numel()):
         for unit in (1, 1j) if tensor.dtype.is_complex else (1,):
@@ -365,7 +365,7 @@ def _directions(tensor: Tensor) -> Iterator[_Array]:
 
 
 def _basis(outputs: Sequence[Tensor], place: int) -> Iterator[list[Tensor]]:
-    """Gradients of the outputs that pick one real number of one output after the other."""
+    """Yield gradients of the outputs that select one real number of one output after another."""
     zeros = [output.detach() * 0 for output in outputs]
     for change in _directions(outputs[place]):
         seed = zeros[place].clone()
@@ -374,7 +374,7 @@ def _basis(outputs: Sequence[Tensor], place: int) -> Iterator[list[Tensor]]:
 
 
 def random_like(tensor: Tensor, random: numpy.random.Generator) -> Tensor:
-    """A tensor of the same form with random elements."""
+    """Return a tensor with the same shape and dtype and with random elements."""
     output = tensor.detach().clone()
     numbers = output.numpy()
     values: Any = random.standard_normal(tensor.shape)

@@ -1,4 +1,4 @@
-"""Arrays that end, or begin, where a page lies that nobody may touch: what is read beside them ends the process."""
+"""Arrays next to protected memory pages, so that an out-of-bounds access of a kernel crashes the process."""
 
 from __future__ import annotations
 
@@ -15,17 +15,16 @@ __all__ = ["guarded", "guarded_tensor"]
 
 _PAGE = mmap.PAGESIZE
 
-# Larger tensors are left as they are.
+# Maximum number of elements; larger tensors are not copied.
 _MOST = 10**6
 
 
 def guarded(array: numpy.ndarray[Any, Any], *, at_end: bool = True) -> numpy.ndarray[Any, Any]:
-    """Return a contiguous copy of an array beside memory that nobody may touch.
+    """Copy an array to memory between two protected pages, directly at one of them.
 
     Args:
-        array: what is copied. Of one without elements there is no byte that may be read.
-        at_end: whether the memory begins where the copy ends, or ends where it begins; there is a page of it on the
-            other side, too.
+        array: the array to copy. For an array without elements no byte may be read.
+        at_end: whether the copy ends at the following page; otherwise it begins at the end of the preceding page.
 
     Raises:
         OSError: the system does not protect pages.
@@ -44,10 +43,10 @@ def guarded(array: numpy.ndarray[Any, Any], *, at_end: bool = True) -> numpy.nda
 
 
 def guarded_tensor(tensor: Tensor, *, at_end: bool = True) -> Tensor:
-    """Return a tensor of the same elements and strides in guarded memory; itself where it is large or holds none.
+    """Copy a tensor to guarded memory, with its strides; return the tensor itself if it is large or not in CPU memory.
 
     Args:
-        tensor: what is copied.
+        tensor: the tensor to copy.
         at_end: see ``guarded``.
     """
     if tensor.is_meta or tensor.device.type != "cpu" or tensor.numel() > _MOST:

@@ -1,4 +1,4 @@
-"""Samples of aten's operators that take index tensors and masks, and the table of them."""
+"""Samples of aten operators that take index tensors and masks, and their table."""
 
 from __future__ import annotations
 

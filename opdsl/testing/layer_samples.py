@@ -1,4 +1,6 @@
-"""Samples of aten's operators that make up layers: kernels of convolutions, cells, fake quantisation."""
+"""Samples of aten operators used in layers: convolution kernels, recurrent cells, normalization, attention, fake
+quantization.
+"""
 
 from __future__ import annotations
 
@@ -185,7 +187,7 @@ def _root_gradients(make: Maker) -> Iterator[Sample]:
 
 
 def _hidden(make: Maker, *shape: int) -> Tensor:
-    """A mask that leaves something of every row."""
+    """Return a mask that does not cover any row completely."""
     hidden = make(*shape, dtype=bool_)
     hidden[..., 0] = False
     return hidden

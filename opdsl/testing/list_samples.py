@@ -1,4 +1,4 @@
-"""Samples of list forms: lists of tensors that fit each other, made from their schemas."""
+"""Samples of list operators (``_foreach_*``): lists of tensors that fit each other, made from their schemas."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ALONE = (5, 5)
 
 
 def lists(schema: FunctionSchema, make: Maker) -> Iterator[Sample]:
-    """Samples of a list form, or of what writes its lists; without outputs.
+    """Yield samples of a list operator, or of its in-place or ``out=`` variant, without outputs.
 
     Args:
         schema: of the operator.
@@ -28,7 +28,7 @@ def lists(schema: FunctionSchema, make: Maker) -> Iterator[Sample]:
 
 
 def optimizer_steps(name: str, *, tensor_lr: bool) -> Callable[[Maker], Iterator[Sample]]:
-    """Samples of a fused step of an optimizer: two parameters, with state that is not negative.
+    """Yield samples of a fused optimizer step: two parameters, with nonnegative state.
 
     Args:
         name: of the optimizer.
@@ -79,6 +79,8 @@ def _value(argument: Argument, shapes: tuple[tuple[int, ...], ...], make: Maker)
 
 
 def _tensor(function: Callable[..., Any], shape: tuple[int, ...]) -> Any:
-    """In lists of several, where all functions are defined: real elements between 0 and 1."""
+    """Return a tensor for a list: real elements between 0 and 1 if the list has several, where all functions are
+    defined.
+    """
     value = function(*shape)
     return value.abs() / 20 + 0.1 if value.dtype.is_floating_point and shape != _ALONE else value

@@ -1,4 +1,4 @@
-"""Samples of aten's losses: probabilities between 0 and 1, classes that there are."""
+"""Samples of aten's losses: probabilities between 0 and 1, valid class indices."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _weights(make: Maker, *shape: int) -> Tensor:
 
 
 def _losses(*shape: int) -> Samples:
-    """Losses of logarithms of probabilities: (N, C) and what stands behind."""
+    """Return a function that makes samples of losses of log-probabilities, of shape (N, C) with further dimensions."""
 
     def samples(make: Maker) -> Iterator[Sample]:
         places = (shape[0], *shape[2:])
@@ -128,7 +128,7 @@ def _events(make: Maker) -> Iterator[Sample]:
 
 
 def _sequences(*, tensors: bool, backward: bool = False) -> Samples:
-    """Probabilities of labels at five times, of two sequences."""
+    """Return a function that makes samples of CTC losses: probabilities of labels at five times, of two sequences."""
 
     def samples(make: Maker) -> Iterator[Sample]:
         targets = from_numpy(numpy.array([[1, 2, 2], [3, 1, 0]]))

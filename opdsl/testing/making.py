@@ -1,4 +1,4 @@
-"""Tensors for samples: random elements, always the same, in several layouts."""
+"""Factory of tensors for samples: reproducible random elements, in several memory layouts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from opdsl.runtime import DType, Tensor, bool_, from_numpy
 
 
 class Maker:
-    """Makes tensors of one dtype with random elements, the same ones each time.
+    """Factory of tensors of one dtype with random elements, the same ones in every run.
 
     Args:
         dtype: of the tensors.
@@ -34,7 +34,7 @@ class Maker:
         self._random = numpy.random.default_rng(0)
 
     def __call__(self, *shape: int, dtype: DType | None = None) -> Tensor:
-        """A contiguous tensor."""
+        """Return a contiguous tensor of the given sizes."""
         values: Any = self._random.standard_normal(shape) * 3
         kind = dtype or self.dtype
         if kind.is_complex:
@@ -46,7 +46,7 @@ class Maker:
         return in_dtype(from_numpy(numpy.asarray(values)), kind, copy=True)
 
     def distinct(self, *shape: int) -> Tensor:
-        """A contiguous tensor of numbers that differ, up to as many as the dtype has.
+        """Return a contiguous tensor of distinct numbers, as far as the dtype has that many.
 
         Args:
             shape: its sizes.
@@ -55,7 +55,7 @@ class Maker:
         return in_dtype(from_numpy(values), self.dtype, copy=True)
 
     def nonzero(self, *shape: int) -> Tensor:
-        """A contiguous tensor of numbers that integers can be divided by.
+        """Return a contiguous tensor without zeros, for divisors.
 
         Args:
             shape: its sizes.
@@ -64,7 +64,7 @@ class Maker:
         return where_number_self(values == 0, True, values)
 
     def transposed(self, *shape: int) -> Tensor:
-        """A tensor whose first and last dimension lie in memory the other way round.
+        """Return a tensor whose first and last dimension are swapped in memory.
 
         Args:
             shape: its sizes.
@@ -75,7 +75,7 @@ class Maker:
         return transposed
 
     def strided(self, *shape: int) -> Tensor:
-        """A tensor with gaps between its elements.
+        """Return a tensor with gaps between its elements.
 
         Args:
             shape: its sizes.

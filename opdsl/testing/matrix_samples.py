@@ -1,4 +1,4 @@
-"""Samples of decompositions of matrices and of equations, whose matrices have to be regular or positive definite."""
+"""Samples of matrix decompositions and linear solvers, whose matrices have to be regular or positive definite."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from opdsl.testing.sample import Sample
 
 
 def _regular(make: Maker, *shape: int) -> Tensor:
-    """Square matrices that are far from singular ones."""
+    """Return square matrices that are far from singular."""
     result = make(*shape)
     return result + 8 * make(shape[-1]).new_ones((shape[-1],)).diag()
 
 
 def _positive(make: Maker, *shape: int) -> Tensor:
-    """Hermitian, positive definite matrices; of bool, which have no products, any."""
+    """Return Hermitian, positive definite matrices; any matrices for bool, which has no products."""
     result = make(*shape)
     if result.dtype is bool_:
         return result
@@ -27,7 +27,7 @@ def _positive(make: Maker, *shape: int) -> Tensor:
 
 
 def _factor(make: Maker, *shape: int) -> Tensor:
-    """Lower triangles with large diagonals."""
+    """Return lower triangular matrices with large diagonals."""
     return _regular(make, *shape).tril()
 
 
@@ -73,7 +73,7 @@ def _oblong(make: Maker) -> Iterator[Sample]:
 
 
 def _pivots(make: Maker, *shape: int) -> Tensor:
-    """Pivots that exchange the first row with the last one."""
+    """Return pivots that exchange the first row with the last one."""
     return make(*shape).new_zeros(shape, dtype=int32) + 3
 
 

@@ -1,4 +1,4 @@
-"""Samples of aten's operators about memory, history and files, and the table of them."""
+"""Samples of aten operators on memory, autograd history and files, and their table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from opdsl.testing.sample import Sample
 
 
 def followed(make: Maker, *shape: int) -> Tensor:
-    """A leaf that autograd follows; of float32 where the dtype has no gradients."""
+    """Return a leaf that requires grad; of float32 where the dtype has no gradients."""
     has_gradients = make.dtype.is_floating_point or make.dtype.is_complex
     return (make(*shape) if has_gradients else make(*shape).float()).requires_grad_()
 
@@ -64,7 +64,7 @@ def _slices(make: Maker) -> Iterator[Sample]:
 
 @kept_forever
 def _folder() -> tempfile.TemporaryDirectory[str]:
-    """One of this process's own: a file that another one writes anew must not be mapped."""
+    """Return a temporary folder of this process, since a file that another process rewrites must not be mapped."""
     return tempfile.TemporaryDirectory(prefix="opdsl-")
 
 

@@ -1,4 +1,4 @@
-"""Samples of aten's operators on batches of signals and images: padding, pooling, normalisation, convolution."""
+"""Samples of aten operators on batches of signals and images: padding, pooling, normalization, convolution."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _resized_by_factors(dims: int, aligned: tuple[bool, ...]) -> Samples:
     return samples
 
 
-# How many dimensions each has, and whether it can be told how corners are aligned.
+# Number of dimensions of each, and the value of align_corners if it takes that argument.
 _INTERPOLATIONS: dict[str, tuple[int, tuple[bool, ...]]] = {
     **{f"{name}{dims}d": (dims, ()) for name in ("upsample_nearest", "_upsample_nearest_exact") for dims in (1, 2, 3)},
     "upsample_linear1d": (1, (False,)),
@@ -149,7 +149,9 @@ def _random_windows(dims: int, *, backward: bool) -> Samples:
 
 
 def _at_points(dims: int, *more: object) -> Samples:
-    """Gradients of images at points, near enough to the middle that no place is outside."""
+    """Return a function that makes samples of grid sampling gradients, with points near the center, within all
+    images.
+    """
 
     def samples(make: Maker) -> Iterator[Sample]:
         for mode in (0, 1):
@@ -174,7 +176,9 @@ def _parts_of_vectors(make: Maker) -> Iterator[Sample]:
 
 
 def _batch_norms(*more: object) -> Samples:
-    """What writes running statistics is left out: the schema does not say so."""
+    """Return a function that makes samples of batch norms that do not write running statistics, which the schema does
+    not declare.
+    """
 
     def samples(make: Maker) -> Iterator[Sample]:
         yield Sample(make(3, 4, 2), make(4), make(4), make(4), make(4) * 0 + 1, False, 0.1, 1e-5, *more)

@@ -1,4 +1,4 @@
-"""Samples of aten's quantiles, of what searches sorted numbers and of what counts: shares, boundaries, bins."""
+"""Samples of aten's quantile, sorted-search and counting operators: fractions, boundaries, bins."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Samples = Callable[[Maker], Iterator[Sample]]
 
 
 def _numbers(make: Maker, *values: float) -> Tensor:
-    """A vector of given numbers, of the dtype of the samples."""
+    """Return a vector of given numbers, in the dtype of the samples."""
     return in_dtype(from_numpy(numpy.asarray(values)), make.dtype, copy=True)
 
 

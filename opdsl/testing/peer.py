@@ -1,4 +1,4 @@
-"""Torch's operator of the same name, and a sample's arguments for it."""
+"""Torch's operator with the same name as an operator of opdsl, and the arguments of a sample converted to torch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from opdsl.testing.sample import Sample
 
 
 class Peer(NamedTuple):
-    """A call of torch's.
+    """Call of a torch operator that corresponds to a sample.
 
     function: ``torch.add``, or ``torch.ops.aten.add.Tensor`` where Python has no other function for it.
     positional, named: its arguments, over the memory of the sample's.
@@ -23,7 +23,7 @@ class Peer(NamedTuple):
 
 
 def peer_of(operator: Operator, sample: Sample) -> Peer | None:
-    """The same call of torch's operator; None where torch has none of that name.
+    """Return the corresponding call of torch's operator; None where torch has none of that name.
 
     Raises:
         MissingDependencyError: torch is not installed.
@@ -43,7 +43,9 @@ def peer_of(operator: Operator, sample: Sample) -> Peer | None:
 
 
 def _function(torch: Any, operator: Operator) -> Any:
-    """What programs call, which takes less than ``torch.ops``."""
+    """Return the torch function that programs call, which has less overhead than ``torch.ops``, or the operator
+    itself.
+    """
     namespace, name = operator.name.split("::")
     base, _, overload = name.partition(".")
     modules = (torch, torch._C._nn, torch._C._linalg, torch._C._special, torch._C._fft) if namespace == "aten" else ()

@@ -1,4 +1,4 @@
-"""Samples of aten's operators that copy elements to other places, and the table of them."""
+"""Samples of aten operators that copy elements to other positions, and their table."""
 
 from __future__ import annotations
 

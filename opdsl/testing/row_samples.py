@@ -1,4 +1,4 @@
-"""Samples of aten's operators on rows, products and tables of rows, whose shapes have to fit each other."""
+"""Samples of aten operators on rows, products and embedding tables, whose shapes have to fit each other."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ def _table_gradients(make: Maker) -> Iterator[Sample]:
 
 
 def _numbers(make: Maker, *shape: int) -> object:
-    """Numbers of rows."""
+    """Return an int64 tensor of row indices."""
     return make(*shape, dtype=int64) * 0 + 2
 
 
 def _selections(make: Maker) -> Iterator[Sample]:
-    # Which one of equal elements is told of is open.
+    # Elements are distinct, since the index of one of several equal elements is unspecified.
     yield Sample(make.distinct(3, 4), 2)
     yield Sample(transpose(make.distinct(4, 3), 0, 1), 1, 0, True)
     yield Sample(make.distinct(), 1)

@@ -1,4 +1,6 @@
-"""One call of an operator, as a value that can be made anew: operators that write must not change it for the next."""
+"""Arguments of one call of an operator, which can be copied, so that an operator that writes does not change the
+sample.
+"""
 
 from __future__ import annotations
 
@@ -30,21 +32,21 @@ class Sample:
         self.named = named
 
     def copy(self) -> Sample:
-        """The same call on other memory; tensors that are one object stay one."""
+        """Return a deep copy of the arguments; tensors that are one object stay one object."""
         positional, named = copy.deepcopy((self.positional, self.named))
         return Sample(*positional, **named)
 
     def call(self, function: Callable[..., Any], **more: object) -> Any:
-        """What a function makes of it.
+        """Return the result of a function called with the arguments of this sample.
 
         Args:
             function: takes the arguments.
-            more: keyword arguments beside them.
+            more: further keyword arguments.
         """
         return function(*self.positional, **self.named, **more)
 
     def tensors(self) -> list[Tensor]:
-        """All tensors, those in lists too, in order."""
+        """Return all tensors among the arguments, including those in lists, in order."""
         return list(tensors_in((*self.positional, *self.named.values())))
 
     def __repr__(self) -> str:
@@ -54,7 +56,7 @@ class Sample:
 
 
 def described(value: object) -> str:
-    """An argument in few words: a tensor by its form."""
+    """Return a short description of an argument: dtype, shape and strides for a tensor."""
     if isinstance(value, Tensor):
         plain = "" if value.is_contiguous() else f", strides {list(value.strides)}"
         return f"{value.dtype.name}{list(value.shape)}{plain}"
@@ -64,7 +66,7 @@ def described(value: object) -> str:
 
 
 def difference(content: Content, wanted: Content) -> str:
-    """How two tensors differ, in words; empty where they do not."""
+    """Return the difference of two tensors in words; an empty string if they are equal."""
     for what, one, other in zip(Content._fields[:-1], content[:-1], wanted[:-1], strict=True):
         if one != other:
             return f"{what} {one} instead of {other}"

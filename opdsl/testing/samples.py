@@ -1,4 +1,4 @@
-"""Samples of an operator: from a table for aten's that are particular about shapes, otherwise from the schema."""
+"""Samples of an operator: from a table for aten operators that restrict shapes or values, otherwise from the schema."""
 
 from __future__ import annotations
 
@@ -64,12 +64,12 @@ TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     name: make for topic in _TOPICS for name, make in topic.TABLE.items()
 }
 
-# What an operator may say of a sample that was not made for it.
+# Errors by which an operator may refuse a sample that was not made for it.
 REFUSALS = (ShapeError, DimensionError, DTypeError, ArgumentError, NumberError, OptionError, DeviceError, TorchError)
 
 
 def samples_of(operator: Operator, dtype: DType = float32) -> Iterator[Sample]:
-    """Samples of an operator, made from its schema where no table has any for its name.
+    """Yield samples of an operator, from the table if it has some for its name, else made from its schema.
 
     Args:
         operator: any; ``function.operator`` of a declared function.
@@ -96,7 +96,9 @@ def samples_of(operator: Operator, dtype: DType = float32) -> Iterator[Sample]:
 
 
 def _functional(operator: Operator) -> Operator | None:
-    """The operator that an ``out=`` or in-place operator computes; None where it is none, or has no other."""
+    """Return the functional variant of an ``out=`` or in-place operator; None for another operator, or without such a
+    variant.
+    """
     kind = operator.schema.kind
     if kind not in (SchemaKind.out, SchemaKind.inplace):
         return None
@@ -108,12 +110,14 @@ def _functional(operator: Operator) -> Operator | None:
 
 
 def _form(operator: Operator) -> tuple[object, ...]:
-    """What operators have in common that take the same calls: the signature, and what may be left out."""
+    """Return the signature and defaults of an operator, which are equal for operators that accept the same calls."""
     return operator.schema.signature(), *(argument.default for argument in operator.schema.positional)
 
 
 def _of_base(operator: Operator, make: Maker) -> Iterator[Sample]:
-    """Samples of a generated operator: those of what it is generated from, with an output where it takes one."""
+    """Yield samples of a generated operator: those of the operator that it is generated from, with an output if it
+    takes one.
+    """
     signature = operator.schema.signature()
     for base in registry:
         known = TABLE.get(base.name)
@@ -124,14 +128,18 @@ def _of_base(operator: Operator, make: Maker) -> Iterator[Sample]:
 
 
 def _into_outputs(operator: Operator, sample: Sample, make: Maker) -> Sample:
-    """A sample of a functional operator for a variant: without what an output says, with outputs to resize if any."""
+    """Convert a sample of a functional operator for a variant: drop options that an output determines, add empty
+    outputs.
+    """
     taken = {argument.python_name for argument in operator.schema.arguments}
     named = {name: value for name, value in sample.named.items() if name in taken}
     return Sample(*sample.positional, **named, **_outputs(operator, sample, make))
 
 
 def _outputs(operator: Operator, sample: Sample, make: Maker) -> dict[str, object]:
-    """``out=`` for a sample: one empty output, a tuple of them, or nothing; of the dtypes that the results have."""
+    """Return the ``out`` argument for a sample: an empty output, a tuple of them, or nothing, with the dtypes of the
+    results.
+    """
     count = len(operator.schema.out)
     functional = _functional(operator) if count else None
     results: list[Tensor] = []
@@ -141,7 +149,7 @@ def _outputs(operator: Operator, sample: Sample, make: Maker) -> dict[str, objec
             returned = sample.copy().call(function)
             results = list(tensors_in(returned[0] if isinstance(returned, tuple) and count == 1 else returned))
         except REFUSALS:
-            pass  # The operator itself says why.
+            pass  # The operator under test raises the error itself.
     if count and isinstance(operator.schema.out[0].type, ListType):
         return {operator.schema.out[0].python_name: [make(0, dtype=result.dtype) for result in results]}
     dtypes = [result.dtype for result in results] if len(results) == count else [make.dtype] * count
@@ -149,7 +157,7 @@ def _outputs(operator: Operator, sample: Sample, make: Maker) -> dict[str, objec
     return {"out": outs[0] if count == 1 else outs} if outs else {}
 
 
-# Shapes of the tensor arguments; the last ones are for operators that broadcast.
+# Makers of tensor arguments with different shapes; the last ones need broadcasting.
 _SHAPES: Sequence[Callable[[Maker, int], Tensor]] = (
     lambda make, place: make(3, 4),
     lambda make, place: make.transposed(3, 4) if place == 0 else make(3, 4),
@@ -164,7 +172,7 @@ _SHAPES: Sequence[Callable[[Maker, int], Tensor]] = (
 
 
 def from_schema(operator: Operator, make: Maker) -> Iterator[Sample]:
-    """One sample for each shape, with and without what is optional; not all need to fit."""
+    """Yield a sample for each shape, with and without optional arguments. The operator need not accept all of them."""
     for form in _SHAPES:
         for complete in (False, True):
             sample = _sample(operator, make, form, complete)
@@ -189,7 +197,7 @@ def _sample(operator: Operator, make: Maker, form: Callable[[Maker, int], Tensor
 
 
 def _value(argument: Argument, make: Maker, tensor: Callable[[], Tensor]) -> object:
-    """What stands for an argument; None where nothing is known for its type."""
+    """Return a value for an argument of a schema; None if there is none for its type."""
     kind = argument.type
     if isinstance(kind, OptionalType):
         kind = kind.element
@@ -212,10 +220,10 @@ def _value(argument: Argument, make: Maker, tensor: Callable[[], Tensor]) -> obj
 
 
 def fitting(samples: Iterator[Sample], call: Callable[..., Any], *, wanted: float = math.inf) -> list[Sample]:
-    """The samples that a function takes.
+    """Return the samples that a function accepts.
 
     Raises:
-        OptionError: it takes none of them; the message has every reason, the last one is the cause.
+        OptionError: it accepts none of them; the message has every reason, the last one is the cause.
     """
     accepted: list[Sample] = []
     refused: list[Exception] = []

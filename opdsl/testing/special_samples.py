@@ -1,4 +1,4 @@
-"""Samples of special functions, and of activation functions of more than an element."""
+"""Samples of special functions, and of activation functions that take more than one element."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Samples = Callable[[Maker], Iterator[Sample]]
 
 
 def _polygamma_in_place(make: Maker) -> Iterator[Sample]:
-    """To the right of the poles, beside which differences say little."""
+    """Yield a sample away from the poles, near which finite differences are inaccurate."""
     for order in range(3):
         x = make(3, 4)
         yield Sample(x.abs() + 0.5 if make.dtype.is_floating_point else x, order)

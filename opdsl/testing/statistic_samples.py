@@ -1,4 +1,4 @@
-"""Samples of aten's operators that count, differ and draw: histograms, gradients, segments, random numbers."""
+"""Samples of aten's statistical operators: histograms, numeric gradients, segments, random numbers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _differences(**named: object) -> Samples:
 
 
 def _places(make: Maker, count: int) -> Tensor:
-    """Numbers in ascending order, at distances that differ."""
+    """Return ascending numbers at different distances."""
     places: Tensor = arange(count).square().to(make.dtype)
     return places
 
@@ -77,7 +77,9 @@ def _segments(*, backward: bool) -> Samples:
 
 
 def _state(make: Maker) -> Tensor:
-    """Columns of bits: 2 to the power of the one less than their numbers from behind."""
+    """Return a state matrix of Sobol sequences: column ``i`` of 30 holds an odd number shifted left by ``29 - i``
+    bits.
+    """
     places: Any = arange(29, -1, -1)
     state: Tensor = (tensor([1, 3, 5]).unsqueeze(1) << places) & (2**30 - 1)
     return state

@@ -1,4 +1,4 @@
-"""What is checked: an operator with its functions, as the laws want to see it."""
+"""Operator under test, with the functions and properties that the laws use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from opdsl.kernels.definitions.python_kernel import PythonKernel
 from opdsl.runtime import Tensor
 from opdsl.testing.sample import Sample
 
-# Tags of operators whose results' shapes depend on elements, and operators that PyTorch does not tag.
+# Tags of operators whose results' shapes depend on elements, and such operators that PyTorch does not tag.
 _DYNAMIC = frozenset(("dynamic_output_shape", "data_dependent_output"))
 _UNTAGGED = frozenset(
     (
@@ -33,15 +33,15 @@ _UNTAGGED = frozenset(
 
 
 class LawNotTried(Exception):
-    """A law cannot be tried here, whatever the operator is; the message says what is missing."""
+    """Raised when a law cannot be tried on this machine, for any operator; the message says what is missing."""
 
 
 class Subject:
-    """An operator under examination.
+    """Operator under test.
 
-    operator: as the dispatcher has it.
+    operator: the dispatcher's operator.
     function: its own function, with exactly its schema's parameters.
-    samples: that it takes.
+    samples: calls that it accepts.
     """
 
     __slots__ = ("function", "operator", "samples")
@@ -53,34 +53,34 @@ class Subject:
 
     @property
     def variants(self) -> dict[str, Callable[..., Any]]:
-        """The functions of the variants beside the operator itself, by ``inplace`` and ``out``."""
+        """Return the functions of its other variants, by ``inplace`` and ``out``."""
         return {name: variant for name, variant in self.function.variants.items() if variant is not self.function}
 
     @property
     def method(self) -> str:
-        """The name of its Tensor method; empty where it has none, or a property in its place."""
+        """Return the name of its Tensor method; empty if it has none, or is a property."""
         name = self.operator.schema.name.base
         is_method = "method" in str(self.operator.properties.get("variants", "")) and self.operator.is_bound
         return name if is_method and callable(getattr(Tensor, name, None)) else ""
 
     @property
     def is_composite(self) -> bool:
-        """Whether its kernel is a body that calls other operators, differentiable through them."""
+        """Return whether its kernel is a body that calls other operators, and is differentiated through them."""
         return {str(key) for key in self.operator.registrations} == {"CompositeImplicitAutograd"} and all(
             isinstance(kernel, PythonKernel) for kernels in self.operator.registrations.values() for kernel in kernels
         )
 
     @property
     def is_dynamic(self) -> bool:
-        """Whether its result's shape depends on elements, so that there is none without a kernel."""
+        """Return whether its result's shape depends on elements, so that it has no meta function."""
         return bool(_DYNAMIC.intersection(self.operator.tags)) or self.operator.name in _UNTAGGED
 
 
 def operator_of(function: object) -> Operator:
-    """The operator of a declared function.
+    """Return the operator of a declared function.
 
     Raises:
-        DeclarationError: it is none.
+        DeclarationError: ``function`` is not a declared function.
     """
     operator = function if isinstance(function, Operator) else getattr(function, "operator", None)
     if not isinstance(operator, Operator):
@@ -92,14 +92,14 @@ def operator_of(function: object) -> Operator:
 
 
 class Call(NamedTuple):
-    """One call that was seen: the operator, and within how many other calls it was made."""
+    """Record of a call: the operator, and the number of enclosing calls."""
 
     operator: Operator
     depth: int
 
 
 class Watch:
-    """What was seen of calls.
+    """Recorder of calls.
 
     calls: all of them, in the order in which they began.
     depth: how many are running now.
@@ -112,7 +112,7 @@ class Watch:
         self.depth = 0
 
     def around(self, operator: Operator, kernel: Callable[..., object]) -> Callable[..., object]:
-        """A kernel whose calls are seen."""
+        """Wrap a kernel so that its calls are recorded."""
 
         def run(*values: object) -> object:
             self.calls.append(Call(operator, self.depth))
@@ -125,13 +125,15 @@ class Watch:
         return run
 
 
-# As a mode that keeps no plans, without a key that calls would come to it by: each looks up its kernel.
+# Added to the modes without a dispatch key: it disables plans, so that each call looks up its kernel.
 _unplanned = Guard(lambda state: state.change(modes=(*state.modes, Watch)))
 
 
 @contextmanager
 def watching() -> Iterator[Watch]:
-    """See every call of this thread: each looks up its kernel, none is answered by a plan."""
+    """Return a context manager that records every call of this thread; plans are turned off, so each call looks up its
+    kernel.
+    """
     watch = Watch()
     find = Operator.find
 

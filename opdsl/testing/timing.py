@@ -1,4 +1,6 @@
-"""Statements timed in turns: whatever else the machine does hits all sides of a comparison."""
+"""Benchmark timer that runs statements in turns, so that disturbances of the machine affect all sides of a
+comparison.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +10,16 @@ from collections.abc import Callable, Mapping, Sequence
 from timeit import Timer
 from typing import NamedTuple
 
-SECONDS_OF_A_TURN = 0.004  # long against the clock, short against what disturbs a machine
+SECONDS_OF_A_TURN = 0.004  # long compared to the clock's resolution, short compared to disturbances
 ROUNDS = 25
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
 class Case(NamedTuple):
-    """One line of a table.
+    """Row of a benchmark table.
 
-    name: what is called.
-    ours, theirs: statements, run in the benchmark's names.
+    name: of the row.
+    ours, theirs: statements, run with the benchmark's global names.
     goal: the ratio to reach, None where none is stated.
     """
 
@@ -28,7 +30,7 @@ class Case(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """What a case took, in seconds for each call; the ratio is ours to theirs."""
+    """Measurement of a case: seconds per call for both sides, and their ratio, ours to theirs."""
 
     name: str
     ours: float
@@ -37,7 +39,7 @@ class Measured(NamedTuple):
     goal: float | None
 
 
-# After these a call costs what it costs.
+# Number of warm-up calls.
 _FIRST_CALLS = 4
 
 
@@ -49,14 +51,14 @@ def compare(
     clock: Callable[[], float] = time.perf_counter,
     seconds: float = SECONDS_OF_A_TURN,
 ) -> list[Measured]:
-    """Time both sides of every case.
+    """Time both sides of every case, in turns.
 
     Args:
         cases: what to time.
         names: the global names of the statements.
-        rounds: how often each case has its turn; all cases go through a round before the next one begins.
-        clock: seconds; ``time.process_time`` is for what runs on one thread of a machine that others use, too.
-        seconds: how long a turn takes: more where a program would make the same call again and again.
+        rounds: how many turns each case has; all cases run in a round before the next one begins.
+        clock: returns seconds; ``time.process_time`` suits single-threaded code on a shared machine.
+        seconds: how long a turn takes; longer for calls that a program would repeat.
     """
     timers = [
         (Timer(case.ours, timer=clock, globals=dict(names)), Timer(case.theirs, timer=clock, globals=dict(names)))
@@ -67,7 +69,7 @@ def compare(
     for turn in range(rounds):
         for index, (ours, theirs) in enumerate(timers):
             first, second = loops[index]
-            # Each side is first as often as the other: a turn may warm, or cool, the next one.
+            # The sides alternate in being first, since a turn may influence the next one.
             if turn % 2:
                 pair = ours.timeit(first) / first, theirs.timeit(second) / second
             else:
@@ -78,13 +80,13 @@ def compare(
 
 
 def measured(name: str, pairs: Sequence[tuple[float, float]], goal: float | None) -> Measured:
-    """Medians of the turns of one case."""
+    """Return the medians of the turns of one case."""
     ours, theirs = (statistics.median(side) for side in zip(*pairs, strict=True))
     return Measured(name, ours, theirs, statistics.median(one / other for one, other in pairs), goal)
 
 
 class Times(NamedTuple):
-    """The seconds for each call in every turn of a statement."""
+    """Seconds per call of a statement, for every turn."""
 
     turns: tuple[float, ...]
 
@@ -95,7 +97,7 @@ class Times(NamedTuple):
 
     @property
     def spread(self) -> float:
-        """Return how far the middle half of the turns lies apart, as a share of the median.
+        """Return the interquartile range of the turns, relative to the median.
 
         >>> Times((1.0, 2.0, 2.0, 3.0, 4.0)).spread
         1.0
@@ -105,12 +107,12 @@ class Times(NamedTuple):
 
 
 def times_in_turns(statements: Sequence[str], names: Mapping[str, object], *, rounds: int = ROUNDS) -> list[Times]:
-    """Time statements in turns, each first as often as the others.
+    """Time statements in turns, each of which is first in a round equally often.
 
     Args:
-        statements: run in ``names`` as their global names.
+        statements: run with ``names`` as their global names.
         names: the global names.
-        rounds: how often each has its turn; 2 or more.
+        rounds: how many turns each has; 2 or more.
 
     >>> [times] = times_in_turns(["sum(numbers)"], {"numbers": range(10)}, rounds=3)
     >>> times.median > 0
@@ -127,7 +129,7 @@ def times_in_turns(statements: Sequence[str], names: Mapping[str, object], *, ro
 
 
 def shown(seconds: float) -> str:
-    """A time with three digits.
+    """Format a time with three digits and its unit.
 
     >>> shown(0.0000123)
     '12.3 µs'
@@ -139,8 +141,8 @@ def shown(seconds: float) -> str:
 
 
 def _loops(timer: Timer, seconds: float = SECONDS_OF_A_TURN) -> int:
-    """How many calls fill a turn."""
-    timer.timeit(_FIRST_CALLS)  # which compile, and make plans
+    """Return the number of calls that fill a turn."""
+    timer.timeit(_FIRST_CALLS)  # compile and make plans
     loops = 1
     while (taken := timer.timeit(loops)) < seconds / 2:
         loops = max(loops + 1, min(loops * 10, int(loops * seconds / max(taken, 1e-9))))

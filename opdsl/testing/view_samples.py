@@ -1,4 +1,4 @@
-"""Samples of aten's views whose arguments have to fit each other: a small function each, and the table of them."""
+"""Samples of aten's views whose arguments have to fit each other: a function for each, and a table by operator name."""
 
 from __future__ import annotations
 

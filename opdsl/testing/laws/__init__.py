@@ -1,4 +1,4 @@
-"""The laws, one module each: a function from an operator and its samples to what is wrong."""
+"""Laws that operators keep, one module each: a function that yields what is wrong with an operator on its samples."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from opdsl.testing.subject import Subject
 
 Law = Callable[[Subject], Iterator[str]]
 
-# By the number that the design gives them.
+# By number.
 LAWS: dict[int, tuple[str, Law]] = {
     1: ("the schema's text and its YAML read back as the same", schema.check),
     2: ("all variants agree bit for bit", variants.check),
@@ -40,5 +40,5 @@ LAWS: dict[int, tuple[str, Law]] = {
     15: ("in PyTorch it gives what it gives here", in_pytorch.check),
 }
 
-# What is tried unless laws are asked for by their numbers: all but those that take long.
+# Laws that are tried by default: all but slow ones.
 USUAL = tuple(law for law in LAWS if law != 15)

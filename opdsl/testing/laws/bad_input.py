@@ -1,4 +1,6 @@
-"""Law 10: what does not fit raises an error of ours and changes no argument; kernels stay within their arrays."""
+"""Law 10: invalid arguments raise an error of opdsl and change no argument; kernels stay within the bounds of their
+arrays.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,12 @@ from opdsl.testing.laws import guard_pages
 from opdsl.testing.sample import Sample
 from opdsl.testing.subject import Subject
 
-# What no argument of a schema type takes.
+# Value that is invalid for any type of a schema.
 _NONSENSE = object()
 
 
 def check(subject: Subject) -> Iterator[str]:
-    """See the module."""
+    """Yield the violations of this law."""
     for what, sample, function in _wrong(subject):
         before = [contents(value) for value in (*sample.positional, *sample.named.values())]
         try:
@@ -42,7 +44,7 @@ def check(subject: Subject) -> Iterator[str]:
 
 
 def _outside(subject: Subject) -> Iterator[str]:
-    """Runs an author's compiled kernel once more, with every index checked."""
+    """Yield out-of-bounds accesses of an author's compiled kernel, by running it with bounds checks."""
     kernel = subject.operator.entry(DispatchKey("CPU")).kernel
     if not isinstance(kernel, StructuredKernel) or not isinstance(kernel.definition, StructuredDefinition):
         return
@@ -65,7 +67,7 @@ def _message_faults(what: str, error: OpdslError) -> Iterator[str]:
 
 
 def _wrong(subject: Subject) -> Iterator[tuple[str, Sample, Callable[..., Any]]]:
-    """Calls that have to fail: what is wrong, the call, the function that it is made with."""
+    """Yield calls that have to fail: a description of the mistake, the call, and the function to call."""
     first = subject.samples[0]
     function = subject.function
     positional = subject.operator.schema.positional

@@ -1,7 +1,7 @@
-"""Law 9: composite bodies and formulas of derivatives call operators alone.
+"""Law 9: composite bodies and derivative formulas only call operators.
 
-No ``resize_``, ``out=``, access to elements or change of metadata: what follows tensors without elements, or several at
-once, could not run them. ``copy_`` is warned of.
+They do not use ``resize_``, ``out=``, elements of tensors, or operators that change metadata, since they could not be
+traced with meta tensors, or batched. ``copy_`` gives a warning.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from opdsl.testing.sample import Sample
 from opdsl.testing.samples import REFUSALS
 from opdsl.testing.subject import Call, Subject, Watch, watching
 
-# What of Tensor reads elements.
+# Tensor methods that read elements.
 _READS = (
     "item",
     "tolist",
@@ -36,13 +36,13 @@ _READS = (
     "__array__",
     "__dlpack__",
 )
-# Where overloads are tried, the element of a zero-dim tensor is looked at: it could be a number.
+# Module that resolves overloads, which may read the element of a zero-dim tensor in place of a number.
 _BINDING = "opdsl.dispatch.binding.arguments"
 _RESIZES = ("aten::resize_", "aten::resize_as_", "aten::set_")
 
 
 def check(subject: Subject) -> Iterator[str]:
-    """See the module."""
+    """Yield the violations of this law."""
     if subject.operator.schema.kind is SchemaKind.out:
         return
     for sample in subject.samples if subject.is_composite else ():
@@ -54,7 +54,7 @@ def check(subject: Subject) -> Iterator[str]:
 
 
 def _faults_of_formula(subject: Subject, sample: Sample, formula: Declared) -> Iterator[str]:
-    """Runs a formula by itself, as in a backward pass and as in one that is differentiated."""
+    """Run a derivative formula alone, in no-grad mode and in grad mode, and yield its violations."""
     copy = sample.copy()
     operator = subject.operator
     if not any(tensor.dtype.is_floating_point or tensor.dtype.is_complex for tensor in copy.tensors()):
@@ -75,12 +75,12 @@ def _faults_of_formula(subject: Subject, sample: Sample, formula: Declared) -> I
 
 
 def _faults_of(subject: Subject, sample: Sample, what: str, depth: int, run: Any) -> Iterator[str]:
-    """What is wrong with what runs at a depth of calls."""
+    """Run a function, and yield the violations in the calls that it makes at the given depth."""
     with watching() as watch, _noting_reads(watch, depth) as reads:
         try:
             run()
         except REFUSALS:
-            return  # of samples that are not differentiable as they are
+            return  # the sample is not differentiable
     faults = dict.fromkeys(_faults(subject.operator, what, [call for call in watch.calls if call.depth == depth]))
     if not subject.is_dynamic:
         faults |= dict.fromkeys(f"reads elements with Tensor.{read}" for read in reads)
@@ -88,7 +88,7 @@ def _faults_of(subject: Subject, sample: Sample, what: str, depth: int, run: Any
 
 
 def _faults(operator: Operator, what: str, calls: Sequence[Call]) -> Iterator[str]:
-    """What is wrong with the calls that a body or a formula makes itself."""
+    """Yield the violations in the calls that a body or a formula makes directly."""
     for call in calls:
         called = call.operator
         if called.schema.kind is SchemaKind.out:
@@ -107,7 +107,7 @@ def _faults(operator: Operator, what: str, calls: Sequence[Call]) -> Iterator[st
 
 @contextmanager
 def _noting_reads(watch: Watch, depth: int) -> Iterator[list[str]]:
-    """Note what reads elements at a depth of calls, and not within the operators that are called there."""
+    """Return a context manager that records methods which read elements, if called directly at a depth of calls."""
     reads: list[str] = []
     before = {name: getattr(Tensor, name) for name in _READS}
 

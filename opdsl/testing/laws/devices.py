@@ -1,8 +1,9 @@
-"""Law 6: CUDA agrees with the CPU: dtypes, shapes and strides exactly, elements within ``TOLERANCES``. So do gradients.
+"""Law 6: results and gradients on CUDA agree with the CPU: dtypes, shapes and strides exactly, elements within
+tolerances.
 
-Products of integers are no part of it: as in PyTorch there are none on CUDA.
+Products of integer matrices are excepted: as in PyTorch they do not exist on CUDA.
 
-Where there is no CUDA device the law says that it has not been tried.
+Without a CUDA device the law is reported as not tried.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ from opdsl.testing.subject import LawNotTried, Subject
 
 __all__ = ["TOLERANCES", "check", "disagreements"]
 
-# By dtype, how far elements may differ in relation to their size; a tenth of that in relation to the largest one, since
-# sums that cancel are as good as what was summed. Others are equal. What printed code computes is the same to the last
-# bit; sums are taken in another order, and a few functions are those of NVIDIA's library.
+# Relative tolerance by dtype; a tenth of it, times the largest element, is the absolute tolerance, since the error of a
+# sum with cancellation is relative to its terms. Other dtypes have to be equal. Generated code computes equal bits on
+# both devices, but sums are taken in another order, and a few functions are those of NVIDIA's library.
 TOLERANCES = {
     "float16": 2e-3,
     "bfloat16": 1.6e-2,
@@ -43,8 +44,7 @@ TOLERANCES = {
 
 _SEED = 2024
 
-# Arguments that stay on the CPU whatever device the others are on, by operator: PyTorch reads them there and refuses
-# others.
+# Arguments that have to be on the CPU, by operator: PyTorch reads them there and refuses other devices.
 _HOST_ARGUMENTS = {
     "randint_like": "high",  # "high must be a scalar tensor and on CPU"
     "tensor_split": "tensor_indices_or_sections",  # "expected tensor_indices_or_sections to be on cpu"
@@ -53,13 +53,13 @@ _HOST_ARGUMENTS = {
     "_pack_padded_sequence": "lengths",
 }
 
-# Results that are numbers for the host, by operator: which of them.
+# Index of the result that is on the CPU, by operator.
 _HOST_RESULTS = {"_shape_as_tensor": 0, "_pack_padded_sequence": 1, "_pad_packed_sequence": 1}
 
-# Operators that make tensors on the device that is named, the CPU by default, and not on that of their tensors.
+# Operators whose result is on the device argument, the CPU by default, and not on the device of their tensors.
 _PLACED_BY_NAME = frozenset(("linspace", "logspace"))
 
-# Operators that are for the CPU alone, in PyTorch too, or bring tensors there.
+# Operators that exist for the CPU only, as in PyTorch, or copy tensors to the CPU.
 _HOST_ONLY = frozenset(
     (
         "histogram",  # has no kernel for CUDA
@@ -72,19 +72,19 @@ _HOST_ONLY = frozenset(
     )
 )
 
-# Operators that tell which device a tensor is on, or how it computes.
+# Operators whose result depends on the device.
 _TELLING_DEVICE = frozenset(("get_device", "_fused_sdp_choice"))
 
-# Operators that the CPU has a fused kernel for, and CUDA a composite: their gradients lie in memory as each makes them,
-# and the fused kernel makes them of the rounded result, as PyTorch's does, in differences that cancel.
+# Operators with a fused kernel on the CPU and a composite on CUDA: the strides of their gradients differ, and the fused
+# kernel computes them from the rounded result, as PyTorch's does, in differences with cancellation.
 _FUSED_ON_HOST = frozenset(("scaled_dot_product_attention",))
 
-# How large what cancels there may be, of samples of a few small numbers.
+# Size of the terms that cancel there, for samples of a few small numbers.
 _FUSED_TERMS = 20.0
 
 
 def check(subject: Subject) -> Iterator[str]:
-    """See the module."""
+    """Yield the violations of this law."""
     from opdsl.backends.cuda.devices import is_available
 
     if not is_available():
@@ -93,7 +93,7 @@ def check(subject: Subject) -> Iterator[str]:
 
 
 def disagreements(subject: Subject, device: Device) -> Iterator[str]:
-    """How an operator differs between the CPU and a device, for each of its samples."""
+    """Yield the differences of an operator's results between the CPU and a device, for each of its samples."""
     if subject.operator.schema.name.base in _HOST_ONLY | _TELLING_DEVICE:
         return
     for sample in subject.samples:
@@ -128,7 +128,9 @@ def _of_sample(sample: Sample, subject: Subject, device: Device) -> Iterator[str
 
 
 def _placed(sample: Sample, subject: Subject) -> Sample:
-    """The call for any device: nothing is pinned, and the device of what is made from no tensor is named."""
+    """Return the call without options that other devices lack: without ``pin_memory``, and with ``device`` for
+    factories.
+    """
     named = {name: value for name, value in sample.named.items() if name != "pin_memory"}
     takes_device = any(argument.name == "device" for argument in subject.operator.schema.arguments)
     if takes_device and (not sample.tensors() or subject.operator.schema.name.base in _PLACED_BY_NAME):
@@ -137,7 +139,7 @@ def _placed(sample: Sample, subject: Subject) -> Sample:
 
 
 def _moved(sample: Sample, subject: Subject, device: Device) -> Sample | None:
-    """The same call on a device; None where it names the CPU by nothing that could be changed."""
+    """Return the call with its tensors on a device; None where there is nothing to move."""
     schema = subject.operator.schema
     stays = _HOST_ARGUMENTS.get(schema.name.base)
     names = [argument.python_name for argument in schema.positional]
@@ -152,7 +154,7 @@ def _moved(sample: Sample, subject: Subject, device: Device) -> Sample | None:
 
 
 def _on(value: Any, device: Device) -> Any:
-    """An argument on a device: tensors with their strides, whatever lies between their elements."""
+    """Return an argument on a device; tensors keep their strides."""
     if isinstance(value, Tensor) and value.is_cpu:
         form = value.geometry.replace(device=device, is_view=False, requires_grad=False)
         output = tensor_over(device_memory(device).from_host(value.array, device, value.dtype), form)
@@ -163,7 +165,7 @@ def _on(value: Any, device: Device) -> Any:
 
 
 def _outcome(subject: Subject, sample: Sample) -> Any:
-    """The result of a call, or the error that it raises."""
+    """Return the result of a call, or the error that it raises."""
     manual_seed(_SEED)
     try:
         return sample.call(subject.function)
@@ -172,7 +174,7 @@ def _outcome(subject: Subject, sample: Sample) -> Any:
 
 
 def _gradients(subject: Subject, sample: Sample) -> Any:
-    """The gradients of all tensors that can have one, zero-dim numbers of the CPU among them, or the error."""
+    """Return the gradients of all floating-point tensors of a call, zero-dim CPU tensors among them, or the error."""
     leaves = [tensor for tensor in sample.tensors() if tensor.dtype.category >= Category.FLOAT]
     random = numpy.random.default_rng(_SEED)
     manual_seed(_SEED)
@@ -187,7 +189,7 @@ def _gradients(subject: Subject, sample: Sample) -> Any:
 
 
 def _weights(output: Tensor, random: numpy.random.Generator) -> Tensor:
-    """A gradient of an output, the same on all devices."""
+    """Return random weights as gradient of an output, the same on all devices."""
     numbers = random.standard_normal((2, *output.shape))
     chosen = numbers[0] + 1j * numbers[1] if output.dtype.is_complex else numbers[0]
     weights: Tensor = from_numpy(numpy.asarray(chosen)).to(output.dtype).to(output.device)
@@ -227,9 +229,9 @@ def _told(outcome: Any) -> str:
 def _differences(
     one: Tensor, other: Tensor, *, values: bool = True, least: float = 0.0, laid: bool = True
 ) -> Iterator[str]:
-    """How two tensors differ.
+    """Yield the differences of two tensors.
 
-    least: the smallest size of what may have been summed. laid: whether they have the same strides.
+    least: lower bound for the scale of absolute errors. laid: whether strides have to be equal.
     """
     for what in ("dtype", "shape", *(("strides",) if laid else ())):
         if getattr(one, what) != getattr(other, what):

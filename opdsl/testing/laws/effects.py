@@ -1,4 +1,4 @@
-"""Law 4: what is written and what shares memory is what the schema's alias sets say, and that does happen."""
+"""Law 4: an operator writes and aliases exactly what the alias sets of its schema declare."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from opdsl.testing.subject import Subject
 
 
 class Seen:
-    """What happened in at least one sample.
+    """Record of the effects observed in any sample.
 
-    written: names of arguments that changed. shared: pairs of an argument's name and a result's place.
+    written: names of arguments that changed. shared: pairs of an argument's name and a result's index.
     """
 
     __slots__ = ("shared", "written")
@@ -27,7 +27,7 @@ class Seen:
 
 
 def check(subject: Subject) -> Iterator[str]:
-    """See the module."""
+    """Yield the violations of this law."""
     seen = Seen()
     for sample in subject.samples:
         yield from (f"{sample}: {text}" for text in _check_one(subject, sample.copy(), seen))
@@ -45,10 +45,10 @@ def _check_one(subject: Subject, sample: Sample, seen: Seen) -> Iterator[str]:
 
 
 def _arguments(subject: Subject, sample: Sample) -> dict[str, Any]:
-    """The arguments of a sample by their names."""
+    """Return the arguments of a sample by name."""
     schema, named = subject.operator.schema, dict[str, Any](sample.named)
     names = [argument.python_name for argument in schema.positional]
-    # Some outputs of generated operators have no elements, and so nothing is written to them.
+    # Generated operators are excluded: some of their outputs have no elements, so that they are not written.
     if isinstance(named.get("out"), tuple) and len(schema.out) > 1 and GENERATED not in subject.operator.tags:
         named |= dict(zip((argument.python_name for argument in schema.out), named["out"], strict=False))
     return {**dict(zip(names, sample.positional, strict=False)), **named}
@@ -64,9 +64,9 @@ def _never_happened(subject: Subject, seen: Seen) -> Iterator[str]:
         if not any(isinstance(value, (Tensor, list, tuple)) for value in values):
             continue
         if schema.out and argument not in schema.out and GENERATED in subject.operator.tags:
-            continue  # it computes with the functional operator, which leaves its arguments as they are
-        # Without elements there is nothing to write, and the sign of a truth value is that; an output
-        # may still be resized.
+            continue  # it calls the functional operator, which does not write its arguments
+        # A tensor without elements cannot change, and a boolean may be written with its old value. An output can
+        # still be resized.
         tensors = tensors_in(values)
         writable = argument in schema.out or any(tensor.numel() and tensor.dtype is not bool_ for tensor in tensors)
         if argument.is_written and writable and argument.python_name not in seen.written:

@@ -1,4 +1,4 @@
-"""Law 11: a call and its gradients are the same by the plan of its form, for new sizes, as without any plan."""
+"""Law 11: a call and its gradients are equal with the plan for its shape class, for new sizes, and without any plan."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from opdsl.testing.sample import Sample
 from opdsl.testing.samples import REFUSALS
 from opdsl.testing.subject import Subject
 
-# By how much sizes are larger than those that a plan was made for.
+# Increase of sizes over those that a plan was made for.
 _GROWTH = 3
 _SAMPLES = 2
-# What checked calls alone refuse: a kernel that does what its schema does not say.
+# Errors that only checked calls raise, for a kernel that violates its schema.
 _OF_OTHER_LAWS = ("KernelError", "LawError")
 
 
 class Outcome(NamedTuple):
-    """All that a call does.
+    """Observable outcome of a call.
 
-    error: the class of what it raised.
-    results, arguments: what they are afterwards.
-    views: of each result whether it is a view.
-    versions: of the arguments.
+    error: the class of the error that it raised, or empty.
+    results, arguments: their contents after the call.
+    views: for each result whether it is a view.
+    versions: version counters of the arguments.
     """
 
     error: str
@@ -46,7 +46,7 @@ class Outcome(NamedTuple):
 
 
 def check(subject: Subject) -> Iterator[str]:
-    """See the module."""
+    """Yield the violations of this law."""
     operator = subject.operator
     is_random = "nondeterministic_seeded" in operator.tags
     if is_random or operator.schema.name.base in UNINITIALISED or not _is_on_the_cpu(subject):
@@ -95,7 +95,7 @@ def _outcome(sample: Sample, function: Callable[..., Any]) -> Outcome:
 
 
 def _followed(subject: Subject, sample: Sample) -> list[int]:
-    """Return the places of the tensors that gradients come back to; of all where it is an error to look for them."""
+    """Return the indices of the tensors that get gradients; all of them if finding out raises an error."""
     if subject.operator.schema.kind not in (SchemaKind.functional, SchemaKind.inplace):
         return []
     call = Call(subject, sample)
@@ -106,7 +106,7 @@ def _followed(subject: Subject, sample: Sample) -> list[int]:
 
 
 def _gradients(subject: Subject, sample: Sample, places: list[int]) -> list[Content] | str:
-    """The gradients of tensors of a call in double precision, or the class of what it raised."""
+    """Return the gradients of tensors of a call in double precision, or the class of the error that it raised."""
     call = Call(subject, sample)
     try:
         leaves = call.leaves(*places)
@@ -117,7 +117,9 @@ def _gradients(subject: Subject, sample: Sample, places: list[int]) -> list[Cont
 
 
 def grown(sample: Sample, by: int) -> Sample:
-    """The same call with larger sizes: those of two or more, and arguments that are one of them."""
+    """Return the call with larger sizes: sizes of at least two, and integer arguments equal to such a size, are
+    increased.
+    """
     sizes = {size for tensor in sample.tensors() for size in tensor.shape if size > 1}
     known: dict[int, Tensor] = {}
 
@@ -134,7 +136,7 @@ def grown(sample: Sample, by: int) -> Sample:
 
 
 def _larger(tensor: Tensor, by: int) -> Tensor:
-    """A tensor whose dimensions go on from the beginning again; they lie in memory in the order of the tensor's."""
+    """Return a tensor with larger dimensions, which repeats the elements, with the same order of strides."""
     array = tensor.detach().array
     order = sorted(range(tensor.ndim), key=lambda dim: -tensor.strides[dim])
     shape = tuple(size + by if size > 1 else size for size in tensor.shape)

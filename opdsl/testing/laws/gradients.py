@@ -1,9 +1,9 @@
-"""Law 5: first and second gradients agree with finite differences, forward mode with reverse.
+"""Law 5: first and second gradients agree with finite differences, and forward mode with reverse mode.
 
-Undefined gradients count as zeros, and an argument's gradient does not depend on what else requires grad. Samples are
-taken in double precision. An argument of floating-point numbers has a derivative, or is declared
-``non_differentiable`` and passes no gradient on. A composite has the derivatives of what it calls, which say so
-themselves where there is none.
+Outputs without incoming gradient count as zero gradients, and an argument's gradient does not depend on which other
+arguments require grad. Samples are converted to double precision. A floating-point argument has a derivative, or is
+declared ``non_differentiable`` and gets no gradient. A composite has the derivatives of the operators that it calls, so
+that a missing one is reported for these.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from opdsl.testing.subject import Subject
 
 _RANDOM = "nondeterministic_seeded"
 
-# What the law says of an argument, by its name.
+# Message about an argument without derivative.
 NO_DERIVATIVE = (
     'no derivative: declare one with .derivative("{0}"), or say that there is none with .non_differentiable("{0}")'
 )
 
 
 def check(subject: Subject) -> Iterator[str]:
-    """See the module."""
+    """Yield the violations of this law."""
     if subject.operator.schema.kind not in (SchemaKind.functional, SchemaKind.inplace):
         return
     underived: dict[str, None] = {}
@@ -69,7 +69,7 @@ def _faults(call: Call) -> Iterator[str]:
 
 
 def _alone(call: Call, inputs: Sequence[Tensor]) -> Iterator[str]:
-    """An argument's gradient is the same whether or not those of others are asked for (``output_mask``)."""
+    """Check that an argument's gradient is the same whether or not other gradients are wanted (``output_mask``)."""
     wanted = [at for at, input in enumerate(inputs) if input.requires_grad]
     if len(wanted) < 2:
         return
@@ -84,12 +84,13 @@ def _cloned(value: Any) -> Any:
 
 
 class Call:
-    """A sample as a function of its tensors that can have gradients, in double precision.
+    """Sample in double precision, as a function of its tensors that can have gradients.
 
     names: of the tensors, after their arguments.
-    tensors: what they are in the sample.
+    owners: the arguments that the tensors belong to.
+    tensors: their values in the sample.
     underived: the arguments that have turned out to have no derivative.
-    lone: the gradients of the tensors that are followed, by place, each where it alone requires grad.
+    lone: the gradients of differentiable tensors, by index, each computed where it alone requires grad.
     """
 
     def __init__(self, subject: Subject, sample: Sample) -> None:
@@ -114,12 +115,12 @@ class Call:
             self.tensors += tensors
 
     def __call__(self, *tensors: Tensor) -> tuple[Tensor, ...]:
-        """The results that require grad, of other tensors."""
+        """Return the results that require grad, for the given tensors."""
         return tuple(result for result in self.results(*tensors) if result.requires_grad)
 
     def results(self, *tensors: Tensor) -> list[Tensor]:
-        """All results that are tensors, of other tensors."""
-        manual_seed(0)  # random operators are functions of what they are given, then
+        """Return all results that are tensors, for the given tensors."""
+        manual_seed(0)  # makes random operators deterministic
         replacements = iter(tensors)
         arguments = [_replaced(argument, replacements) for argument in self.arguments.values()]
         if self.writes:
@@ -129,26 +130,28 @@ class Call:
         return list(tensors_in(arguments[0] if self.writes and not self.operator.schema.returns else function))
 
     def is_taken(self) -> bool:
-        """Whether there are tensors with gradients, and the operator takes the call in double precision."""
+        """Return whether there are tensors that can have gradients, and the operator accepts the call in double
+        precision.
+        """
         try:
             return bool(self.tensors) and bool(self.results(*self.tensors))
         except REFUSALS:
             return False
 
     def is_finite(self) -> bool:
-        """Whether all results are finite numbers."""
+        """Return whether all results are finite numbers."""
         return all(bool(numpy.isfinite(numpy.asarray(result)).all()) for result in self.results(*self.tensors))
 
     def leaves(self, *places: int) -> list[Tensor]:
-        """The tensors, of which some require grad."""
+        """Return copies of the tensors, of which those at the given indices require grad."""
         return [tensor.detach().requires_grad_(at in places) for at, tensor in enumerate(self.tensors)]
 
     def gradients(self, inputs: Sequence[Tensor], results: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
-        """The gradients of the inputs that require grad, of always the same gradients of the results.
+        """Return the gradients of the inputs that require grad, for fixed gradients of the results.
 
         Args:
             inputs: of the call.
-            results: what it gives; computed by default.
+            results: of the call; computed by default.
         """
         random = numpy.random.default_rng(0)
         tensors = self.results(*inputs) if results is None else results
@@ -157,12 +160,12 @@ class Call:
         return grad(results, [input for input in inputs if input.requires_grad], seeds, materialize_grads=True)
 
     def followed(self) -> list[Tensor]:
-        """The tensors, of which those require grad that gradients come back to; empty if none does."""
+        """Return the tensors, with grad required for those that get gradients; an empty list if none does."""
         places = self.followed_places()
         return self.leaves(*places) if places else []
 
     def followed_places(self) -> list[int]:
-        """Return the places of the tensors that gradients come back to."""
+        """Return the indices of the tensors that get gradients."""
         return [at for at in range(len(self.tensors)) if self._is_followed(at)]
 
     def _is_followed(self, at: int) -> bool:
@@ -181,23 +184,25 @@ class Call:
 
     @property
     def _silent(self) -> frozenset[str]:
-        """The arguments that are declared to pass no gradient on."""
+        """Return the arguments that are declared non-differentiable."""
         derivative = self.operator.derivative
         return frozenset() if derivative is None else derivative.non_differentiable
 
     def leaks(self) -> Iterator[str]:
-        """What comes through arguments that are declared to pass none."""
+        """Yield a violation if gradients reach arguments that are declared non-differentiable."""
         silent = self._silent
         places = [at for at, owner in enumerate(self.owners) if owner in silent]
         leaves = self.leaves(*places)
         if not places or not self(*leaves):
             return
-        # What is written in place requires grad as before, and gradients end there.
+        # An in-place operator's result still requires grad, but its gradient with respect to the argument is 0.
         if not self.writes or any(bool((gradient != 0).any()) for gradient in self.gradients(leaves)):
             yield f"{', '.join(sorted(silent))} is declared non_differentiable, but a result requires grad"
 
     def is_unrelated(self, inputs: Sequence[Tensor]) -> bool:
-        """Whether random numbers do not follow what decides their distribution: the gradient is 0 by declaration."""
+        """Return whether a random operator declares a zero gradient for all inputs, which finite differences cannot
+        confirm.
+        """
         return _RANDOM in self.operator.tags and not any(
             bool((gradient != 0).any()) for gradient in self.gradients(inputs)
         )
@@ -208,7 +213,7 @@ def _has_gradients(tensor: Tensor) -> bool:
 
 
 def _doubled(value: Any) -> Any:
-    """An argument in double precision."""
+    """Convert an argument to double precision."""
     dtype = value.dtype if isinstance(value, Tensor) else value
     if isinstance(dtype, DType):
         wide = complex128 if dtype.is_complex else float64 if dtype.is_floating_point else dtype
@@ -217,7 +222,7 @@ def _doubled(value: Any) -> Any:
 
 
 def _replaced(value: Any, tensors: Iterator[Tensor]) -> Any:
-    """An argument with others in place of its tensors that can have gradients."""
+    """Replace the tensors in an argument that can have gradients by the next ones of an iterator."""
     if isinstance(value, Tensor):
         return next(tensors) if _has_gradients(value) else value
     return type(value)(_replaced(element, tensors) for element in value) if isinstance(value, (list, tuple)) else value
@@ -225,7 +230,7 @@ def _replaced(value: Any, tensors: Iterator[Tensor]) -> Any:
 
 @contextmanager
 def random_state_kept() -> Iterator[None]:
-    """The random numbers of the process go on afterwards as they did."""
+    """Return a context manager that restores the state of the default generator."""
     state = get_rng_state()
     try:
         yield

@@ -1,7 +1,6 @@
-"""Part of law 10: no kernel touches memory beside its arrays, also where these have no elements.
+"""Part of law 10: no kernel accesses memory outside of its arrays, even if these have no elements.
 
-Calls are made in a process of their own, on tensors that lie between pages that nobody may touch: the system ends it
-where one is.
+Calls run in a child process, on tensors between protected pages: an access to such a page ends the process.
 """
 
 from __future__ import annotations
@@ -24,15 +23,15 @@ from opdsl.testing.guarded import guarded_tensor
 from opdsl.testing.sample import Sample
 from opdsl.testing.subject import Subject
 
-# Samples that are tried, and sizes of each that are made 0, one after another.
+# Maximum number of samples, and of sizes of each that are replaced by 0, one after another.
 _SAMPLES, _SIZES = 4, 2
 
-# Seconds that the calls of one operator may take.
+# Time limit for the calls of one operator, in seconds.
 _SECONDS = 120
 
 
 class _Attempt(NamedTuple):
-    """A call: a sample, the size that is 0 instead, and where the pages lie."""
+    """Call to try: a sample, the size that is replaced by 0, and the side of the protected page."""
 
     sample: Sample
     emptied: int | None
@@ -44,7 +43,7 @@ class _Attempt(NamedTuple):
 
 
 def check(subject: Subject) -> Iterator[str]:
-    """See the module."""
+    """Yield the violations of this law."""
     if not hasattr(os, "fork"):
         return
     attempts = list(_attempts(subject))
@@ -72,12 +71,12 @@ def _attempts(subject: Subject) -> Iterator[_Attempt]:
 
 
 def _in_a_process(subject: Subject, attempts: list[_Attempt], begin: int) -> tuple[int, int]:
-    """Make calls in a child; return which was the last, and the child's status as ``waitpid`` has it."""
+    """Make calls in a child process; return the index of the last one, and the child's status as from ``waitpid``."""
     receive, send = os.pipe()
     sys.stdout.flush()
     sys.stderr.flush()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # other threads: the child calls nothing that they hold
+        warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads: the child needs none of their locks
         process = os.fork()
     if process == 0:
         os.close(receive)
@@ -92,7 +91,7 @@ def _in_a_process(subject: Subject, attempts: list[_Attempt], begin: int) -> tup
 
 
 def _work(subject: Subject, attempts: list[_Attempt], begin: int, send: int) -> None:
-    """Make the calls, and end the process."""
+    """Make the calls in the child process, and end it."""
     status = 1
     try:
         faulthandler.disable()
@@ -100,14 +99,14 @@ def _work(subject: Subject, attempts: list[_Attempt], begin: int, send: int) -> 
             signal.signal(sent, signal.SIG_DFL)
         signal.alarm(_SECONDS)
         _keep_one_thread()
-        gc.disable()  # which would copy the pages of all objects
+        gc.disable()  # a collection would copy the pages of all objects
         with open(os.devnull, "w", encoding="utf-8") as nowhere:
             os.dup2(nowhere.fileno(), 1)
             os.dup2(nowhere.fileno(), 2)
         warnings.simplefilter("ignore")
         for number in range(begin, len(attempts)):
             os.write(send, number.to_bytes(4, "little"))
-            with contextlib.suppress(Exception):  # which errors calls raise is for the rest of the law
+            with contextlib.suppress(Exception):  # the rest of the law checks which errors are raised
                 _make(subject, attempts[number])
         status = 0
     finally:
@@ -115,7 +114,7 @@ def _work(subject: Subject, attempts: list[_Attempt], begin: int, send: int) -> 
 
 
 def _keep_one_thread() -> None:
-    """Have libraries wait for no threads that are not in this process; OpenBLAS starts its own anew after a fork."""
+    """Limit thread pools to one thread, since their threads do not exist after a fork. OpenBLAS restarts its own."""
     controller = threadpoolctl.ThreadpoolController()
     known = [
         lib_controller

@@ -1,8 +1,8 @@
-"""Law 15: in PyTorch an operator gives what it gives here.
+"""Law 15: an operator gives the same results in PyTorch as in opdsl.
 
-It is held by ``torch.library.opcheck``, called, differentiated twice, differentiated forward, compiled for three sizes
-(static and dynamic), mapped by ``vmap``, cut into DTensors of two places, and sent as a pickle. An operator that is not
-registered is while the law looks at it. This takes seconds, so that it is tried where it is asked for by its number.
+It is checked by ``torch.library.opcheck``, called, differentiated twice, differentiated in forward mode, compiled for
+three sizes (static and dynamic), mapped by ``vmap``, run on DTensors of two ranks, and pickled. An operator that is not
+registered in torch is registered for the check. This takes seconds, so the law is tried only if requested by number.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from opdsl.testing.subject import LawNotTried, Subject
 
 
 def check(subject: Subject) -> Iterator[str]:
-    """See the module."""
+    """Yield the violations of this law."""
     pytorch = _pytorch()
     with pytorch.registered(subject) as overload:
         for sample in subject.samples[:_SAMPLES]:
@@ -23,12 +23,12 @@ def check(subject: Subject) -> Iterator[str]:
                 yield from (f"{sample}: {name}: {problem}" for problem in trial)
 
 
-# Of how many samples an operator is tried.
+# Number of samples to try.
 _SAMPLES = 2
 
 
 def _pytorch() -> ModuleType:
-    """Import what needs torch, by name: type checkers would read all of torch for everyone who imports opdsl.
+    """Import the module that needs torch by name, so that type checkers do not analyze torch for every user of opdsl.
 
     Raises:
         LawNotTried: there is no torch.

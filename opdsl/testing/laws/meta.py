@@ -1,4 +1,6 @@
-"""Law 3: ``operator.meta`` gives the result's shape, dtype and strides on the meta device, without memory."""
+"""Law 3: ``operator.meta`` returns the result's shape, dtype and strides on the meta device, without allocating
+memory.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from opdsl.testing.subject import Subject, watching
 
 
 def check(subject: Subject) -> Iterator[str]:
-    """See the module."""
+    """Yield the violations of this law."""
     for sample in subject.samples:
         with watching() as watch:
             result = sample.copy().call(subject.function)
@@ -34,7 +36,9 @@ def check(subject: Subject) -> Iterator[str]:
 
 
 def _on_meta(sample: Sample) -> Sample:
-    """The same call with the meta device for each that it names: from meta tensors nothing can be moved elsewhere."""
+    """Return the call with the meta device in place of its device arguments, since meta tensors cannot be moved
+    elsewhere.
+    """
     copy, meta = sample.copy(), Device("meta")
     generator = (meta if isinstance(value, Device) else value for value in copy.positional)
     return Sample(

@@ -1,4 +1,4 @@
-"""Law 12: run on pieces and combined by its sharding rule, an operator gives what it gives when it is run whole."""
+"""Law 12: an operator run on pieces of its arguments, combined by its sharding rule, gives the result of the whole."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from opdsl.testing.closeness import assert_close
 from opdsl.testing.sample import Sample
 from opdsl.testing.subject import Subject
 
-# Of how many samples, and how many ways to cut each, pieces are tried.
+# Number of samples, and of cuts of each, to try.
 _SAMPLES, _CUTS = 3, 3
-# Into how many pieces; places are drawn, so that some are empty.
+# Number of pieces; their boundaries are random, so that some are empty.
 _PIECES = 3
 
 
 def check(subject: Subject) -> Iterator[str]:
-    """See the module."""
+    """Yield the violations of this law."""
     operator = subject.operator
     if operator.schema.kind is not SchemaKind.functional or "nondeterministic_seeded" in operator.tags:
         return
@@ -59,7 +59,7 @@ def _differences(subject: Subject, sample: Sample, rule: Rule, cut: Cut, draw: r
     try:
         try:
             tensors = run_in_pieces(function, rule, whole, cut, bounds)
-        except OpdslError:  # some refuse tensors without elements
+        except OpdslError:  # some operators refuse tensors without elements
             bounds = [(begin, end) for begin, end in bounds if end > begin]
             tensors = run_in_pieces(function, rule, whole, cut, bounds)
     except OpdslError as error:
@@ -81,7 +81,7 @@ def _size(whole: Sequence[Any], cut: Cut) -> int:
 
 
 def piece_of(whole: tuple[Any, ...], cut: Cut, begin: int, end: int) -> tuple[Any, ...]:
-    """The arguments of a piece."""
+    """Return the arguments of a piece: tensors narrowed along the dimensions of a cut."""
     dims = iter(cut.inputs)
 
     def narrowed(tensor: Tensor) -> Tensor:
@@ -102,13 +102,14 @@ def run_in_pieces(
     cut: Cut,
     bounds: Sequence[tuple[int, int]],
 ) -> list[Tensor]:
-    """The results of a call, computed in pieces.
+    """Compute the results of a call in pieces.
 
     Args:
         function: the operator, called with the arguments in the order of its schema.
-        rule, cut: of the operator; how this call is cut.
+        rule: the sharding rule of the operator.
+        cut: the dimensions along which this call is split.
         whole: the arguments.
-        bounds: where pieces begin and end.
+        bounds: the begin and end of each piece.
     """
     pieces = [(begin, piece_of(whole, cut, begin, end)) for begin, end in bounds]
     if cut.partial is None:

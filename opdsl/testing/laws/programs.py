@@ -1,4 +1,6 @@
-"""Law 13: a program equals the call that it was traced of, before and after every pass, and so do its gradients."""
+"""Law 13: a program, before and after every pass, computes the same results and gradients as the call that was
+traced.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ _KINDS = (SchemaKind.functional, SchemaKind.inplace)
 
 
 def check(subject: Subject) -> Iterator[str]:
-    """See the module."""
+    """Yield the violations of this law."""
     if subject.operator.schema.name.base in UNINITIALISED:
         return
     with random_state_kept():
@@ -39,18 +41,18 @@ def check(subject: Subject) -> Iterator[str]:
 
 
 def _differences(sample: Sample, function: Callable[..., Any], *, rounds_once: bool) -> Iterator[str]:
-    """How programs differ from the call; what a formula calls rounds where the formula itself does not."""
+    """Yield how programs differ from the call. ``rounds_once``: intermediate results are rounded in programs only."""
     own = sample.copy()
     try:
         wanted = _outcome(own, lambda: function(*own.positional, **own.named))
         program = traced(function, flatten(function, tuple(sample.copy().positional), dict(sample.copy().named)))
-    except (OpdslError, TraceError):  # elements decide what it gives, say
+    except (OpdslError, TraceError):  # not traceable, since results depend on elements, for example
         return
     is_in_order = not rounds_once
     for step in (None, functional, *ARRANGEMENTS, *PASSES):
         before, program = program, program if step is None else step(program)
         outcome = _of_program(sample, function, program)
-        # Sums by rows, and those that are fused, are added in another order.
+        # Fusion and summation by rows change the order of additions.
         is_in_order = is_in_order and (step is not with_sums_by_rows or program is before)
         is_exact = is_in_order and not any(step.parts for step in program.steps)
         if outcome != wanted and (is_exact or not _are_close(outcome, wanted)):
@@ -58,19 +60,19 @@ def _differences(sample: Sample, function: Callable[..., Any], *, rounds_once: b
 
 
 def _other_gradients(call: Call) -> Iterator[str]:
-    """How the gradients of a compiled call differ from those of the call, in double precision."""
+    """Yield how the gradients of a compiled call differ from those of the call, in double precision."""
     is_random = "nondeterministic_seeded" in call.operator.tags
     if is_random or call.operator.schema.kind not in _KINDS:
         return
     try:
         inputs = call.followed() if call.is_taken() else []
         wanted = call.gradients(inputs) if inputs else ()
-    except OpdslError:  # of which law 5 tells
+    except OpdslError:  # reported by law 5
         return
     if not inputs:
         return
     compiled = compile(call.results)
-    for _ in range(2):  # what is called again has a plan
+    for _ in range(2):  # the second call runs a plan
         gradients = call.gradients(inputs, compiled(*inputs))
         for name, one, other in zip(call.names, gradients, wanted, strict=False):
             if not numpy.allclose(numpy.asarray(one), numpy.asarray(other), rtol=1e-10, atol=1e-13, equal_nan=True):
@@ -78,7 +80,7 @@ def _other_gradients(call: Call) -> Iterator[str]:
 
 
 def _are_close(actual: Any, wanted: Any) -> bool:
-    """Whether contents differ by no more than roundings."""
+    """Return whether contents are equal up to rounding."""
     pairs = [
         (one, other)
         for ones, others in zip(actual, wanted, strict=True)
@@ -102,7 +104,7 @@ def _of_program(sample: Sample, function: Callable[..., Any], program: Program) 
 
 
 def _outcome(sample: Sample, call: Callable[[], Any]) -> tuple[list[Content], list[Content]] | str:
-    """What a call gives, and what its arguments are afterwards."""
+    """Return the results of a call, and the contents of its arguments afterwards."""
     manual_seed(0)
     result = call()
     return "unserved" if result is UNSERVED else (contents(result), contents(sample.tensors()))

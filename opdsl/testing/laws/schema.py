@@ -1,4 +1,4 @@
-"""Law 1: ``str(parse_schema(s)) == s``, and an exported entry reads back as an equal value."""
+"""Law 1: ``str(parse_schema(s)) == s``, and an exported YAML entry is read back as an equal value."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from opdsl.testing.subject import Subject
 
 
 def check(subject: Subject) -> Iterator[str]:
-    """See the module."""
+    """Yield the violations of this law."""
     text = str(subject.operator.schema)
     parsed = parse_schema(text)
     if str(parsed) != text:

@@ -1,4 +1,4 @@
-"""Law 8: the parameters of the generated function are the schema's: names, order, kinds and defaults."""
+"""Law 8: the parameters of the generated function match the schema: names, order, kinds and defaults."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MISSING = inspect.Parameter.empty
 
 
 def check(subject: Subject) -> Iterator[str]:
-    """See the module."""
+    """Yield the violations of this law."""
     packet = registry.packets[subject.operator.packet_name]
     packet.build(subject.operator)
     parameters = {
@@ -26,13 +26,13 @@ def check(subject: Subject) -> Iterator[str]:
     schema = subject.operator.schema
     is_out = schema.kind is SchemaKind.out
     declared = Signature(None, subject.operator) if is_out else Signature(subject.operator)
-    # Outputs are given together, as `out`, or by their own names.
+    # Outputs are passed together, as `out`, or by their own names.
     outputs = dict.fromkeys((*(argument.python_name for argument in schema.out), "out")) if is_out else ()
     names = [*(parameter.name for parameter in declared.parameters), *outputs]
     if list(parameters) != names:
         yield f"the function takes ({', '.join(parameters)}), the schema says ({', '.join(names)})"
         return
-    # Factories take requires_grad, which is no argument of any schema.
+    # Factories take requires_grad, which is not in the schema.
     python_names = [argument.python_name for argument in (*schema.positional, *schema.keyword_only)]
     own = [
         parameter.name
@@ -43,7 +43,7 @@ def check(subject: Subject) -> Iterator[str]:
         yield f"the function's order is ({', '.join(parameters)}), the schema is {schema}"
     for parameter in declared.parameters:
         shown = parameters[parameter.name]
-        if shown.kind is inspect.Parameter.VAR_POSITIONAL or parameter.name not in own:  # spread ints: view(2, 3)
+        if shown.kind is inspect.Parameter.VAR_POSITIONAL or parameter.name not in own:  # variadic ints: view(2, 3)
             continue
         if shown.kind is not (_KEYWORD if parameter.keyword_only else _POSITIONAL):
             yield f"{parameter.name} is {shown.kind.description} in the function, the schema is {schema}"

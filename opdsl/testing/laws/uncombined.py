@@ -1,4 +1,6 @@
-"""A part of law 12: what a rule lets through uncombined may be combined before or after."""
+"""Part of law 12: where a rule passes pending reductions through, combining before or after the operator is
+equivalent.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ from opdsl.testing.closeness import assert_close
 
 Array = numpy.ndarray[Any, Any]
 
-# How many of the ways to leave tensors uncombined are tried.
+# Maximum number of combinations of pending reductions to try.
 _WAYS = 3
 
 _COMBINE: dict[str, Callable[[Array, Array], Array]] = {
@@ -32,7 +34,7 @@ _COMBINE: dict[str, Callable[[Array, Array], Array]] = {
 
 
 def differences(operator: Operator, rule: Rule, whole: tuple[Any, ...], draw: random.Random) -> Iterator[str]:
-    """Where pieces, and what is computed of them, combine to something else than the whole gives."""
+    """Yield where results computed of pieces, and then combined, differ from the result of the combined pieces."""
     tensors = list(tensors_in(whole))
     if not tensors or any(tensor.dtype.name not in ("float32", "float64") for tensor in tensors):
         return
@@ -73,7 +75,7 @@ def _differences(
 
 
 def _parts(array: Array, kind: str | None, draw: numpy.random.Generator) -> tuple[Array, Array]:
-    """Two pieces of an array, without cancellation."""
+    """Split an array into two pieces whose combination (sum, average, maximum or minimum) is the array."""
     share = numpy.asarray(draw.uniform(0.25, 0.75, array.shape), array.dtype)
     if kind is None:
         return array, array

@@ -1,4 +1,6 @@
-"""Law 2: functional, in-place, ``out=``, method, packet function and a second call agree bit for bit."""
+"""Law 2: the functional, in-place, ``out=`` and method variants, the packet's function and a second call agree bit for
+bit.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from opdsl.runtime.snapshot import Content, contents, tensors_in
 from opdsl.testing.sample import Sample, difference
 from opdsl.testing.subject import Subject
 
-# Operators whose results have elements that nothing has set.
+# Operators whose results have uninitialized elements.
 UNINITIALISED = frozenset(
     (
         "empty",
@@ -35,7 +37,7 @@ UNINITIALISED = frozenset(
 
 
 def check(subject: Subject) -> Iterator[str]:
-    """See the module."""
+    """Yield the violations of this law."""
     if subject.operator.schema.is_mutable or "nondeterministic_seeded" in subject.operator.tags:
         return
     uninitialised = subject.operator.schema.name.base in UNINITIALISED
@@ -60,7 +62,7 @@ def _differences(actual: list[Content], wanted: list[Content]) -> Iterator[str]:
 
 
 def _roads(subject: Subject, sample: Sample, result: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """Every other way to the same result."""
+    """Yield every other way to compute the same result: a name and a function without arguments."""
     function, method = subject.function, subject.method
     yield "a second call", lambda: sample.copy().call(function)
     if subject.operator.is_bound and "function" in str(subject.operator.properties.get("variants", "")):
@@ -97,7 +99,7 @@ def _fits_in_place(sample: Sample, result: Any) -> bool:
     target = sample.positional[0] if sample.positional else None
     if not isinstance(target, Tensor) or not isinstance(result, Tensor):
         return False
-    # What is written in place keeps its strides; only where these are the result's, too, are both the same bit for bit.
+    # An in-place result keeps the argument's strides, so it equals the result bit for bit only if strides are equal.
     return (target.dtype, target.shape, target.strides) == (result.dtype, result.shape, result.strides)
 
 
@@ -106,13 +108,13 @@ def _several(result: Any) -> tuple[Any, ...]:
 
 
 def _without_options(sample: Sample, out: Any) -> Sample:
-    """The sample without what an output says: dtype, layout, device."""
+    """Return the sample without arguments that an output determines: dtype, layout, device."""
     taken = {argument.python_name for argument in out.schema.arguments}
     return Sample(*sample.positional, **{name: value for name, value in sample.named.items() if name in taken})
 
 
 def _outputs(result: Any) -> Iterator[tuple[str, Any]]:
-    """New outputs of the result's form, and empty ones that the operator has to resize."""
+    """Yield new outputs with the result's geometry, and empty ones that the operator has to resize."""
     tensors = list(tensors_in(result))
     alike = [new_tensor(tensor.geometry.replace(is_view=False)) for tensor in tensors]
     yield "of the same form", alike[0] if isinstance(result, Tensor) else tuple(alike)

@@ -1,4 +1,4 @@
-"""What law 15 does with an operator in a running PyTorch; loaded with the first use of that law.
+"""Implementation of law 15, which compares operators with a running PyTorch; imported when that law is first used.
 
 May import: everything below, and PyTorch.
 """

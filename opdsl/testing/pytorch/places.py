@@ -1,4 +1,4 @@
-"""DTensors of two places: two threads of this process, which PyTorch's group of threads has talk to each other."""
+"""Tests of DTensors on two ranks: two threads of this process that communicate by PyTorch's threaded process group."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ from opdsl.testing.pytorch.twins import Twin
 _PLACES = 2
 _SECONDS = 60
 
-# Functions of C++ that torch's stubs do not have.
+# C++ functions that torch's stubs lack.
 c10d: Any = importlib.import_module("torch._C._distributed_c10d")
 
 Found = list[torch.Tensor] | BaseException
 
 
 def on_two_places(twin: Twin) -> Iterator[tuple[str, Found]]:
-    """Yield what an operator gives of DTensors that are placed in several ways: whole tensors, or what is raised."""
+    """Run an operator on DTensors with several placements, and yield for each a name and the full results, or the
+    error.
+    """
     for name, place in _WAYS.items():
         placements = [place(at, tensor) for at, tensor in enumerate(twin.tensors)]
         if all(isinstance(placement, Replicate) for placement in placements):
@@ -62,7 +64,7 @@ def _placed(tensor: torch.Tensor, placement: Placement, mesh: DeviceMesh, rank: 
 
 
 def _in_threads(run: Callable[[DeviceMesh, int], list[torch.Tensor]]) -> list[Any]:
-    """What a function gives in each of several threads, which count as processes."""
+    """Run a function in several threads that count as ranks, and return the result or error of each."""
     in_threads: list[Any] = [TimeoutError(f"nothing after {_SECONDS} seconds")] * _PLACES
     store = c10d.HashStore()
 

@@ -1,4 +1,4 @@
-"""An operator in torch for as long as law 15 looks at it."""
+"""Temporary registration of an operator in torch, for law 15."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ __all__ = ["registered"]
 
 @contextmanager
 def registered(subject: Subject) -> Iterator[Any]:
-    """Give what torch calls; the operator is registered for the time being, if it is not.
+    """Return a context manager that yields the torch operator; the operator is registered meanwhile if it is not
+    already.
 
     Raises:
         LawNotTried: torch cannot be used, or the operator is torch's own.

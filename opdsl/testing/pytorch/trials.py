@@ -1,4 +1,4 @@
-"""The trials of law 15: what PyTorch does with operators, and what each has to give."""
+"""Trials of law 15: applies features of PyTorch to operators, and compares the results with opdsl's."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ __all__ = ["registered", "trials"]
 
 _RANDOM = "nondeterministic_seeded"
 
-# What ``opcheck`` tries: all, and what random operators keep.
+# Tests of ``opcheck``: for random operators, and for all others.
 _ONCE = ("test_schema", "test_autograd_registration", "test_faketensor")
 _REPEATABLE = (*_ONCE, "test_aot_dispatch_dynamic")
 
-# By how much sizes grow for the second and the third call of what is compiled.
+# Increases of sizes for successive calls of a compiled function.
 _GROWTHS = (0, 3, 5)
 
 
@@ -38,11 +38,11 @@ _Trial = Callable[[Subject, Twin], Iterator[str]]
 
 
 def trials(subject: Subject, overload: Callable[..., Any], sample: Sample) -> Iterator[tuple[str, Iterator[str]]]:
-    """Yield the trials of an operator with a sample: a name and what is wrong.
+    """Yield the trials of an operator with a sample: a name, and an iterator of what is wrong.
 
     Args:
-        subject: the operator, not one with ``out=``.
-        overload: what it is in torch.
+        subject: the operator, without ``out=``.
+        overload: the operator in torch.
         sample: of a call.
     """
     if subject.operator.schema.out:
@@ -64,11 +64,11 @@ def trials(subject: Subject, overload: Callable[..., Any], sample: Sample) -> It
 
 
 def _told(trial: _Trial, subject: Subject, twin: Twin) -> Iterator[str]:
-    """What a trial finds; what it raises is something that is wrong, too."""
+    """Yield the problems that a trial finds; an error that it raises is a problem, too."""
     try:
         yield from trial(subject, twin)
     except MissingDerivativeError:
-        return  # of which law 5 tells
+        return  # reported by law 5
     except Exception as error:
         yield f"raises {type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"
 
@@ -82,11 +82,11 @@ def _checked(subject: Subject, twin: Twin) -> Iterator[str]:
     if _followed(twin) and not twin.call.writes:
         tensors = [tensor.requires_grad_(at in _followed(twin)) for at, tensor in enumerate(tensors)]
     positional, named = twin.filled(tensors)
-    # It tells NaN from NaN, wants derivatives, and compares random numbers with others.
+    # The dynamic test treats NaN as different from NaN, requires derivatives, and compares random numbers.
     is_finite = all(bool(torch.isfinite(tensor).all()) for tensor in twin.floating(*twin.tensors))
     is_compared = is_finite and not twin.call.underived and _RANDOM not in subject.operator.tags
     utils = _REPEATABLE if is_compared else _ONCE
-    opcheck: Any = torch.library.opcheck  # of any operator, as it says
+    opcheck: Any = torch.library.opcheck  # untyped
     outcomes = opcheck(twin.overload, tuple(positional), named, test_utils=utils, raise_exception=False)
     yield from (f"{name}: {str(value).splitlines()[0]}" for name, value in outcomes.items() if value != "SUCCESS")
 
@@ -102,7 +102,7 @@ def _sent(subject: Subject, twin: Twin) -> Iterator[str]:
 
 
 def _followed(twin: Twin) -> list[int]:
-    """The places of the tensors that gradients come back to."""
+    """Return the indices of the tensors that get gradients."""
     return [at for at, tensor in enumerate(twin.call.followed()) if tensor.requires_grad]
 
 
@@ -126,7 +126,9 @@ def _differentiated(subject: Subject, twin: Twin) -> Iterator[str]:
 
 
 def _gradients(grad_of: Any, results: Sequence[Any], leaves: Sequence[Any], seeds: Sequence[Any]) -> list[Any]:
-    """Return the gradients of what requires some, zeros where nothing does: a constant may or may not say so."""
+    """Return the gradients of the leaves, zeros if no result requires grad: a constant may or may not be marked as
+    such.
+    """
     followed = [(result, seed) for result, seed in zip(results, seeds, strict=True) if result.requires_grad]
     if not followed:
         return [leaf.detach() * 0 for leaf in leaves]
@@ -176,7 +178,7 @@ def _compiled(subject: Subject, twin: Twin) -> Iterator[str]:
             other = Twin(Call(subject, larger), twin.overload)
             try:
                 expected = other(*other.tensors)
-            except Exception:  # sizes do not fit together any more
+            except Exception:  # increased sizes do not fit together
                 continue
             kind = "dynamic" if is_dynamic else "static"
             positional, named = other.filled([tensor.clone() for tensor in other.tensors])
@@ -190,7 +192,7 @@ def _compiled(subject: Subject, twin: Twin) -> Iterator[str]:
 
 
 def _gradients_of(program: Callable[..., Any], twin: Twin) -> Iterator[str]:
-    """How the gradients of a compiled program differ from those of the call."""
+    """Yield how the gradients of a compiled program differ from those of the call."""
     places = [] if twin.call.writes else _followed(twin)
     if not places:
         return
@@ -213,7 +215,7 @@ def _calling(overload: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _as_opdsl(value: Any) -> Any:
-    """Arguments of torch as opdsl's, which grow."""
+    """Convert arguments of torch to opdsl, so that their sizes can be increased."""
     from opdsl.interop.torch.tensors import shared, to_opdsl
 
     if isinstance(value, dict):

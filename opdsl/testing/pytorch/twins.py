@@ -1,4 +1,4 @@
-"""A call of opdsl as the same call in PyTorch: arguments, gradients of results, and how two results differ."""
+"""Counterpart in PyTorch of an opdsl call: arguments, random gradients of results, and comparison of results."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from opdsl.runtime.dtype import bfloat16
 from opdsl.schema import ListType, OptionalType
 from opdsl.testing.laws.gradients import Call
 
-# By how much results may differ: both are computed by the same kernels, but in another order where pieces are combined.
+# Tolerance for results: the same kernels compute both, but combining pieces changes the order of operations.
 _TOLERANCE = 1e-9
 
 
 class Twin:
-    """A sample as a function of its torch tensors that can have gradients, as ``Call`` is of tensors of opdsl.
+    """Call in torch as a function of the torch tensors that can have gradients, like ``Call`` for opdsl.
 
     Args:
-        call: the call here.
+        call: the call in opdsl.
         overload: the operator in torch.
     """
 
@@ -37,14 +37,14 @@ class Twin:
         self.names = list(call.arguments)[call.positional :]
 
     def filled(self, tensors: Sequence[torch.Tensor]) -> tuple[list[Any], dict[str, Any]]:
-        """The arguments with other tensors in place of those that can have gradients."""
+        """Return the arguments with other tensors in place of those that can have gradients."""
         rest = iter(tensors)
         arguments = [_filled(argument, rest) for argument in self.arguments]
         named = dict(zip(self.names, arguments[self.call.positional :], strict=True))
         return arguments[: self.call.positional], named
 
     def __call__(self, *tensors: torch.Tensor) -> list[torch.Tensor]:
-        """All results that are tensors."""
+        """Return all results that are tensors, for the given tensors."""
         positional, named = self.filled(tensors)
         if self.call.writes:
             positional[0] = (
@@ -56,18 +56,18 @@ class Twin:
         return list(tensors_of(positional[0] if self.call.writes and overload is None else overload))
 
     def with_others(self, make: Callable[[torch.Tensor], torch.Tensor]) -> Twin:
-        """The same call with other tensors in place of those that can have no gradients."""
+        """Return a copy of this call with converted tensors in place of those that cannot have gradients."""
         twin = copy.copy(self)
         twin.arguments = [_mapped(argument, make) for argument in self.arguments]
         return twin
 
     def floating(self, *tensors: torch.Tensor) -> list[torch.Tensor]:
-        """The results that can have gradients."""
+        """Return the results that can have gradients."""
         return [tensor for tensor in self(*tensors) if has_gradients(tensor)]
 
 
 def has_gradients(tensor: torch.Tensor) -> bool:
-    """Return whether numbers of a tensor's dtype can have gradients."""
+    """Return whether tensors of this dtype can have gradients."""
     return tensor.is_floating_point() or tensor.is_complex()
 
 
@@ -81,7 +81,7 @@ def tensors_of(value: Any) -> Iterator[torch.Tensor]:
 
 
 def _torch(value: Any) -> Any:
-    """An argument as PyTorch takes it, over memory of its own."""
+    """Copy an argument to torch, with its own memory."""
     if isinstance(value, Tensor):
         tensor = to_torch(value.detach().clone())
         return torch.empty_strided(value.shape, value.strides, dtype=tensor.dtype).copy_(tensor)
@@ -91,7 +91,9 @@ def _torch(value: Any) -> Any:
 
 
 def _listed(value: Any, kind: object) -> Any:
-    """A number that stands for a list of as many, which torch's compiler does not take."""
+    """Convert a number that stands for a list of fixed size to that list, since torch's compiler does not accept the
+    number.
+    """
     if isinstance(kind, OptionalType):
         kind = kind.element
     if isinstance(kind, ListType) and kind.size is not None and isinstance(value, (int, float)):
@@ -112,10 +114,10 @@ def _mapped(value: Any, make: Callable[[torch.Tensor], torch.Tensor]) -> Any:
 
 
 def differences(ours: Sequence[Any], theirs: Sequence[torch.Tensor]) -> Iterator[str]:
-    """Yield how results differ.
+    """Yield the differences of two lists of results.
 
     Args:
-        ours: tensors of opdsl or torch; None for a gradient that is not there.
+        ours: tensors of opdsl or torch; None for a missing gradient.
         theirs: tensors of torch.
     """
     if len(ours) != len(theirs):
@@ -132,7 +134,7 @@ def differences(ours: Sequence[Any], theirs: Sequence[torch.Tensor]) -> Iterator
 
 
 def numbers(tensor: Any) -> numpy.ndarray[Any, Any]:
-    """The elements of a tensor of opdsl or torch."""
+    """Return the elements of a tensor of opdsl or torch as an array."""
     if isinstance(tensor, Tensor):
         array = numpy.asarray(tensor.detach().resolve_conj().contiguous().array)
         return widen(array) if tensor.dtype is bfloat16 else array
@@ -142,7 +144,7 @@ def numbers(tensor: Any) -> numpy.ndarray[Any, Any]:
 
 
 def random_numbers(tensor: Any, seed: int) -> numpy.ndarray[Any, Any]:
-    """Random numbers of a tensor's shape, complex ones for a complex tensor."""
+    """Return random numbers in a tensor's shape, complex ones for a complex tensor."""
     random = numpy.random.default_rng(seed)
     normal = random.standard_normal(tuple(tensor.shape))
     return normal + 1j * random.standard_normal(tuple(tensor.shape)) if numbers(tensor).dtype.kind == "c" else normal
