@@ -1,1 +1,3 @@
-"""What Python programs see of tensors: operators, subscripts, questions, other names, vmap."""
+"""Python interface of tensors: special methods, subscripts, properties, alternative names of operators, and
+``vmap``.
+"""

@@ -1,4 +1,4 @@
-"""Arithmetic, comparisons and rounding under the other names that PyTorch knows them by."""
+"""Alternative names of pointwise operators, such as ``multiply`` for ``mul`` and ``greater`` for ``gt``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TRUE_DIVIDE: dict[str, Any] = {
     "out": Out("true_divide.out", tags=()),
 }
 
-# The other name, the operators that have it, and what their entries say besides.
+# Alternative name, the operators that get it, and further options.
 ALIASES: tuple[tuple[str, tuple[Any, ...], dict[str, Any]], ...] = (
     ("absolute", (abs_tensor,), {**NO_CHECK, "inplace": Inplace(variants="method")}),
     ("clip", (clamp,), {**CLAMP, "tags": "pointwise"}),

@@ -1,4 +1,4 @@
-"""Inverses of trigonometric and hyperbolic functions under the names that begin with ``arc``."""
+"""Alternative names of inverse trigonometric and hyperbolic functions, such as ``arcsin`` for ``asin``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What programs hold true of tensors and numbers, as operators."""
+"""Operators that assert conditions on tensors and numbers, so that traced programs can contain assertions."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from opdsl.schema.vocabulary import Scalar, SymInt, TensorOptions
 
 
 def require_true(self: Tensor, message: str = "Expected Tensor with single nonzero value, but got zero") -> None:
-    """Check that the only element of a tensor is true; of one without elements nothing is said.
+    """Check that a tensor has exactly one element and that it is nonzero; the element of a meta tensor is not checked.
 
     Raises:
-        ShapeError: it is not.
+        ShapeError: the condition does not hold.
     """
     check(self.numel() == 1, f"expected a tensor with one element to assert, but got {list(self.shape)}")
     check(self.is_meta or holds(self != 0), message)
 
 
 def require_between(size: Any, min: int | None, max: int | None) -> None:
-    """Check that a number lies between two others.
+    """Check that a number lies between two bounds, both included; a bound of None is not checked.
 
     Raises:
-        ShapeError: it does not.
+        ShapeError: it does not, or the bounds are in the wrong order.
     """
     check(not isinstance(size, complex), f"expected a size, which is no complex number, got {size}")
     check(min is None or max is None or min <= max, f"Max must be greater than min, but got {max} < {min}")
@@ -36,47 +36,53 @@ def require_between(size: Any, min: int | None, max: int | None) -> None:
 
 
 def require_true_number(self: complex, message: str) -> None:
-    """Check that a number is true.
+    """Check that a number is nonzero.
 
     Raises:
-        ShapeError: it is not.
+        ShapeError: it is 0.
     """
     check(bool(self), message)
 
 
 def require_size(size: Any, min: int | None, max: int | None) -> None:
-    """``require_between`` of what is a size: not below 0."""
+    """Check that a size lies between two bounds, both included; the lower one is 0 by default.
+
+    Raises:
+        ShapeError: it does not.
+    """
     require_between(size, 0 if min is None else min, max)
 
 
 @op("aten::_assert_async", kernel=True)
 def _assert_async(self: Tensor) -> None:
-    """Raise an error unless the only element is true."""
+    """Raise ShapeError unless the tensor's only element is nonzero."""
     require_true(self)
 
 
 @op("aten::_assert_async.msg", kernel=True)
 def _assert_async_msg(self: Tensor, assert_msg: str) -> None:
-    """Raise an error with a text of one's own unless the only element is true."""
+    """Raise ShapeError unless the tensor's only element is nonzero; ``assert_msg`` has no effect."""
     require_true(self)
 
 
 @op("aten::_functional_assert_async.msg", kernel=True)
 def _functional_assert_async_msg(self: Tensor, assert_msg: str, dep_token: Tensor) -> Tensor:
-    """``_assert_async``, and a copy of a tensor that stands for the order of such steps."""
+    """Raise ShapeError unless the tensor's only element is nonzero, and return a copy of the token that orders such
+    steps.
+    """
     require_true(self, assert_msg)
     return dep_token.clone()
 
 
 @op("aten::_assert_scalar", kernel="CompositeExplicitAutograd")
 def _assert_scalar(self: Scalar, assert_msg: str) -> None:
-    """Raise an error unless a number is true."""
+    """Raise ShapeError with the text ``assert_msg`` unless a number is nonzero."""
     require_true_number(self, assert_msg)
 
 
 @op("aten::_functional_assert_scalar", kernel="CompositeExplicitAutograd")
 def _functional_assert_scalar(self: Scalar, assert_msg: str, dep_token: Tensor) -> Tensor:
-    """``_assert_scalar``, and a copy of a tensor that stands for the order of such steps."""
+    """Raise ShapeError unless a number is nonzero, and return a copy of the token that orders such steps."""
     require_true_number(self, assert_msg)
     return dep_token.clone()
 
@@ -89,19 +95,21 @@ def _print(s: str) -> None:
 
 @op("aten::sym_constrain_range", kernel="CompositeExplicitAutograd")
 def sym_constrain_range(size: Scalar, *, min: int | None = None, max: int | None = None) -> None:
-    """Raise an error unless a number lies between two others."""
+    """Raise ShapeError unless a number lies between two bounds, both included."""
     require_between(size, min, max)
 
 
 @op("aten::sym_constrain_range_for_size", kernel="CompositeExplicitAutograd")
 def sym_constrain_range_for_size(size: Scalar, *, min: int | None = None, max: int | None = None) -> None:
-    """``sym_constrain_range`` of what is a size: not below 0."""
+    """Raise ShapeError unless a size lies between two bounds, both included; the lower one is 0 by default."""
     require_size(size, min, max)
 
 
 @op("aten::_functional_sym_constrain_range", kernel="CompositeExplicitAutograd")
 def _functional_sym_constrain_range(size: Scalar, min: int | None, max: int | None, dep_token: Tensor) -> Tensor:
-    """``sym_constrain_range``, and a copy of a tensor that stands for the order of such steps."""
+    """Raise ShapeError unless a number lies between two bounds, and return a copy of the token that orders such
+    steps.
+    """
     require_between(size, min, max)
     return dep_token.clone()
 
@@ -110,7 +118,7 @@ def _functional_sym_constrain_range(size: Scalar, min: int | None, max: int | No
 def _functional_sym_constrain_range_for_size(
     size: Scalar, min: int | None, max: int | None, dep_token: Tensor
 ) -> Tensor:
-    """``sym_constrain_range_for_size``, and a copy of a tensor that stands for the order of such steps."""
+    """Raise ShapeError unless a size lies between two bounds, and return a copy of the token that orders such steps."""
     require_size(size, min, max)
     return dep_token.clone()
 
@@ -125,7 +133,7 @@ def _assert_tensor_metadata(
     device: Device | None = None,
     layout: Layout | None = None,
 ) -> None:
-    """Raise an error unless a tensor has the sizes, strides, dtype, device and layout that are given."""
+    """Raise ShapeError unless a tensor has the given sizes, strides, dtype, device and layout; None is not checked."""
     numbers = {"sizes": size, "strides": stride, "dtype": dtype, "device": device, "layout": layout}
     actual = {"sizes": a.shape, "strides": a.stride(), "dtype": a.dtype, "device": a.device, "layout": a.layout}
     for name, expected in numbers.items():
@@ -135,7 +143,7 @@ def _assert_tensor_metadata(
 
 @op("aten::_make_dep_token")
 def _make_dep_token(*, options: TensorOptions, memory_format: MemoryFormat | None = None) -> Tensor:
-    """A tensor that stands for the order of steps without results."""
+    """Return a token: a zero-dim tensor that assertions take and return, so that a program keeps their order."""
     ...
 
 

@@ -1,4 +1,4 @@
-"""PyTorch's functions with the names of operators that take more than these: words for modes, tensors one by one.
+"""Functions with PyTorch's Python signature where it differs from the operator's: ``cdist``, ``meshgrid``.
 
 The operators themselves, with the arguments of their schemas, are in ``opdsl.ops.aten``.
 """
@@ -13,7 +13,7 @@ from opdsl.aten.linalg import distances
 from opdsl.errors import OptionError
 from opdsl.runtime import Tensor
 
-# What ``compute_mode`` of ``cdist`` is to the operator.
+# The operator's ``compute_mode`` for each name.
 _COMPUTE_MODES = {
     "use_mm_for_euclid_dist_if_necessary": None,
     "use_mm_for_euclid_dist": 1,
@@ -22,7 +22,7 @@ _COMPUTE_MODES = {
 
 
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
-    """The distances between the rows of matrices (``torch.cdist``).
+    """Return the ``p``-norm distances between all pairs of rows of two matrices (``torch.cdist``).
 
     Args:
         x1: of shape (..., P, M).
@@ -50,11 +50,11 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
 
 
 def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str = "ij") -> tuple[Tensor, ...]:
-    """The coordinates of all points of a grid: a tensor for each vector (``torch.meshgrid``).
+    """Return the coordinates of all points of a grid: one tensor for each vector (``torch.meshgrid``).
 
     Args:
-        tensors: vectors one by one, or a list of them.
-        indexing: ``"ij"``, or ``"xy"`` for the first two dimensions the other way round.
+        tensors: vectors as separate arguments, or a list of them.
+        indexing: ``"ij"`` for matrix indexing, or ``"xy"`` with the first two dimensions swapped.
 
     Raises:
         ShapeError, DTypeError: no vectors, or of different dtypes.

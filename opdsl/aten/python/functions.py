@@ -1,4 +1,4 @@
-"""Functions of PyTorch's that are no operators: they take what no schema says, or return what none does."""
+"""Functions of PyTorch that are not operators, as a schema cannot describe their arguments or results."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def is_tensor(obj: object) -> bool:
 
 
 def numel(input: Tensor) -> int:
-    """The number of elements of a tensor.
+    """Return the number of elements of a tensor.
 
     Args:
         input: the tensor.
 
     Raises:
-        ArgumentError: it is none.
+        ArgumentError: ``input`` is no tensor.
 
     >>> import opdsl
     >>> opdsl.numel(opdsl.ones(2, 3))
@@ -94,7 +94,7 @@ def is_inference(input: Tensor) -> bool:
 
 
 def get_device(input: Tensor) -> int:
-    """The index of a tensor's device, -1 where it has none.
+    """Return the index of a tensor's device; -1 for the CPU.
 
     Args:
         input: the tensor.
@@ -120,7 +120,7 @@ def is_complex(input: Tensor) -> bool:
 
 
 def broadcast_shapes(*shapes: int | Sequence[int]) -> tuple[int, ...]:
-    """The shape that tensors of several shapes have together.
+    """Return the shape to which tensors of the given shapes broadcast.
 
     Args:
         shapes: the shapes; a number is a shape of one dimension.
@@ -147,17 +147,17 @@ def unique(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Tensor | tuple[Tensor, ...]:
-    """The distinct elements of a tensor in order, or its distinct slices along a dimension.
+    """Return the distinct elements of a tensor in order, or its distinct slices along a dimension.
 
     Args:
         input: the tensor.
-        sorted: has no effect: they always are.
-        return_inverse: whether a second result says where each element is among them.
-        return_counts: whether a last result says how often each is there.
-        dim: along which slices are compared; elements are for None.
+        sorted: has no effect; the result is always sorted.
+        return_inverse: whether to also return the index of each element among the distinct ones.
+        return_counts: whether to also return how often each distinct element occurs.
+        dim: the dimension whose slices are compared; None compares elements.
 
     Returns:
-        The distinct elements; a tuple where more is asked for.
+        The distinct elements; a tuple if further results are requested.
 
     Raises:
         DimensionError: there is no such dimension.
@@ -177,16 +177,16 @@ def unique(
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Tensor | tuple[Tensor, ...]:
-    """The elements of a tensor, or its slices along a dimension, without those that equal the one before them.
+    """Return the elements of a tensor, or its slices along a dimension, that differ from the preceding one.
 
     Args:
         input: the tensor.
-        return_inverse: whether a second result says where each element is among those that are left.
-        return_counts: whether a last result says how many stand beside each other.
-        dim: along which slices are compared; elements are for None.
+        return_inverse: whether to also return the index of each element's run of equal elements.
+        return_counts: whether to also return the length of each run.
+        dim: the dimension whose slices are compared; None compares elements.
 
     Returns:
-        What is left; a tuple where more is asked for.
+        The first element or slice of each run; a tuple if further results are requested.
 
     Raises:
         DimensionError: there is no such dimension.
@@ -199,29 +199,29 @@ def unique_consecutive(
     return _asked_for(tensors, return_inverse, return_counts)
 
 
-# Methods, too, as in PyTorch.
+# As in PyTorch, these are methods, too.
 for _method in (unique, unique_consecutive):
     install_method(_method.__name__, _method)
 
 
 def _asked_for(tensors: Sequence[Tensor], *wanted: bool) -> Tensor | tuple[Tensor, ...]:
-    """The first result, and those of the others that are wanted."""
+    """Return the first tensor, or a tuple of it and those further tensors that are wanted."""
     chosen = (tensors[0], *(tensor for tensor, is_wanted in zip(tensors[1:], wanted, strict=True) if is_wanted))
     return chosen if len(chosen) > 1 else chosen[0]
 
 
 def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
-    """The places in a tensor of a shape that places in the flattened one are.
+    """Convert indices into a flattened tensor to indices for each of its dimensions.
 
     Args:
-        indices: whole numbers, of any shape.
+        indices: integers, of any shape.
         shape: the sizes of the tensor.
 
     Returns:
-        A tensor of int64 in the shape of ``indices`` for each dimension.
+        An int64 tensor in the shape of ``indices`` for each dimension.
 
     Raises:
-        ArgumentError: ``indices`` or sizes are no whole numbers.
+        ArgumentError: ``indices`` or sizes are no integers.
         OptionError: a negative size; it is a ValueError.
 
     >>> import opdsl
@@ -248,7 +248,7 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
 
 
 def _each(tensors: Sequence[Any]) -> Sequence[Tensor]:
-    """Tensors that were given one by one, or as one sequence."""
+    """Return tensors that were passed as separate arguments or as one sequence."""
     return tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
 
 
@@ -259,7 +259,7 @@ def _at_least(least: int, tensors: Sequence[Any]) -> Tensor | tuple[Tensor, ...]
 
 
 def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]:
-    """Tensors with at least one dimension: one as it is, several as a tuple.
+    """Return tensors with at least one dimension: a single tensor, or a tuple for several.
 
     Args:
         tensors: one or several, or a list of them.
@@ -272,10 +272,10 @@ def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ..
 
 
 def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]:
-    """Tensors with at least two dimensions; a vector is a row. See ``atleast_1d``.
+    """Return tensors with at least two dimensions; a vector becomes a row.
 
     Args:
-        tensors: as of ``atleast_1d``.
+        tensors: see ``atleast_1d``.
 
     >>> import opdsl
     >>> opdsl.atleast_2d(opdsl.tensor([2, 3]))
@@ -285,10 +285,10 @@ def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ..
 
 
 def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]:
-    """Tensors with at least three dimensions; a matrix is one of depth 1. See ``atleast_1d``.
+    """Return tensors with at least three dimensions; a matrix gets a last dimension of size 1.
 
     Args:
-        tensors: as of ``atleast_1d``.
+        tensors: see ``atleast_1d``.
 
     >>> import opdsl
     >>> opdsl.atleast_3d(opdsl.tensor([2, 3])).shape
@@ -298,13 +298,14 @@ def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ..
 
 
 def cartesian_prod(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
-    """All combinations of one element of each vector, a row each; a single vector as it is.
+    """Return the Cartesian product of vectors: a matrix with a row for each combination. A single vector is returned
+    itself.
 
     Args:
         tensors: vectors.
 
     Raises:
-        ShapeError: one is no vector.
+        ShapeError: a tensor is not a vector.
 
     >>> import opdsl
     >>> opdsl.cartesian_prod(opdsl.tensor([1, 2]), opdsl.tensor([4, 5])).tolist()
@@ -321,19 +322,19 @@ def einsum(
     *operands: Tensor | Sequence[Tensor] | Sequence[int | EllipsisType],
     path: Sequence[int] | None = None,
 ) -> Tensor:
-    """The sums of products that an equation tells, whose labels name the operands' dimensions.
+    """Return sums of products of the operands' elements as an equation describes them (Einstein summation).
 
     Args:
-        equation: the labels of each operand's dimensions, letters, with commas between; behind ``->`` those of the
-            result. What is not in the result is summed over. ``...`` stands for any dimensions, which broadcast.
-            Without an equation each operand is followed by a list of its labels, numbers from 0 to 51 or ``...``; a
-            last list has those of the result.
-        operands: the tensors, one by one or as one list.
-        path: the positions of the two operands that are contracted next, one pair after another; what comes of them is
-            put behind the others. The first two without it.
+        equation: the labels of each operand's dimensions, letters, separated by commas; after ``->`` those of the
+            result. Labels that are not in the result are summed over. ``...`` stands for any dimensions, which
+            broadcast. Without an equation each operand is followed by a list of its labels, numbers from 0 to 51 or
+            ``...``; a last list has the labels of the result.
+        operands: the tensors, as separate arguments or as one list.
+        path: indices of the two operands to contract, for each step in turn; the result is appended to the remaining
+            operands. By default the first two are contracted, and the result becomes the first.
 
     Raises:
-        ShapeError: the equation is none, or does not fit the operands.
+        ShapeError: the equation is invalid, or does not fit the operands.
         OptionError: a label is no number from 0 to 51; it is a ValueError.
 
     >>> import opdsl
@@ -357,7 +358,7 @@ def einsum(
     except ShapeError:
         if renamed == text:
             raise
-    return contractions.einsum(text, tensors, path=pairs)  # raises the error with the labels that were written
+    return contractions.einsum(text, tensors, path=pairs)  # raises the error with the caller's labels
 
 
 def _labels(numbers: Iterable[int | EllipsisType]) -> str:
@@ -373,12 +374,12 @@ def _labels(numbers: Iterable[int | EllipsisType]) -> str:
 def tensordot(
     a: Tensor, b: Tensor, dims: int | Tensor | Sequence[int] | Sequence[Sequence[int]] = 2, out: Tensor | None = None
 ) -> Tensor:
-    """The sums of products over dimensions of one tensor and as many of another; the other dimensions stay.
+    """Return the sums of products over dimensions of two tensors; the other dimensions are kept.
 
     Args:
         a, b: the tensors, of one dtype.
-        dims: how many dimensions, the last of ``a`` and the first of ``b``; or a pair, those of ``a`` and those of
-            ``b``. A tensor of such numbers serves, too.
+        dims: the number of dimensions to sum over, the last of ``a`` and the first of ``b``; or a pair, the dimensions
+            of ``a`` and those of ``b``. It may be a tensor of these numbers.
         out: a tensor to write the result into.
 
     Raises:
@@ -409,17 +410,17 @@ def tensordot(
 
 
 def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
-    """A vector over the memory of an object with the buffer protocol; one that may not be written is not.
+    """Return a vector over the memory of an object with the buffer protocol; it is read-only if the memory is.
 
     Args:
         buffer: bytes, a bytearray, an array, a memory map.
-        dtype: what the memory is read as.
-        count: how many elements; all that are there for -1.
-        offset: how many bytes come before them.
-        requires_grad: whether autograd follows the result.
+        dtype: the dtype of the elements in the memory.
+        count: how many elements; -1 for all.
+        offset: how many bytes to skip at the start of the memory.
+        requires_grad: whether autograd records operations on the result.
 
     Raises:
-        InterchangeError: the memory ends before ``count`` elements, or has no buffer; it is a ValueError.
+        InterchangeError: the memory ends before ``count`` elements, or ``buffer`` has no memory; it is a ValueError.
 
     >>> import opdsl
     >>> opdsl.frombuffer(bytearray([1, 2, 3]), dtype=opdsl.uint8, offset=1)

@@ -1,4 +1,6 @@
-"""What can be asked of sparse tensors, and made of them: there are none, tensors here lie densely in memory."""
+"""Operators on the layout of sparse tensors: ``to_dense`` copies, and parts of sparse tensors are refused, as all are
+dense.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ COPIED = {**PARTS, "_indices": "sparse coordinate", "_values": "sparse coordinat
 
 
 def refuse(name: str, layout: str) -> NoReturn:
-    """Say that a tensor has another layout.
+    """Raise an error because an operator needs a sparse layout.
 
     Raises:
         ShapeError: always.
@@ -33,7 +35,7 @@ def refuse(name: str, layout: str) -> NoReturn:
 
 
 def copied(self: Tensor, dtype: DType | None = None, *, masked_grad: bool | None = None) -> Tensor:
-    """A copy, in another dtype if one is given."""
+    """Return a copy of the tensor, converted to ``dtype`` if given."""
     return self.to(dtype or self.dtype, copy=True)
 
 
@@ -42,23 +44,23 @@ QUESTION: dict[str, Any] = {"variants": "method", "device_check": "NoCheck", "de
 
 @op("aten::dense_dim", kernel="CompositeExplicitAutograd", **QUESTION)
 def dense_dim(self: Tensor) -> int:
-    """Return how many dimensions lie densely in memory: all."""
+    """Return the number of dense dimensions: all, as there are no sparse tensors."""
     return self.ndim
 
 
 def declare_part(name: str, layout: str) -> Any:
-    """Declare a part of sparse tensors of a layout."""
+    """Declare the operator that returns a part of a sparse tensor, such as ``values``, and return it."""
 
     @op(f"aten::{name}", kernel="CompositeExplicitAutograd", **QUESTION)
     def part(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
-        """A part of a sparse tensor; refused, since there are none."""
+        """Refuse to return a part of a sparse tensor, as all tensors are dense."""
         refuse(name, layout)
 
     return part
 
 
 def declare_part_copy(name: str, layout: str) -> None:
-    """Declare the copy of a part of sparse tensors of a layout."""
+    """Declare the operator that copies a part of a sparse tensor, such as ``values_copy``."""
 
     @op(
         f"aten::{name}_copy",
@@ -67,7 +69,7 @@ def declare_part_copy(name: str, layout: str) -> None:
         autogen=f"{name}_copy.out",
     )
     def part_copy(self: Tensor) -> Tensor:
-        """A copy of a part of a sparse tensor; refused, since there are none."""
+        """Refuse to copy a part of a sparse tensor, as all tensors are dense."""
         refuse(name, layout)
 
 
@@ -82,11 +84,11 @@ declare_generated_of(registry, [registry.operators[f"aten::{name}_copy"] for nam
 
 @op("aten::to_dense", variants="method")
 def to_dense(self: Tensor, dtype: DType | None = None, *, masked_grad: bool | None = None) -> Tensor:
-    """The same elements in a tensor of their own, which is dense as all are, in ``dtype`` if that is given."""
+    """Return a copy of the tensor, converted to ``dtype`` if given; all tensors are dense already."""
     return copied(self, dtype, masked_grad=masked_grad)
 
 
 @op("aten::to_dense_backward")
 def to_dense_backward(grad: Tensor, input: Tensor, masked_grad: bool | None = None) -> Tensor:
-    """The gradient of ``to_dense``, in the dtype of ``input``."""
+    """Return the gradient of ``to_dense``: ``grad`` copied to the dtype of ``input``."""
     return copied(grad, input.dtype)

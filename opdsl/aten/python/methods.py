@@ -1,4 +1,4 @@
-"""Methods of PyTorch's tensors that are no operators: they take Python's data, or functions of single elements."""
+"""Methods of PyTorch's tensors that are not operators: ``new_tensor``, ``type``, ``apply_``, ``map_``."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def new_tensor(
     device: Device | str | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A tensor with a copy of the data, of this one's dtype and on its device.
+    """Return a tensor with a copy of the data, by default with the dtype and device of this tensor.
 
     Args:
-        data: as of ``opdsl.tensor``.
-        dtype, device: others than this tensor's.
-        requires_grad: whether autograd follows it.
+        data: see ``opdsl.tensor``.
+        dtype, device: of the result, if not this tensor's.
+        requires_grad: whether autograd records operations on the result.
 
     Raises:
         ConversionError: lists of unequal length, or elements that are no numbers.
@@ -42,17 +42,17 @@ def type_(self: Tensor, dtype: None = None, non_blocking: bool = False) -> str: 
 @overload
 def type_(self: Tensor, dtype: DType, non_blocking: bool = False) -> Tensor: ...
 def type_(self: Tensor, dtype: DType | None = None, non_blocking: bool = False) -> Tensor | str:
-    """The tensor in another dtype, as ``to`` makes it; without one the name of its class in PyTorch's older style.
+    """Return the tensor converted to a dtype; without ``dtype`` return the name of its class in PyTorch's older style.
 
     Args:
-        dtype: what to convert to.
-        non_blocking: whether a copy between devices may go on after the call.
+        dtype: the dtype to convert to.
+        non_blocking: whether a copy between devices may continue after the call returns.
 
     Returns:
-        The tensor itself where it has the dtype, a new one otherwise; or the name.
+        The tensor itself if it has the dtype, else a new one; or the name.
 
     Raises:
-        ArgumentError: ``dtype`` is no dtype, but the name of a class, which PyTorch takes, too.
+        ArgumentError: ``dtype`` is the name of a class, which only PyTorch accepts.
 
     >>> import opdsl
     >>> opdsl.ones(2).type(opdsl.int64), opdsl.ones(2).type()
@@ -69,14 +69,14 @@ def type_(self: Tensor, dtype: DType | None = None, non_blocking: bool = False) 
 
 
 def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
-    """Replace each element by what a Python function gives for it: slow, one call for each.
+    """Replace each element in place by the result of a Python function; slow, as there is a call for each element.
 
     Args:
         callable: takes an element as a Python number and returns one.
 
     Raises:
-        DeviceError: a tensor that is not on the CPU.
-        RequiresGradError: a tensor that requires grad.
+        DeviceError: the tensor is not on the CPU.
+        RequiresGradError: the tensor requires grad.
 
     >>> import opdsl
     >>> opdsl.tensor([1.0, 4.0]).apply_(lambda x: x + 1)
@@ -86,14 +86,14 @@ def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
 
 
 def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
-    """Replace each element by what a Python function gives for it and that of another tensor.
+    """Replace each element in place by the result of a Python function of this element and that of another tensor.
 
     Args:
         tensor: of the same dtype; broadcasts to this one's shape.
         callable: takes two Python numbers and returns one.
 
     Raises:
-        DeviceError, RequiresGradError: as of ``apply_``.
+        DeviceError, RequiresGradError: see ``apply_``.
         DTypeError: the dtypes differ.
         ShapeError: the shapes do not fit.
 

@@ -1,4 +1,4 @@
-"""What can be asked of tensors and of dtypes."""
+"""Operators that return properties of tensors and dtypes: sizes, strides, flags, autograd state, type promotion."""
 
 from __future__ import annotations
 
@@ -19,58 +19,58 @@ QUESTION: dict[str, Any] = {"device_check": "NoCheck", "device_guard": False, "m
 
 
 def result_type(*values: Tensor | complex) -> DType:
-    """The dtype that an operation on tensors and numbers computes in."""
+    """Return the dtype to which tensors and numbers promote together."""
     return common_dtype(values, get_default_dtype())
 
 
 def is_of_one_kind(self: Tensor, other: Tensor) -> bool:
-    """Return whether two tensors are of one class."""
+    """Return whether two tensors have the same Python class."""
     return type(self) is type(other)
 
 
 @op("aten::size.int", variants="function", **QUESTION)
 def size_int(self: Tensor, dim: int) -> int:
-    """Return how many positions a dimension has."""
+    """Return the size of a dimension."""
     return self.size(dim)
 
 
 @op("aten::stride.int", variants="function", **QUESTION)
 def stride_int(self: Tensor, dim: int) -> int:
-    """Return how far apart in memory neighbours along a dimension lie."""
+    """Return the stride of a dimension, in elements."""
     return self.stride(dim)
 
 
-# Of symbolic sizes, where those above are of known ones; here a size is a size.
+# In PyTorch these return symbolic sizes, those above known ones; here there is no difference.
 SYMBOLIC: dict[str, Any] = {"variants": "function", "tags": "core", **QUESTION}
 
 
 @op("aten::sym_size.int", **SYMBOLIC)
 def sym_size_int(self: Tensor, dim: int) -> SymInt:
-    """Return how many positions a dimension has."""
+    """Return the size of a dimension."""
     return self.size(dim)
 
 
 @op("aten::sym_stride.int", **SYMBOLIC)
 def sym_stride_int(self: Tensor, dim: int) -> SymInt:
-    """Return how far apart in memory neighbours along a dimension lie."""
+    """Return the stride of a dimension, in elements."""
     return self.stride(dim)
 
 
 @op("aten::sym_numel", **SYMBOLIC)
 def sym_numel(self: Tensor) -> SymInt:
-    """Return how many elements there are."""
+    """Return the number of elements."""
     return self.numel()
 
 
 @op("aten::sym_storage_offset", **SYMBOLIC)
 def sym_storage_offset(self: Tensor) -> SymInt:
-    """Return how many elements of its memory lie before the first one."""
+    """Return the storage offset: how many elements of the tensor's memory precede its first element."""
     return self.storage_offset()
 
 
 @op("aten::sym_is_contiguous", **SYMBOLIC)
 def sym_is_contiguous(self: Tensor, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> SymBool:
-    """Return whether the elements lie in memory without gaps, in the order of a format."""
+    """Return whether the tensor is contiguous in a memory format."""
     return self.is_contiguous(memory_format)
 
 
@@ -79,37 +79,37 @@ METHOD: dict[str, Any] = {"variants": "method", **QUESTION}
 
 @op("aten::numel", **METHOD)
 def numel(self: Tensor) -> int:
-    """Return how many elements there are."""
+    """Return the number of elements."""
     return self.numel()
 
 
 @op("aten::dim", **METHOD)
 def dim(self: Tensor) -> int:
-    """Return how many dimensions there are."""
+    """Return the number of dimensions."""
     return self.ndim
 
 
 @op("aten::storage_offset", **METHOD)
 def storage_offset(self: Tensor) -> int:
-    """Return how many elements of its memory lie before the first one."""
+    """Return the storage offset: how many elements of the tensor's memory precede its first element."""
     return self.storage_offset()
 
 
 @op("aten::is_contiguous", **METHOD)
 def is_contiguous(self: Tensor) -> bool:
-    """Return whether the elements lie in memory row by row, without gaps."""
+    """Return whether the tensor is contiguous: its elements lie in memory in row-major order, without gaps."""
     return self.is_contiguous()
 
 
 @op("aten::is_contiguous.memory_format", **METHOD)
 def is_contiguous_memory_format(self: Tensor, memory_format: MemoryFormat) -> bool:
-    """Return whether the elements lie in memory without gaps, in the order of a format."""
+    """Return whether the tensor is contiguous in a memory format."""
     return self.is_contiguous(memory_format)
 
 
 @op("aten::get_device", **METHOD)
 def get_device(self: Tensor) -> int:
-    """The number of the device; -1 for the CPU."""
+    """Return the index of the tensor's device; -1 for the CPU."""
     return self.get_device()
 
 
@@ -130,65 +130,65 @@ def is_complex(self: Tensor) -> bool:
 
 @op("aten::is_signed", **EITHER)
 def is_signed(self: Tensor) -> bool:
-    """Return whether the elements may be negative."""
+    """Return whether the dtype can hold negative numbers."""
     return self.is_signed()
 
 
 @op("aten::is_inference", **EITHER)
 def is_inference(self: Tensor) -> bool:
-    """Return whether the tensor was made in inference mode."""
+    """Return whether the tensor was created in inference mode."""
     return self.is_inference()
 
 
-# What autograd has.
+# Properties that autograd keeps.
 OF_AUTOGRAD: dict[str, Any] = {"variants": "method", "manual_cpp_binding": True}
 
 
 @op("aten::is_leaf", **OF_AUTOGRAD)
 def is_leaf(self: Tensor) -> bool:
-    """Return whether no recorded call has made the tensor."""
+    """Return whether the tensor is a leaf of the autograd graph: no recorded operation created it."""
     return self.is_leaf
 
 
 @op("aten::output_nr", **OF_AUTOGRAD)
 def output_nr(self: Tensor) -> int:
-    """Return which result of its call the tensor is."""
+    """Return the index of the tensor among the results of the operation that created it."""
     return self.output_nr
 
 
 @op("aten::_version", **OF_AUTOGRAD)
 def _version(self: Tensor) -> int:
-    """Return how often the memory was written in place."""
+    """Return how many times the tensor's memory was written in place."""
     return self._version
 
 
 @op("aten::retains_grad", **OF_AUTOGRAD)
 def retains_grad(self: Tensor) -> bool:
-    """Return whether the tensor keeps its gradient though it is no leaf."""
+    """Return whether the tensor is not a leaf but keeps its gradient."""
     return self.retains_grad
 
 
 @op("aten::retain_grad", **OF_AUTOGRAD)
 def retain_grad(self: Tensor[Alias("a", write=True)]) -> None:
-    """Has a tensor that is no leaf keep its gradient."""
+    """Make a tensor that is not a leaf keep its gradient."""
     self.retain_grad()
 
 
 @op("aten::set_data", **OF_AUTOGRAD)
 def set_data(self: Tensor[Alias("a", write=True)], new_data: Tensor) -> None:
-    """Has the tensor show the memory of another one; whether it requires grad stays."""
+    """Make the tensor use the memory, shape and strides of ``new_data``; ``requires_grad`` is unchanged."""
     self.data = new_data
 
 
 @op("aten::data", may_alias=True, **OF_AUTOGRAD)
 def data(self: Tensor) -> Tensor:
-    """The tensor without its history, in the same memory."""
+    """Return a tensor that shares the memory of this one and has no autograd history."""
     return self.data
 
 
 @op("aten::requires_grad_", **OF_AUTOGRAD)
 def requires_grad_(self: Tensor[Alias("a", write=True)], requires_grad: bool = True) -> Tensor[Alias("a", write=True)]:
-    """Has autograd follow the tensor, or no longer follow it."""
+    """Set whether autograd records operations on the tensor."""
     return self.requires_grad_(requires_grad)
 
 
@@ -200,50 +200,52 @@ def _backward(
     retain_graph: bool | None = None,
     create_graph: bool = False,
 ) -> None:
-    """``Tensor.backward``: adds the gradients of leaves, or of ``inputs`` where there are some, to their ``grad``."""
+    """Compute gradients as ``Tensor.backward`` does, and add them to ``grad`` of the leaves, or of ``inputs`` if
+    given.
+    """
     self.backward(gradient, retain_graph, create_graph, inputs or None)
 
 
-# What elements and dtypes are, as they are in Python.
+# Elements and dtypes as Python objects.
 @op("aten::item", variants="method", tags="data_dependent_output")
 def item(self: Tensor) -> Scalar:
-    """The only element, as a number of Python."""
+    """Return the only element as a Python number."""
     return self.item()
 
 
 @op("aten::_local_scalar_dense", kernel=True, tags=("core", "data_dependent_output"))
 def _local_scalar_dense(self: Tensor) -> Scalar:
-    """The only element, as a number of Python."""
+    """Return the only element as a Python number."""
     return self.item()
 
 
 @op("aten::_shape_as_tensor", kernel="CompositeImplicitAutograd")
 def _shape_as_tensor(self: Tensor) -> Tensor:
-    """The sizes, as a vector of int64 on the CPU."""
+    """Return the shape as an int64 vector on the CPU."""
     return tensor(self.shape, dtype=int64)
 
 
 @op("aten::result_type.Tensor")
 def result_type_tensor(tensor: Tensor, other: Tensor) -> DType:
-    """The dtype that an operation on both computes in."""
+    """Return the dtype to which two tensors promote together."""
     return result_type(tensor, other)
 
 
 @op("aten::result_type.Scalar")
 def result_type_scalar(tensor: Tensor, other: Scalar) -> DType:
-    """The dtype that an operation on a tensor and a number computes in."""
+    """Return the dtype to which a tensor and a number promote together."""
     return result_type(tensor, other)
 
 
 @op("aten::result_type.Scalar_Tensor")
 def result_type_scalar_tensor(scalar: Scalar, tensor: Tensor) -> DType:
-    """The dtype that an operation on a number and a tensor computes in."""
+    """Return the dtype to which a number and a tensor promote together."""
     return result_type(scalar, tensor)
 
 
 @op("aten::result_type.Scalar_Scalar")
 def result_type_scalar_scalar(scalar1: Scalar, scalar2: Scalar) -> DType:
-    """The dtype that an operation on two numbers computes in."""
+    """Return the dtype to which two numbers promote together."""
     return result_type(scalar1, scalar2)
 
 
@@ -255,25 +257,25 @@ def can_be_cast(from_: DType, to: DType) -> bool:
 
 @op("aten::promote_types")
 def promoted_type(type1: DType, type2: DType) -> DType:
-    """The smallest dtype that holds what both hold."""
+    """Return the smallest dtype that can hold the numbers of both dtypes."""
     return promote_types(type1, type2)
 
 
 @op("aten::_has_same_storage_numel", kernel="CompositeExplicitAutograd")
 def _has_same_storage_numel(self: Tensor, other: Tensor) -> bool:
-    """Return whether the memory of two tensors holds as many elements."""
+    """Return whether the memory of two tensors has room for the same number of elements."""
     return storage_size(self) // self.itemsize == storage_size(other) // other.itemsize
 
 
 @op("aten::_debug_has_internal_overlap")
 def _debug_has_internal_overlap(self: Tensor) -> int:
-    """Return whether elements lie in one place: 0 for no, 1 for yes."""
+    """Return 1 if different elements of the tensor share memory, else 0."""
     return int(has_internal_overlap(self.geometry))
 
 
 @op("aten::_has_compatible_shallow_copy_type")
 def _has_compatible_shallow_copy_type(self: Tensor, from_: Annotated[Tensor, Name("from")]) -> bool:
-    """Return whether one tensor may take the place of another: they are of one kind."""
+    """Return whether one tensor can replace another in place: whether both have the same class."""
     return is_of_one_kind(self, from_)
 
 
@@ -282,19 +284,19 @@ NO_KERNEL = "False: no kernel of this library is there."
 
 @op("aten::is_distributed", variants="function, method", device_check="NoCheck", device_guard=False)
 def is_distributed(self: Tensor) -> bool:
-    """False: no tensor of this kind lies on several machines."""
+    """Return False, as no tensor is distributed over machines."""
     return False
 
 
 @op("aten::_is_zerotensor", variants="function, method", device_guard=False, manual_cpp_binding=True)
 def _is_zerotensor(self: Tensor) -> bool:
-    """False: no tensor of this kind stands for zeros without memory."""
+    """Return False, as all tensors have memory, those of zeros too."""
     return False
 
 
 @op("aten::is_vulkan_available")
 def is_vulkan_available() -> bool:
-    """False: no kernel of this backend is there."""
+    """Return False, as opdsl has no kernels for Vulkan."""
     return False
 
 
@@ -317,7 +319,7 @@ def _use_cudnn_rnn_flatten_weight() -> bool:
 
 
 def declare_use_ctc_loss(library: str) -> None:
-    """Declare whether the connectionist loss of a library is used, of lengths and of tensors of lengths."""
+    """Declare the operators that tell whether a library's CTC loss is used; they return False."""
 
     @op(f"aten::_use_{library}_ctc_loss", device_check="NoCheck", dispatch={"CUDA": f"_use_{library}_ctc_loss"})
     @documented(NO_KERNEL)

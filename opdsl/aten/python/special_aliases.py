@@ -1,4 +1,4 @@
-"""Operators under the names that ``torch.special`` has for them."""
+"""Alternative names of operators in ``torch.special``, such as ``special_erf`` for ``erf``."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ for name, operator in ALIASES:
 
 @op("aten::special_round", python_module="special", out=True)
 def special_round(self: Tensor, *, decimals: int = 0) -> Tensor:
-    """Every element rounded to a number of decimals."""
+    """Return every element rounded to ``decimals`` decimals."""
     ...
 
 
@@ -50,10 +50,10 @@ special_round.forward(round_decimals)
 @op("aten::special_softmax", python_module="special", variants="function")
 @forward(softmax)
 def special_softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
-    """``softmax``."""
+    """Return ``softmax`` of the tensor along a dimension."""
 
 
 @op("aten::special_log_softmax", python_module="special", variants="function")
 @forward(log_softmax)
 def special_log_softmax(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
-    """``log_softmax``."""
+    """Return ``log_softmax`` of the tensor along a dimension."""

@@ -1,4 +1,4 @@
-"""Python's operators on tensors: ``a + b``, ``a @ b``, ``a < b``."""
+"""Special methods of tensors for Python's operators: ``a + b``, ``a @ b``, ``a < b``, ``x in a``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from opdsl.runtime.methods import named_as_method
 from opdsl.runtime.representation import representation
 from opdsl.schema.vocabulary import Scalar
 
-# Special methods that are a packet's function with the tensor first.
+# Special methods that call a packet with the tensor as the first argument.
 DIRECT = {
     "__add__": "add",
     "__radd__": "add",
@@ -57,14 +57,16 @@ def _is_function(operator: Operator) -> bool:
 
 
 def divide_number(self: Tensor, other: Scalar) -> Tensor:
-    """``other / self``, as PyTorch computes it: the reciprocal times the number; a quotient for arrays."""
+    """``other / self``, computed as in PyTorch: the reciprocal times the number; a quotient if ``other`` is
+    an array.
+    """
     beside = operand(other)
-    # Called by name, multiplication answers NotImplemented to what it does not know, for Python to ask that.
+    # __mul__ returns NotImplemented for unknown types, so that Python tries the other operand's method.
     return beside / self if isinstance(beside, Tensor) else self.reciprocal().__mul__(other)
 
 
 def represent(self: Tensor) -> str:
-    """The tensor's text, which names the dtype where it is not the default one."""
+    """Return the text of the tensor, which names the dtype unless it is the default one."""
     return representation(self, get_default_dtype())
 
 
@@ -82,7 +84,7 @@ def invert(self: Tensor) -> Tensor:
 
 
 def contains(self: Tensor, element: Tensor | complex) -> bool:
-    """``element in self``: whether any element is equal to it.
+    """Return ``element in self``: whether any element of the tensor equals it.
 
     Raises:
         ConversionError: it is no tensor and no number.
@@ -95,7 +97,7 @@ def contains(self: Tensor, element: Tensor | complex) -> bool:
 
 
 def backwards(self: Tensor) -> Tensor:
-    """``reversed(self)``: its slices along the first dimension in the other order."""
+    """Return ``reversed(self)``: the tensor with its first dimension flipped."""
     return self.flip(0) if self.ndim else self
 
 
@@ -107,7 +109,7 @@ OTHERS: dict[str, Callable[..., object]] = {
     "__reversed__": backwards,
 }
 
-# Special methods that are a packet's function with the tensor second.
+# Special methods that call a packet with the tensor as the second argument.
 REFLECTED = {
     "__rfloordiv__": "floor_divide",
     "__rmatmul__": "matmul",
@@ -119,7 +121,7 @@ REFLECTED = {
 
 
 def _reflected(name: str, function: Callable[..., Tensor]) -> Callable[..., object]:
-    """A special method that hands its operands on in the other order."""
+    """Return a special method that calls a function with its two operands swapped."""
 
     def reflected(self: Tensor, other: Scalar) -> Tensor:
         try:
@@ -133,7 +135,7 @@ def _reflected(name: str, function: Callable[..., Tensor]) -> Callable[..., obje
 
 
 def install(name: str) -> None:
-    """Install a special method on Tensor, once."""
+    """Install a special method on Tensor, unless it is installed already."""
     if is_installed(name):
         return
     if name in OTHERS:
@@ -142,13 +144,13 @@ def install(name: str) -> None:
     base = REFLECTED.get(name) or DIRECT[name]
     load_packet(base)
     packet = registry.packets[f"aten::{base}"]
-    with registry.lock:  # one thread installs it
+    with registry.lock:  # only one thread installs
         if is_installed(name):
             return
         if name in REFLECTED:
             install_method(name, _reflected(name, packet.function), replace=True)
             return
-        # rsub is the one packet here without a method.
+        # rsub is the only one of these packets without a method.
         select = _is_function if base == "rsub" else _is_method
         lazy_function = packet.lazy_function(select, is_method=True, name=name, not_implemented=True)
         install_method(name, named_as_method(lazy_function.function, name), replace=True)

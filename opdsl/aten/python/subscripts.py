@@ -1,4 +1,4 @@
-"""``x[...]``, read and written: ints, slices, ``None``, ``...``, masks, index tensors, lists, and all of them together.
+"""Subscripts ``x[...]``, read and written, with ints, slices, ``None``, ``...``, masks, index tensors and lists.
 
 The rules are those of torch/csrc/autograd/python_variable_indexing.cpp.
 """
@@ -44,20 +44,20 @@ from opdsl.schema.vocabulary import Scalar
 
 _MASKS = (bool_, uint8)
 
-# Longer lists are always taken for index tensors.
+# Lists of this length or longer are always index tensors.
 _LONGEST_TUPLE = 32
 
 _NUMBERS = (bool, int, float)
 
-# Bounds of slices, which Python clamps to what there is, reach no farther than the largest size.
+# Bounds of slices are clamped to this, the largest int64, as Python allows larger ones.
 _FARTHEST = 2**63 - 1
 
 
 class Subscript(NamedTuple):
-    """A subscript, taken apart.
+    """Subscript of a tensor, split into a view and indices of the view.
 
     seen: a view of the tensor after its ints, slices, ``None`` and ``...``.
-    indices: what then indexes the dimensions of the view; empty where nothing does.
+    indices: the index tensors and masks for the dimensions of the view; empty if there are none.
     """
 
     seen: Tensor
@@ -65,19 +65,20 @@ class Subscript(NamedTuple):
 
 
 def take_apart(self: Tensor, index: object) -> Subscript:
-    """Take a subscript apart.
+    """Split a subscript into the view that its ints, slices, ``None`` and ``...`` make, and the index tensors for that
+    view.
 
     Raises:
-        DimensionError: there are more indices than dimensions, a position lies outside, or a part is no index.
-        OptionError, ArgumentError: a slice has a step or a bound that is none.
+        DimensionError: there are more indices than dimensions, an index is out of bounds, or a part is no index.
+        OptionError, ArgumentError: the step or a bound of a slice is invalid.
     """
     parts = parts_of(index)
     taken = sum(map(dimensions_of, parts))
     if taken > self.ndim:
         raise DimensionError(f"too many indices for tensor of dimension {self.ndim}")
     seen, dim, indexed = self, 0, 0
-    own = 0  # of the tensor itself, which messages speak of
-    indices: list[Tensor | None] = []  # which stand for the dimensions before ``indexed``, a mask for several
+    own = 0  # dimension of the tensor itself, for messages
+    indices: list[Tensor | None] = []  # for the dimensions before ``indexed``; a mask indexes several
     for part in parts:
         if part is ...:
             dim += self.ndim - taken
@@ -104,7 +105,7 @@ def take_apart(self: Tensor, index: object) -> Subscript:
 
 
 def parts_of(index: object) -> list[Any]:
-    """The parts of a subscript: ints, bools, slices, None, ``...`` and tensors of at least one dimension.
+    """Return the parts of a subscript: ints, bools, slices, None, ``...`` and tensors of at least one dimension.
 
     Raises:
         DimensionError, ArgumentError: a part is no index.
@@ -114,7 +115,9 @@ def parts_of(index: object) -> list[Any]:
 
 
 def is_tuple(index: Sequence[object]) -> bool:
-    """Return whether a sequence stands for a tuple, as lists of more than numbers do, as in NumPy of old."""
+    """Return whether a sequence counts as a tuple of indices: tuples, and short lists of more than numbers, as in older
+    NumPy.
+    """
     if isinstance(index, tuple):
         return True
     if len(index) >= _LONGEST_TUPLE:
@@ -123,7 +126,7 @@ def is_tuple(index: Sequence[object]) -> bool:
 
 
 def part_of(value: object) -> Any:
-    """One part of a subscript; a zero-dim tensor of integers is an int, one of bools a bool.
+    """Convert one part of a subscript; a zero-dim tensor of integers becomes an int, one of bools a bool.
 
     Raises:
         DimensionError, ArgumentError: it is no index.
@@ -148,7 +151,7 @@ def part_of(value: object) -> Any:
 
 
 def position_of(value: object) -> int | None:
-    """An int, or what Python takes for one; None for anything else."""
+    """Return a value with ``__index__`` as an int (a Symbol itself); None for bools and anything else."""
     if type(value) is Symbol:
         return value  # type: ignore[return-value]
     if isinstance(value, (bool, numpy.bool_)) or not hasattr(value, "__index__"):
@@ -157,23 +160,25 @@ def position_of(value: object) -> int | None:
 
 
 def index_of(data: Any) -> Tensor:
-    """A list or array as an index tensor: a mask of bools, int64 of anything else, of NumPy's uint8, too."""
+    """Convert a list or array to an index tensor: a bool mask, or int64 for any other dtype, including uint8 of
+    NumPy.
+    """
     output = tensor(data if numpy.size(data) else numpy.empty(numpy.shape(data), numpy.int64))
     return output if output.dtype is bool_ else output.to(int64)
 
 
 def dimensions_of(part: object) -> int:
-    """Return how many dimensions a part indexes."""
+    """Return how many dimensions of the tensor a part of a subscript indexes."""
     if part is None or part is ... or isinstance(part, bool):
         return 0
     return part.ndim if isinstance(part, Tensor) and part.dtype in _MASKS else 1
 
 
 def select_at(seen: Tensor, dim: int, position: int, own: int = 0) -> Tensor:
-    """One position of a dimension, which is ``own`` of the tensor that is indexed.
+    """Return the slice of a view at an index of a dimension; ``own`` is that dimension in the tensor, for messages.
 
     Raises:
-        DimensionError: there is no such position, or the tensor has no dimensions.
+        DimensionError: the index is out of bounds, or the tensor has no dimensions.
     """
     if seen.ndim == 0:
         raise DimensionError("invalid index of a 0-dim tensor. Use `tensor.item()` to convert it to a number")
@@ -185,15 +190,16 @@ def select_at(seen: Tensor, dim: int, position: int, own: int = 0) -> Tensor:
 
 
 def slice_at(seen: Tensor, dim: int, part: slice) -> Tensor:
-    """A slice of a dimension.
+    """Return a slice of a dimension.
 
     Raises:
-        OptionError: its step is not positive. ArgumentError: a bound is no int.
+        OptionError: the step is not positive.
+        ArgumentError: a bound is no int.
         DimensionError: the tensor has no dimensions.
     """
     start, end, step = _bound(part.start), _bound(part.stop), 1 if part.step is None else _step(part.step)
     if not start and end is None and step == 1:
-        return seen  # also after `...` that stand for more dimensions than there are: nobody asks for the size
+        return seen  # does not read the size, as after `...` the dimension may not exist
     sliced: Tensor = slice_tensor(seen, dim, start, end, step)
     return sliced
 
@@ -215,10 +221,10 @@ def _step(value: object) -> int:
 
 
 def key_of(index: object, tensors: list[Tensor]) -> object:
-    """What tells subscripts apart that are taken apart alike; the tensors in it are added to ``tensors``.
+    """Return a cache key for the plan of a subscript, and add the subscript's tensors to ``tensors``.
 
     Raises:
-        TypeError: that depends on more, as on the element of a zero-dim tensor.
+        TypeError: a plan would depend on more than a key has, such as the element of a zero-dim tensor.
     """
     kind = type(index)
     if kind is int or index is None or index is ...:
@@ -240,7 +246,7 @@ def key_of(index: object, tensors: list[Tensor]) -> object:
 
 
 def form_of(index: Any) -> object:
-    """What tells subscripts apart under forms: sizes do not."""
+    """Return a cache key for the plan of a subscript that does not depend on sizes."""
     kind = type(index)
     if kind is slice:
         return (slice, value_form(index.start), value_form(index.stop), value_form(index.step))
@@ -252,16 +258,18 @@ def form_of(index: Any) -> object:
 
 
 _INTS = {int}
-# Index tensors of lists, which nobody else gets to see.
+# Cache of index tensors for lists; private, so that no caller can write to them.
 _index_tensors: dict[tuple[int, ...], Tensor] = {}
 _LONGEST_KNOWN, _MOST_KNOWN = 16, 256
 
 
 def without_lists(index: Any) -> Any:
-    """A subscript with index tensors in place of its lists of ints, which so share their plans."""
+    """Replace the lists of ints in a subscript by index tensors, so that subscripts with different lists share a
+    plan.
+    """
     if type(index) is tuple:
         if list not in map(type, index) or any(hasattr(type(part), "__opdsl_subscript__") for part in index):
-            return index  # lists beside first-class dims are read there
+            return index  # first-class dims handle lists next to them
         return tuple([without_lists(part) for part in index])
     if type(index) is list and set(map(type, index)) == _INTS:
         return _index_tensor(index)
@@ -269,7 +277,9 @@ def without_lists(index: Any) -> Any:
 
 
 def _index_tensor(index: list[int]) -> Tensor | list[int]:
-    """The index tensor of a list of ints; short lists that come again have one. The list where 64 bits hold it not."""
+    """Return the index tensor of a list of ints, cached for short lists; the list itself if 64 bits cannot hold an
+    int.
+    """
     key = tuple(index[:_LONGEST_KNOWN])
     known = _index_tensors.get(key) if len(index) <= _LONGEST_KNOWN else None
     if known is None:
@@ -285,7 +295,9 @@ def _index_tensor(index: list[int]) -> Tensor | list[int]:
 
 
 def planned_at(plans: FunctionPlans, self: Tensor, index: Any, *values: Tensor | Scalar) -> Any:
-    """A function of a tensor, a subscript and what is written there, which only calls operators, by its plan."""
+    """Call a function of a tensor, a subscript and values by its plan; the function must do nothing but call
+    operators.
+    """
     tensors = [self]
     state = current.get()
     served = None
@@ -300,7 +312,7 @@ def planned_at(plans: FunctionPlans, self: Tensor, index: Any, *values: Tensor |
         served = plans.forms.plans.get(state, {}).get(form)
     except (TypeError, AttributeError):
         key = None
-    if key is None:  # outside of the handler, so that errors do not show why there is no key
+    if key is None:  # outside of the handler, so that errors are not chained to the TypeError of the key
         return plans.function(self, original, *values)
     if served is not None:
         result = served(self, index, *values)
@@ -312,10 +324,10 @@ def planned_at(plans: FunctionPlans, self: Tensor, index: Any, *values: Tensor |
 
 
 def key_of_value(value: Tensor | Scalar, tensors: list[Tensor]) -> object:
-    """What tells apart what is written: the type of a number.
+    """Return a cache key for a value that is written: the geometry of a tensor or the type of a number.
 
     Raises:
-        TypeError: it is neither a tensor nor a number of Python.
+        TypeError: it is neither a tensor nor a Python number.
     """
     if type(value) is Tensor:
         tensors.append(value)
@@ -326,12 +338,12 @@ def key_of_value(value: Tensor | Scalar, tensors: list[Tensor]) -> object:
 
 
 def form_of_value(value: Tensor | Scalar) -> object:
-    """What tells apart what is written, under forms."""
+    """Return a cache key for a value that is written which does not depend on sizes."""
     return value.geometry.form if isinstance(value, Tensor) else type(value)
 
 
 def get_item(self: Tensor, index: Index) -> Tensor:
-    """``x[index]``: a view where ints, slices, ``None`` and ``...`` index, new elements where tensors do."""
+    """Return ``x[index]``: a view if ints, slices, ``None`` and ``...`` index, a copy if tensors do."""
     if type(index) is int:
         return select_at(self, 0, index)
     planned: Tensor = planned_at(_READING, self, index)
@@ -339,7 +351,7 @@ def get_item(self: Tensor, index: Index) -> Tensor:
 
 
 def read_at(self: Tensor, index: Any) -> Tensor:
-    """``x[index]`` of any index; one that stands for tensors and is none (``__opdsl_function__``) reads itself."""
+    """Return ``x[index]`` for any index; an index whose class has ``__opdsl_function__`` computes the result itself."""
     hooked: Any = overriding_argument((index,))
     if hooked is not None:
         answer: Tensor = hooked.__opdsl_subscript__(self, index)
@@ -347,22 +359,22 @@ def read_at(self: Tensor, index: Any) -> Tensor:
     seen, indices = take_apart(self, index)
     if indices:
         return index_tensor(seen, indices)
-    # A subscript is always a new tensor: x[...] is not x.
+    # A subscript always returns a new tensor: x[...] is not x.
     return alias(seen) if seen is self else seen
 
 
 def set_item(self: Tensor, index: Index, value: Tensor | Scalar) -> None:
-    """``x[index] = value``: a number, a tensor or a NumPy array that broadcasts."""
+    """Execute ``x[index] = value``: a number, a tensor or a NumPy array that broadcasts."""
     if isinstance(value, numpy.ndarray):
         value = tensor(value, dtype=self.dtype, device=self.device)
     if self.geometry.requires_grad or (isinstance(value, Tensor) and value.geometry.requires_grad):
-        write_at(self, index, value)  # what is written to gets another history, which is no matter of plans
+        write_at(self, index, value)  # changes the autograd history of the target, which plans do not support
     else:
         planned_at(_WRITING, self, index, value)
 
 
 def write_at(self: Tensor, index: Any, value: Tensor | Scalar) -> None:
-    """``x[index] = value`` of any index.
+    """Execute ``x[index] = value`` for any index.
 
     Raises:
         DimError: an index or the value has first-class dimensions.
@@ -372,7 +384,7 @@ def write_at(self: Tensor, index: Any, value: Tensor | Scalar) -> None:
         hooked.__opdsl_subscript_write__(self, index, value)
         return
     kind = number_kind(value) if is_symbol(value) else type(value)
-    # Filling refuses a number that becomes infinite in 16 bits.
+    # Filling refuses a number that overflows in 16 bits.
     fills = kind in _NUMBERS and self.dtype not in (float16, bfloat16) and index is not False
     written = _without_leading_ones(value) if isinstance(value, Tensor) else None if fills else _zero_dim(value, self)
     if index is False:
@@ -392,12 +404,13 @@ def write_at(self: Tensor, index: Any, value: Tensor | Scalar) -> None:
     elif written is None and seen.geometry.is_non_overlapping_and_dense():
         fill_number_(seen, cast("Scalar", value))
     else:
-        # Which refuses elements that share memory; filling does not.
+        # Copying refuses elements that share memory; filling does not.
         copy_tensor_(seen, _zero_dim(value, self) if written is None else written)
 
 
 def _without_leading_ones(value: Tensor) -> Tensor:
-    """The value without leading dimensions of size 1, which it may have more of than what it is written to.
+    """Remove leading dimensions of size 1 from a value, which may have more dimensions than the elements it is written
+    to.
 
     See ``slicePrefix1sSize`` in ATen/TensorIndexing.h.
     """
@@ -407,20 +420,20 @@ def _without_leading_ones(value: Tensor) -> Tensor:
 
 
 def _zero_dim(value: object, beside: Tensor) -> Tensor:
-    """A number as a tensor of the dtype and device of another one."""
+    """Return a number as a zero-dim tensor of the dtype and device of another tensor."""
     number = to_scalar(value)
     if not isinstance(number, (int, float, complex)):
         raise ArgumentError(f"x[...] = value takes a tensor or a number, not {type(value).__name__}")
     return full([], number, dtype=beside.dtype, device=beside.device)
 
 
-# Plans of subscripts: of what ``x[index]`` gives, of ``x[index] = value``, and of what that writes to.
+# Plans for ``x[index]``, for the elements that ``x[index] = value`` writes to, and for that assignment.
 _READING, _TAKING_APART = (FunctionPlans(function, ("self", "index")) for function in (read_at, take_apart))
 _WRITING = FunctionPlans(write_at, ("self", "index", "value"), ("value",))
 
 
 def iterate(self: Tensor) -> Iterator[Tensor]:
-    """``for row in x``: the positions of the first dimension.
+    """Return an iterator over the slices along the first dimension: ``for row in x``.
 
     Raises:
         ArgumentError: the tensor has no dimensions.

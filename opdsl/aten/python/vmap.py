@@ -1,4 +1,4 @@
-"""``vmap``: a function of single elements as one of batches."""
+"""Vectorizing map ``vmap``: turns a function of single elements into a function of batches."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ def vmap(
     out_dims: Any = 0,
     randomness: Literal["error", "different", "same"] = "error",
 ) -> Callable[..., Any]:
-    """A function that does for each element of a batch what ``func`` does for one, and stacks the results.
+    """Return a function that applies ``func`` to each element of a batch and stacks the results.
 
-    Of 128 elements on, each operator is called once for all of them, by a rule that follows from its definition. Where
-    there is none for the function, elements are computed one after another, as fewer are: those that decide about
-    branches, that are written, whose gradients are taken in the function (``opdsl.autograd.functional.grad``). The
-    function is called more than once, so it should do nothing but compute. Gradients reach the batch, and calls may be
-    nested.
+    For batches of at least 128 elements each operator is called once for the whole batch, by a batching rule that
+    follows from the operator's definition. Smaller batches are computed element by element, and so are functions
+    without a rule: those that branch on elements, write to them, or take gradients
+    (``opdsl.autograd.functional.grad``). ``func`` is called more than once, so it should have no side effects. The
+    result is differentiable, and calls may be nested.
 
     Args:
-        func: takes tensors, and lists, tuples and dictionaries of them; returns tensors, or such structures of them.
-        in_dims: the dimension of each argument along which its elements lie, None for one that all share. One number
-            for all, or a tuple with a number, None or a structure for each.
-        out_dims: the dimension of each result along which the elements' results lie; None takes that of the last one.
-        randomness: whether random numbers are refused, other ones for each element, or the same.
+        func: takes and returns tensors, or lists, tuples and dictionaries of tensors.
+        in_dims: the batch dimension of each argument, None for an argument that all elements share. One number for
+            all, or a tuple with a number, None or a structure for each.
+        out_dims: the batch dimension of each result; None returns the result of the last element.
+        randomness: whether random numbers are refused, different for each element, or the same.
 
     Returns:
-        A function with the arguments of ``func``; all elements share those that are given by name.
+        A function with the arguments of ``func``; arguments passed by name are shared by all elements.
 
     Raises:
-        OptionError: when it is called: no argument has elements, their numbers differ, a dimension is not there, or
-            random numbers are drawn under ``"error"``; it is a ValueError.
-        ConversionError: ``func`` returns what is no tensor.
+        OptionError: when the function is called: no argument has a batch dimension, the batch sizes differ, a
+            dimension does not exist, or random numbers are drawn under ``"error"``; it is a ValueError.
+        ConversionError: ``func`` returns something other than tensors.
 
     >>> import opdsl
     >>> distances = opdsl.vmap(lambda x, y: (x - y).square().sum(), in_dims=(0, None))
@@ -88,9 +88,10 @@ def _by_rules(
     out_dims: Any,
     size: int,
 ) -> tuple[Any] | None:
-    """What the function gives, computed for all elements together; None where that cannot be told of it.
+    """Compute the function's result for the whole batch by batching rules, in a tuple; return None if that fails.
 
-    Whatever is raised means that: an error of the function's own is raised again by its call for the first element.
+    Any exception counts as a failure: an error of the function itself is raised again when its first element is
+    computed.
     """
     from opdsl.aten.python.vmap_rules import Batches
 
@@ -105,14 +106,14 @@ def _by_rules(
 
 
 def _elements_of(value: Any, dims: Any, batches: Batches) -> Any:
-    """An argument with tensors that stand for the elements of its batches."""
+    """Replace the batched tensors of an argument by tracers, each of which stands for one element of its batch."""
     if isinstance(value, (tuple, list, Mapping)):
         return _rebuilt(value, {key: _elements_of(part, dim, batches) for key, part, dim in _dims_below(value, dims)})
     return value if not isinstance(value, Tensor) or dims is None else batches.element(value, dims)
 
 
 def _whole(value: Any, dims: Any, batches: Batches) -> Any:
-    """A result with the batches of its elements."""
+    """Replace the tracers of a result by their batches, with the batch dimension moved to ``dims``."""
     if isinstance(value, (tuple, list, Mapping)):
         return _rebuilt(value, {key: _whole(part, dim, batches) for key, part, dim in _dims_below(value, dims)})
     result = batches.whole(value)
@@ -122,7 +123,7 @@ def _whole(value: Any, dims: Any, batches: Batches) -> Any:
 
 
 def _results(call: Callable[[int], Any], size: int, randomness: str) -> list[Any]:
-    """What each element gives."""
+    """Call the function for each element, and return the list of results."""
     before = get_rng_state()
     results = [call(0)]
     if randomness == "error" and not bool((get_rng_state() == before).all()):
@@ -135,7 +136,7 @@ def _results(call: Callable[[int], Any], size: int, randomness: str) -> list[Any
 
 
 def _dims_below(value: Any, dims: Any) -> Iterator[tuple[Any, Any, Any]]:
-    """The parts of a structure, each with its key and what ``dims`` says of it."""
+    """Return the parts of a structure, each with its key and its batch dimension or structure of these."""
     keys = value.keys() if isinstance(value, Mapping) else range(len(value))
     is_structure = isinstance(dims, (tuple, list, Mapping))
     if is_structure and len(dims) != len(value):
@@ -145,7 +146,7 @@ def _dims_below(value: Any, dims: Any) -> Iterator[tuple[Any, Any, Any]]:
 
 
 def _leaves(value: Any, dims: Any) -> Iterator[tuple[Tensor, int]]:
-    """The tensors of a structure that have elements, and the dimension of each."""
+    """Return the batched tensors of a structure, each with its batch dimension."""
     if isinstance(value, (tuple, list, Mapping)):
         for _, part, dim in _dims_below(value, dims):
             yield from _leaves(part, dim)
@@ -165,7 +166,7 @@ def _size_of(leaves: list[tuple[Tensor, int]]) -> int:
 
 
 def _chosen(value: Any, dims: Any, at: int | None) -> Any:
-    """An argument of the call of one element; zeros where the batch has none."""
+    """Return an argument for the call of one element; for an empty batch its tensors are zeros."""
     if isinstance(value, (tuple, list, Mapping)):
         return _rebuilt(value, {key: _chosen(part, dim, at) for key, part, dim in _dims_below(value, dims)})
     if not isinstance(value, Tensor) or dims is None:
@@ -184,7 +185,7 @@ def _rebuilt(like: Any, parts: dict[Any, Any]) -> Any:
 
 
 def _joined(results: list[Any], dims: Any, is_empty: bool = False) -> Any:
-    """The results of all elements as one."""
+    """Stack the results of all elements along their batch dimensions."""
     first = results[0]
     if isinstance(first, (tuple, list, Mapping)):
         parts = {

@@ -1,10 +1,10 @@
-"""What a function does for each element of a batch, by one call of each operator for all of them.
+"""Batching rules of ``vmap``: compute an operator for all elements of a batch by one call.
 
-An element is a tensor without memory that stands for a batch; what is done to it is done to the batch, by a rule that
-follows from what defines the operator: broadcasting for what is pointwise, dimensions one place further back for
-reductions, scans and rows, one dimension more for views, the bodies of composites by what they call. Other operators
-are called for one element after another. Where an element's numbers decide, or something is written, the function as a
-whole has no rule.
+A function is called with tracers: tensors without memory that each stand for one element of a batch. An operator called
+on a tracer computes the whole batch, by a rule that follows from the operator's definition: broadcasting for pointwise
+operators, dimensions shifted by one for reductions, scans and rows, another dimension for views; composites are split
+into the operators that they call. Other operators are called once for each element. If elements decide about branches
+or are written, the function has no rule.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ _ROWS = ("reduction", "scan", "row")
 
 
 class Element(Tensor):
-    """A tensor without memory that stands for the elements of a batch."""
+    """Tracer of ``vmap``: a tensor without memory that stands for one element of a batch."""
 
     __slots__ = ()
 
     @property
     def requires_grad(self) -> bool:
-        """There is no answer: the batch may be followed by autograd, the element has no history."""
+        """Raise UnsupportedModeError: the batch may require grad, but a single element has no autograd history."""
         raise UnsupportedModeError("vmap: whether an element requires grad is asked")
 
     @requires_grad.setter
@@ -56,7 +56,7 @@ class Element(Tensor):
 
 
 class Batches(DispatchMode):
-    """Does to batches what is done to the tensors that stand for their elements.
+    """Dispatch mode that computes operators on tracers for the batches that these stand for.
 
     Args:
         size: how many elements there are.
@@ -71,7 +71,7 @@ class Batches(DispatchMode):
         self._within = Guard(self.state_within)
 
     def element(self, batch: Tensor, dim: int = 0) -> Tensor:
-        """A tensor without memory that stands for the elements of a batch along a dimension."""
+        """Return a new tracer for the elements of a batch along a dimension."""
         first = batch.movedim(dim, 0)
         form = first.geometry
         element = Element()
@@ -81,15 +81,15 @@ class Batches(DispatchMode):
         return element
 
     def batch(self, value: Tensor) -> Tensor | None:
-        """The batch that a tensor stands for, its elements along the first dimension."""
+        """Return the batch that a tracer stands for, with the batch dimension first; None for other tensors."""
         known = self._batches.get(id(value))
         return None if known is None else known[1]
 
     def whole(self, value: Tensor) -> Tensor:
-        """The batch of an element, or one whose elements are all the same.
+        """Return the batch of a tracer, or a tensor expanded to a batch whose elements are all equal.
 
         Raises:
-            UnsupportedModeError: the tensor has no memory, and stands for nothing.
+            UnsupportedModeError: the tensor is a meta tensor but no tracer.
         """
         self._require_memory(value)
         known = self.batch(value)
@@ -123,7 +123,9 @@ class Batches(DispatchMode):
         return self._elements(expected, iter(self._one_by_one(called, arguments) if by_rule is None else by_rule))
 
     def _taken_apart(self, called: Operator, arguments: tuple[Any, ...]) -> object:
-        """The results of a body by what it calls; None where it does something else with tensors, too."""
+        """Return the results of a composite by dispatching the operators that it calls; None if it does anything else
+        with tensors.
+        """
         try:
             with self._within:
                 returned: object = called.find_in(_KEYS)(*arguments)
@@ -133,7 +135,7 @@ class Batches(DispatchMode):
         return returned if results and all(self._is_known(result) for result in results) else None
 
     def _require_rules(self, called: Operator, arguments: tuple[Any, ...]) -> None:
-        """Raises where no rule gives what the function does: then elements are computed one after another."""
+        """Raise UnsupportedModeError if an operator's call cannot be batched; elements are then computed one by one."""
         refusal = _refusal(called)
         if refusal:
             raise UnsupportedModeError(f"vmap: {called.name} {refusal}")
@@ -145,7 +147,9 @@ class Batches(DispatchMode):
             raise UnsupportedModeError("vmap: a tensor is made on the device of an element")
 
     def _by_rule(self, rule: Rule, called: Operator, arguments: tuple[Any, ...], expected: Any) -> list[Tensor] | None:
-        """The batches of the results; None where these are not what the operator gives for an element."""
+        """Return the batches that a rule computes; None if their shapes or dtypes are not those expected for an
+        element.
+        """
         try:
             tensors = list(tensors_in(rule(self, called, arguments, expected)))
         except (RuntimeError, TypeError, ValueError, IndexError):
@@ -158,13 +162,13 @@ class Batches(DispatchMode):
         return tensors if are_right else None
 
     def _one_by_one(self, called: Operator, arguments: tuple[Any, ...]) -> list[Tensor]:
-        """The batches of the results, by a call for each element."""
+        """Return the batches of the results, computed by one call of the operator for each element."""
         generator = (self.mapped(arguments, itemgetter(at)) for at in range(self.size))
         results = [list(tensors_in(_call(called, element_arguments))) for element_arguments in generator]
         return [stack(elements) for elements in zip(*results, strict=True)]
 
     def _elements(self, expected: Any, batches: Iterator[Tensor]) -> Any:
-        """The results in their structure, each a tensor that stands for its batch."""
+        """Return the operator's results with a new tracer in place of each tensor."""
         if isinstance(expected, Tensor):
             return self.element(next(batches))
         if isinstance(expected, (tuple, list)):
@@ -173,7 +177,7 @@ class Batches(DispatchMode):
         raise UnsupportedModeError("vmap: an operator returns what is no tensor")
 
     def mapped(self, value: Any, change: Callable[[Tensor], Tensor]) -> Any:
-        """Arguments with each element changed, by way of its batch; others stay."""
+        """Replace each tracer in the arguments by ``change`` of its batch; other arguments stay."""
         if isinstance(value, Tensor):
             batch = self.batch(value)
             return value if batch is None else change(batch)
@@ -181,7 +185,7 @@ class Batches(DispatchMode):
 
 
 def _without_memory(value: Any) -> Any:
-    """Arguments with tensors of the same form that have no memory."""
+    """Replace the tensors in the arguments by meta tensors of the same shape, strides and dtype."""
     if isinstance(value, Tensor):
         form = value.geometry
         return value if value.is_meta else new_tensor(geometry(form.dtype, _META, form.shape, form.strides))
@@ -189,7 +193,7 @@ def _without_memory(value: Any) -> Any:
 
 
 def _without_batches(state: State) -> State:
-    """The state in which operators compute on the tensors themselves, those of nested batches too."""
+    """Return the dispatch state without the modes of ``vmap``, in which operators compute on the given tensors."""
     modes = tuple(mode for mode in state.modes if not isinstance(mode, Batches))
     others = any(getattr(mode, "dispatch_key", None) is _MODES for mode in modes)
     return state.change(modes=modes, include=state.include if others else state.include - KeySet(_MODES))
@@ -204,16 +208,16 @@ Rule = Callable[[Batches, Operator, tuple[Any, ...], Any], Any]
 
 @lru_cache(maxsize=1024)
 def _refusal(called: Operator) -> str:
-    """Why an operator cannot be called for all elements together, nor for each of them; empty where it can."""
+    """Return why an operator cannot be batched at all, as the end of an error message; empty if it can."""
     if called.schema.kind is not SchemaKind.functional or called.schema.is_mutable:
         return "writes a tensor"
-    if "empty" in called.name:  # what fills it is no operator
+    if "empty" in called.name:  # whatever fills the memory is no operator
         return "gives memory as it is"
     return "draws random numbers" if "nondeterministic_seeded" in called.tags else ""
 
 
 def _rule_of(called: Operator) -> Rule | None:
-    """The rule that follows from what defines an operator."""
+    """Return the batching rule that follows from the kind of an operator's definition; None if there is none."""
     kernel = called.entry(_CPU).kernel
     if isinstance(kernel, ViewKernel):
         return _viewed
@@ -224,7 +228,7 @@ def _rule_of(called: Operator) -> Rule | None:
 
 
 def _is_body(called: Operator) -> bool:
-    """Return whether one function of Python serves tensors with memory and without, and so calls operators."""
+    """Return whether an operator's CPU and meta kernels are one Python function, which then only calls operators."""
     kernel, other = called.entry(_CPU).kernel, called.entry(DispatchKey("Meta")).kernel
     return isinstance(kernel, PythonKernel) and isinstance(other, PythonKernel) and kernel.function is other.function
 
@@ -235,7 +239,9 @@ def _call(called: Operator, arguments: tuple[Any, ...]) -> Any:
 
 
 def _broadcast(batches: Batches, called: Operator, arguments: tuple[Any, ...], expected: Any) -> Any:
-    """The batch first, then dimensions of size 1, then the element's own."""
+    """Compute a pointwise operator on batches: the batch dimension first, then dimensions of size 1, then the element's
+    own.
+    """
     ndim = max(tensor.ndim for tensor in tensors_in(arguments))
 
     def aligned(batch: Tensor) -> Tensor:
@@ -245,7 +251,9 @@ def _broadcast(batches: Batches, called: Operator, arguments: tuple[Any, ...], e
 
 
 def _along_rows(batches: Batches, called: Operator, arguments: tuple[Any, ...], expected: Any) -> Any:
-    """The dimensions one place further back; a second batch has to lie as the first one does."""
+    """Compute an operator along dimensions on batches, with the dimensions shifted by one; all batches need the same
+    rank.
+    """
     first, *others = tensors_in(arguments)
     if any(batches.batch(tensor) is not None and tensor.ndim != first.ndim for tensor in others):
         raise UnsupportedModeError("vmap: rows of batches of several forms")
@@ -260,7 +268,9 @@ def _along_rows(batches: Batches, called: Operator, arguments: tuple[Any, ...], 
 
 
 def _with_dimensions(called: Operator, arguments: tuple[Any, ...]) -> tuple[Operator, tuple[Any, ...]]:
-    """A reduction of all elements as one that says over which dimensions: ``sum(x)`` is ``sum(x, dim=None)``."""
+    """Return the overload with a ``dim`` argument for a reduction of all elements: ``sum(x)`` becomes ``sum(x,
+    dim=None)``.
+    """
     names = [argument.python_name for argument in called.schema.arguments]
     if any(dimension in names for dimension in _DIMENSIONS):
         return called, arguments
@@ -275,7 +285,7 @@ def _with_dimensions(called: Operator, arguments: tuple[Any, ...]) -> tuple[Oper
 
 
 def _viewed(batches: Batches, called: Operator, arguments: tuple[Any, ...], expected: Any) -> Any:
-    """The steps of the element's view, and that of the batch before them."""
+    """Return the view of a batch with the strides of the element's view, preceded by the batch dimension."""
     viewed = arguments[0]
     batch = batches.whole(viewed)
     if expected.dtype is not batch.dtype:
@@ -285,12 +295,12 @@ def _viewed(batches: Batches, called: Operator, arguments: tuple[Any, ...], expe
 
 
 def _as_it_is(batches: Batches, called: Operator, arguments: tuple[Any, ...], expected: Any) -> Any:
-    """One dimension more in front makes no difference."""
+    """Compute an operator on batches that treats leading dimensions as batch dimensions already."""
     return _call(called, batches.mapped(arguments, lambda batch: batch))
 
 
 def _product(batches: Batches, called: Operator, arguments: tuple[Any, ...], expected: Any) -> Any:
-    """A product of matrices for each element; vectors are rows on the left, and columns on the right."""
+    """Compute the matrix product of each element; vectors become rows on the left and columns on the right."""
     left, right = (batches.mapped(argument, lambda batch: batch) for argument in arguments)
     is_row, is_column = arguments[0].ndim == 1, arguments[1].ndim == 1
     output = matmul(left.unsqueeze(-2) if is_row else left, right.unsqueeze(-1) if is_column else right)
@@ -299,7 +309,7 @@ def _product(batches: Batches, called: Operator, arguments: tuple[Any, ...], exp
 
 
 def _sum_of_product(batches: Batches, called: Operator, arguments: tuple[Any, ...], expected: Any) -> Any:
-    """``beta * self + alpha * (left @ right)``"""
+    """Compute ``beta * self + alpha * (left @ right)`` for each element."""
     self, left, right, beta, alpha = arguments
     product = _product(batches, called, (left, right), expected)
     product = product if alpha == 1 else mul(product, alpha)
@@ -310,20 +320,20 @@ def _sum_of_product(batches: Batches, called: Operator, arguments: tuple[Any, ..
 
 
 def _taken(batches: Batches, called: Operator, arguments: tuple[Any, ...], expected: Any) -> Any:
-    """Positions along a dimension of each element, the same for all or others for each."""
+    """Compute a gather or scatter along a dimension on batches; indices may be shared or differ between elements."""
     first, dim, *rest = arguments
     values = [batches.whole(argument) if isinstance(argument, Tensor) else argument for argument in rest]
     return _call(called, (batches.whole(first), shifted(dim, first.ndim), *values))
 
 
 def _joined(batches: Batches, called: Operator, arguments: tuple[Any, ...], expected: Any) -> Any:
-    """Tensors one after another, in each element."""
+    """Concatenate batches along a dimension of their elements."""
     tensors, dim = arguments
     return _call(called, ([batches.whole(tensor) for tensor in tensors], shifted(dim, tensors[0].ndim)))
 
 
 def _selected(batches: Batches, called: Operator, arguments: tuple[Any, ...], expected: Any) -> Any:
-    """Slices of each element at the same positions."""
+    """Compute ``index_select`` on a batch; all elements have the same indices."""
     first, dim, index = arguments
     if batches.batch(index) is not None:
         raise UnsupportedModeError("vmap: other positions for each element")
@@ -331,7 +341,7 @@ def _selected(batches: Batches, called: Operator, arguments: tuple[Any, ...], ex
 
 
 def _indexed(batches: Batches, called: Operator, arguments: tuple[Any, ...], expected: Any) -> Any:
-    """Positions along several dimensions: the same for all elements, or others for each."""
+    """Compute indexing by tensors on a batch; indices may be shared or differ between elements."""
     first, indices = arguments
     indexes = [index for index in indices if index is not None]
     if all(batches.batch(index) is None for index in indexes):
@@ -348,7 +358,9 @@ def _indexed(batches: Batches, called: Operator, arguments: tuple[Any, ...], exp
 
 
 def _folded(batches: Batches, called: Operator, arguments: tuple[Any, ...], expected: Any) -> Any:
-    """The batch and the first dimension of its elements, which operators of images treat alike, as one."""
+    """Compute an image operator, which treats its first dimension as a batch, with the ``vmap`` batch
+    merged into it.
+    """
     first, *others = arguments
     if any(batches.batch(tensor) is not None for tensor in tensors_in(others)):
         raise UnsupportedModeError("vmap: other weights for each element")
@@ -357,7 +369,7 @@ def _folded(batches: Batches, called: Operator, arguments: tuple[Any, ...], expe
 
 
 def _new(batches: Batches, called: Operator, arguments: tuple[Any, ...], expected: Any) -> Any:
-    """A tensor whose elements are told, for each element of the batch."""
+    """Compute ``new_zeros`` and similar operators, with the batch size added to the shape."""
     first, size, *rest = arguments
     return _call(called, (batches.whole(first), (batches.size, *size), *rest))
 
@@ -366,7 +378,7 @@ def _named(rule: Rule, names: str) -> dict[str, Rule]:
     return {f"aten::{part}": rule for part in names.split()}
 
 
-# What is no definition of one of the kinds above, but known to do the same to each of many.
+# Operators without a definition of one of the kinds above for which a rule is known.
 _BY_NAME: dict[str, Rule] = {
     **_named(_product, "mm bmm mv dot"),
     **_named(_sum_of_product, "addmm addmv baddbmm"),

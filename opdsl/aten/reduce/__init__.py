@@ -1,1 +1,1 @@
-"""Sums, extrema, statistics and scans: what is computed of many elements."""
+"""Reductions and scans: sums, extrema, norms, statistics, histograms."""

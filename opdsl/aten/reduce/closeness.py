@@ -1,4 +1,4 @@
-"""How near tensors are to each other: elements within tolerances, distances and angles of vectors.
+"""Comparison of whole tensors: ``isclose``, ``allclose``, ``equal``, ``pairwise_distance``, ``cosine_similarity``.
 
 The rules are those of ATen/native/TensorCompare.cpp and Distance.cpp.
 """
@@ -26,7 +26,7 @@ lib = Library("opdsl")
 @op("aten::isclose", variants="function, method")
 @traceable
 def isclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
-    """Return whether ``abs(self - other) <= atol + rtol * abs(other)``; infinities are close to equal ones alone."""
+    """``abs(self - other) <= atol + rtol * abs(other)``; an infinity is only close to an equal one."""
     if self.dtype is not other.dtype:
         raise DTypeError(f"{self.dtype.scalar_type} did not match {other.dtype.scalar_type}")
     check(rtol >= 0, f"rtol must be greater than or equal to zero, but got {rtol}")
@@ -36,7 +36,7 @@ def isclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-0
         close = close.logical_or(self.isnan().logical_and(other.isnan()))
     if rtol == 0 and atol == 0:
         return close
-    # Differences of integers could wrap.
+    # Differences of integers could overflow.
     first = self.to(get_default_dtype()) if self.dtype is bool_ else self
     second = other.to(get_default_dtype()) if other.dtype.category < Category.FLOAT else other
     allowed = (second * rtol).abs() + atol
@@ -46,7 +46,7 @@ def isclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-0
 
 @op("aten::allclose", kernel="CompositeExplicitAutograd", variants="function, method", tags="data_dependent_output")
 def allclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
-    """Return whether all elements are close (``isclose``)."""
+    """Return whether all elements are close, see ``isclose``."""
     return bool(isclose(self, other, rtol, atol, equal_nan).all().item())
 
 
@@ -56,14 +56,14 @@ def allclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
 @op("aten::pairwise_distance")
 @traceable
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2, eps: float = 1e-06, keepdim: bool = False) -> Tensor:
-    """The ``p``-norm of ``x1 - x2 + eps`` along the last dimension."""
+    """``norm(x1 - x2 + eps, p)`` along the last dimension."""
     return (x1 - x2 + eps).norm(p, [max(x1.ndim, x2.ndim) - 1], keepdim)
 
 
 @op("aten::cosine_similarity", variants="function")
 @traceable
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) -> Tensor:
-    """The cosine of the angle between vectors along a dimension; norms below ``eps`` count as ``eps``."""
+    """Return the cosine of the angle between vectors along a dimension; norms below ``eps`` count as ``eps``."""
     common = result_type((x1, x2), get_default_dtype())
     if not common.is_floating_point:
         raise DTypeError(f"expected common dtype to be floating point, yet common dtype is {common.scalar_type}")
@@ -94,13 +94,13 @@ cosines_of_vectors = primitives.fold(
 @lib.op
 @formula
 def cosines(x1: Tensor, x2: Tensor, dim: int, eps: float) -> Tensor:
-    """The products of vectors by the product of their norms, which are at least ``eps``."""
+    """Return the scalar products of vectors divided by the product of their norms, which count as at least ``eps``."""
     return cosines_of_vectors(x1, x2, dim, eps)
 
 
 @lib.op
 def cosine_slopes(grad: Tensor, x1: Tensor, x2: Tensor, dim: int, eps: float) -> tuple[Tensor, Tensor]:
-    """The gradients of ``cosines``, ``grad`` of size 1 along ``dim``; norms below ``eps`` have theirs, too."""
+    """Return the gradients of ``cosines`` for both operands, given ``grad`` with size 1 along ``dim``."""
     ...
 
 
@@ -140,7 +140,7 @@ def cosines_gradient(grad, x1, x2, dim, eps):
 
 @op("aten::equal", kernel=True, variants="method, function", tags=("data_dependent_output", "pointwise"))
 def equal(self: Tensor, other: Tensor) -> bool:
-    """Return whether two tensors have one shape and the same elements."""
+    """Return whether two tensors have the same shape and equal elements."""
     if self.device is not other.device:
         raise DeviceError(
             "Cannot compare two tensors on different devices. "
@@ -164,13 +164,13 @@ def equal(self: Tensor, other: Tensor) -> bool:
     device_guard=False,
 )
 def is_same_size(self: Tensor, other: Tensor) -> bool:
-    """Return whether two tensors have one shape."""
+    """Return whether two tensors have the same shape."""
     return self.shape == other.shape
 
 
 @op("aten::is_nonzero", variants="function, method", device_check="NoCheck", device_guard=False)
 def is_nonzero(self: Tensor) -> bool:
-    """Return whether the one element of a tensor is not zero."""
+    """Return whether the only element of a tensor is nonzero."""
     count = "no values" if self.numel() == 0 else "more than one value"
     check(self.numel() == 1, f"Boolean value of Tensor with {count} is ambiguous")
     return bool(self.item())
@@ -179,4 +179,4 @@ def is_nonzero(self: Tensor) -> bool:
 @op("aten::type_as", variants="method", may_alias=True)
 @forward(like)
 def type_as(self: Tensor, other: Tensor) -> Tensor:
-    """The tensor in the dtype, and on the device, of another one."""
+    """Return the tensor converted to the dtype and device of another one."""

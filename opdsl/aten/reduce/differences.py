@@ -1,4 +1,5 @@
-"""Differences of neighbours, sums of trapezoids, derivatives of samples, and how variables vary together.
+"""Finite differences (``diff``, ``gradient``), trapezoidal integrals (``trapezoid``), covariances (``cov``,
+``corrcoef``).
 
 The rules are those of ATen/native/ReduceOps.cpp, Integration.cpp and Correlation.cpp.
 """
@@ -25,7 +26,7 @@ from opdsl.schema.vocabulary import Scalar
 
 
 def check_beside(self: Tensor, other: Tensor | None, place: int) -> None:
-    """Check that a tensor can stand before or behind another along a dimension. Raises ShapeError: it cannot."""
+    """Check that ``other`` can be concatenated to ``self`` along dimension ``place``. Raises ShapeError: it cannot."""
     if other is None:
         return
     check(other.ndim == self.ndim, "diff expects prepend or append to be the same dimension as input")
@@ -47,9 +48,14 @@ def diff(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The differences of neighbours along a dimension, ``n`` times; of bools whether they differ.
+    """Return the differences of adjacent elements along a dimension, taken ``n`` times; for bools whether they differ.
 
-    prepend, append: what is put before and behind ``self`` first.
+    Args:
+        self: the elements.
+        n: how many times to take differences.
+        dim: the dimension.
+        prepend, append: tensors that are first concatenated before and after ``self``.
+        out: a tensor to write the result into.
     """
     check(self.ndim >= 1, "diff expects input to be at least one-dimensional")
     dimension = wrap_dimension(dim, self.ndim)
@@ -73,20 +79,20 @@ def diff(
 
 
 def dimension_of(y: Tensor, dim: int) -> int:
-    """The dimension that samples lie along, counted from the first. Raises DimensionError: there is none."""
+    """Return the dimension of the samples, counted from the front. Raises DimensionError: it does not exist."""
     if y.ndim == 0:
         raise DimensionError(f"Dimension specified as {dim} but tensor has no dimensions")
     return wrap_dimension(dim, y.ndim)
 
 
 def pairs_of(y: Tensor, dim: int) -> Tensor:
-    """The sums of neighbours along a dimension."""
+    """Return the sums of adjacent elements along a dimension."""
     size = max(y.shape[dim] - 1, 0)
     return y.narrow(dim, 0, size) + y.narrow(dim, y.shape[dim] - size, size)
 
 
 def widths_of(name: str, y: Tensor, x: Tensor, dim: int) -> Tensor:
-    """The distances between points, one for each pair of samples.
+    """Return the distances between adjacent sample points, in a shape that broadcasts to pairs of samples.
 
     Raises:
         ShapeError: there is not one point for each sample.
@@ -102,25 +108,29 @@ def widths_of(name: str, y: Tensor, x: Tensor, dim: int) -> Tensor:
 
 
 def step_of(name: str, y: Tensor, dx: complex) -> float:
-    """The distance of all neighbours. Raises ShapeError: samples are bools, or the distance is no real number."""
+    """Return the distance of samples as a float.
+
+    Raises:
+        ShapeError: samples are bools, or the distance is no real number.
+    """
     check(y.dtype is not bool_, f"{name}: received a bool input for `y`, but bool is not supported")
     check(not isinstance(dx, (complex, bool)), f"{name}: Currently, we only support dx as a real number.")
     return float(real(dx))
 
 
 def require_numbers(name: str, y: Tensor, x: Tensor) -> None:
-    """Check that samples and points are no bools. Raises ShapeError: they are."""
+    """Check that samples and points are not bools. Raises ShapeError: they are."""
     check(bool_ not in (y.dtype, x.dtype), f"{name}: received a bool input for `x` or `y`, but bool is not supported")
 
 
 def without(y: Tensor, dim: int) -> Tensor:
-    """Zeros of the shape without a dimension."""
+    """Return zeros of the shape of ``y`` without dimension ``dim``."""
     return y.new_zeros((*y.shape[:dim], *y.shape[dim + 1 :]))
 
 
 @op("aten::trapezoid.x")
 def trapezoid(y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor:
-    """The integral along a dimension by the trapezoidal rule, of samples ``y`` at points ``x``."""
+    """Return the integral along a dimension by the trapezoidal rule, of samples ``y`` at the points ``x``."""
     dimension = dimension_of(y, dim)
     if y.shape[dimension] == 0:
         return without(y, dimension)
@@ -130,7 +140,7 @@ def trapezoid(y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor:
 
 @trapezoid.overload("dx")
 def trapezoid_dx(y: Tensor, *, dx: Scalar = 1, dim: int = -1) -> Tensor:
-    """The integral along a dimension by the trapezoidal rule, of samples that lie ``dx`` apart."""
+    """Return the integral along a dimension by the trapezoidal rule, of samples at the distance ``dx``."""
     dimension = dimension_of(y, dim)
     if y.shape[dimension] == 0:
         return without(y, dimension)
@@ -141,18 +151,20 @@ def trapezoid_dx(y: Tensor, *, dx: Scalar = 1, dim: int = -1) -> Tensor:
 @op("aten::trapz.x")
 @forward(trapezoid)
 def trapz(y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor:
-    """An older name of ``trapezoid``."""
+    """Return ``trapezoid(y, x)``, under its older name."""
 
 
 @trapz.overload("dx")
 @forward(trapezoid_dx)
 def trapz_dx(y: Tensor, *, dx: float = 1, dim: int = -1) -> Tensor:
-    """An older name of ``trapezoid``."""
+    """Return ``trapezoid(y, dx=dx)``, under its older name."""
 
 
 @op("aten::cumulative_trapezoid.x")
 def cumulative_trapezoid(y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor:
-    """The integrals up to each sample but the first, by the trapezoidal rule, of samples ``y`` at points ``x``."""
+    """Return the cumulative integrals along a dimension by the trapezoidal rule, of samples ``y`` at the points
+    ``x``.
+    """
     dimension = dimension_of(y, dim)
     require_numbers("cumulative_trapezoid", y, x)
     return (pairs_of(y, dimension) * widths_of("cumulative_trapezoid", y, x, dimension)).cumsum(dimension) / 2.0
@@ -160,7 +172,7 @@ def cumulative_trapezoid(y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor:
 
 @cumulative_trapezoid.overload("dx")
 def cumulative_trapezoid_dx(y: Tensor, *, dx: Scalar = 1, dim: int = -1) -> Tensor:
-    """The integrals up to each sample but the first, of samples that lie ``dx`` apart."""
+    """Return the cumulative integrals along a dimension by the trapezoidal rule, of samples at the distance ``dx``."""
     step = step_of("cumulative_trapezoid", y, dx)
     dimension = dimension_of(y, dim)
     return (pairs_of(y, dimension) * (step / 2.0)).cumsum(dimension)
@@ -173,7 +185,7 @@ def check_weights(name: str, weights: Tensor, count: int, *, whole: bool) -> Non
     """Check that there is one weight for each observation, and none is negative.
 
     Raises:
-        ShapeError, DTypeError: they are no weights.
+        ShapeError, DTypeError: the weights are invalid.
     """
     check(
         weights.ndim <= 1,
@@ -193,13 +205,13 @@ def check_weights(name: str, weights: Tensor, count: int, *, whole: bool) -> Non
 
 @op("aten::cov", variants="function, method")
 def cov(self: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
-    """The covariance matrix of variables, one a row, from their observations, one a column.
+    """Return the covariance matrix of variables (rows) from their observations (columns).
 
     Args:
         self: the observations; a vector is one variable.
-        correction: what the number of observations is lessened by.
-        fweights: how often each observation is there.
-        aweights: how much each observation counts.
+        correction: is subtracted from the number of observations to get the divisor.
+        fweights: how often each observation occurs.
+        aweights: the weight of each observation.
     """
     check(
         self.ndim <= 2,
@@ -233,7 +245,7 @@ def cov(self: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aw
 
 @op("aten::corrcoef", variants="function, method")
 def corrcoef(self: Tensor) -> Tensor:
-    """The correlation coefficients of variables, one a row, from their observations, one a column."""
+    """Return the correlation matrix of variables (rows) from their observations (columns)."""
     check(
         self.ndim <= 2,
         f"corrcoef(): expected input to have two or fewer dimensions but got an input with {self.ndim} dimensions",
@@ -255,13 +267,13 @@ def corrcoef(self: Tensor) -> Tensor:
 def gradients(
     self: Tensor, *, spacing: Any = None, dim: int | Sequence[int] | None = None, edge_order: int = 1
 ) -> list[Tensor]:
-    """The derivatives along dimensions, all of them by default.
+    """Return the derivatives along dimensions, all of them by default, estimated by finite differences.
 
     Args:
         self: the samples.
-        spacing: the distance of samples, or one for each dimension, or vectors of where they are; None for 1.
+        spacing: the distance of samples, or one for each dimension, or vectors of their coordinates; None for 1.
         dim: the dimension, or several.
-        edge_order: how exact the first and the last derivative are.
+        edge_order: the order of accuracy of the first and the last derivative, 1 or 2.
 
     Raises:
         ShapeError, DimensionError, UnsupportedDTypeError: the arguments do not fit.
@@ -288,7 +300,7 @@ def gradients(
 
 
 def even(self: Tensor, dim: int, distance: complex, edge_order: int) -> Tensor:
-    """The derivative from samples at one distance."""
+    """Return the derivative along a dimension from samples at equal distances."""
     count = self.shape[dim]
     one, two, three = (self.narrow(dim, number, 1) for number in (0, 1, min(2, count - 1)))
     third, second, last = (self.narrow(dim, max(count - number, 0), 1) for number in (3, 2, 1))
@@ -302,7 +314,11 @@ def even(self: Tensor, dim: int, distance: complex, edge_order: int) -> Tensor:
 
 
 def by_places(self: Tensor, dim: int, places: Tensor, edge_order: int) -> Tensor:
-    """The derivative from samples at places. Raises ShapeError: there is not one place for each sample."""
+    """Return the derivative along a dimension from samples at given coordinates.
+
+    Raises:
+        ShapeError: there is not one coordinate for each sample.
+    """
     count = self.shape[dim]
     check(
         places.ndim == 1,
@@ -333,19 +349,23 @@ def by_places(self: Tensor, dim: int, places: Tensor, edge_order: int) -> Tensor
 
 
 def second_order(near: Tensor, far: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """What the samples before, at and behind a place count."""
+    """Return the weights of the previous, this and the next sample in the derivative, from the distances to both
+    neighbors.
+    """
     both = near + far
     return -far / (near * both), (far - near) / (near * far), near / (far * both)
 
 
 def at_edge(near: Tensor, far: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """What the first sample, the second and the third count for the derivative at the first."""
+    """Return the weights of the first three samples in the derivative at the first one, from the two distances between
+    them.
+    """
     both = near + far
     return -(2.0 * near + far) / (near * both), both / (near * far), -near / (far * both)
 
 
 def sum_of(terms: Any) -> Any:
-    """The sum of three terms, added from the first on."""
+    """Return the sum of three terms, added from left to right."""
     one, two, three = terms
     return one + two + three
 
@@ -354,13 +374,13 @@ def sum_of(terms: Any) -> Any:
 def gradient_scalarint(
     self: Tensor, *, spacing: Scalar | None = None, dim: int | None = None, edge_order: int = 1
 ) -> list[Tensor]:
-    """The derivatives of a function along dimensions, from its values at equal distances.
+    """Return the derivatives of a function along dimensions, estimated from its values at equal distances.
 
     Args:
         self: the values.
-        spacing: how far they are apart.
+        spacing: the distance between them.
         dim: the dimension; all by default.
-        edge_order: 2 for derivatives at the edges that are as exact as those between.
+        edge_order: 2 for derivatives at the edges that are as accurate as the others.
 
     >>> import opdsl
     >>> opdsl.gradient(opdsl.tensor([1.0, 4.0, 9.0, 16.0]))
@@ -371,13 +391,13 @@ def gradient_scalarint(
 
 @op("aten::gradient.scalararray", variants="function")
 def gradient_scalararray(self: Tensor, *, spacing: Scalar, dim: list[int], edge_order: int = 1) -> list[Tensor]:
-    """The derivatives along several dimensions, from values at equal distances."""
+    """Return the derivatives along several dimensions, estimated from values at equal distances."""
     return gradients(self, spacing=spacing, dim=dim, edge_order=edge_order)
 
 
 @op("aten::gradient.array", variants="function")
 def gradient_array(self: Tensor, *, dim: list[int], edge_order: int = 1) -> list[Tensor]:
-    """The derivatives along several dimensions, from values at the distance 1."""
+    """Return the derivatives along several dimensions, estimated from values at the distance 1."""
     return gradients(self, dim=dim, edge_order=edge_order)
 
 
@@ -385,7 +405,7 @@ def gradient_array(self: Tensor, *, dim: list[int], edge_order: int = 1) -> list
 def gradient_scalarrayint(
     self: Tensor, *, spacing: list[Scalar], dim: int | None = None, edge_order: int = 1
 ) -> list[Tensor]:
-    """The derivatives from values at distances that each dimension has of its own."""
+    """Return the derivatives along dimensions, estimated from values at a distance for each dimension."""
     return gradients(self, spacing=spacing, dim=dim, edge_order=edge_order)
 
 
@@ -393,7 +413,7 @@ def gradient_scalarrayint(
 def gradient_scalarrayarray(
     self: Tensor, *, spacing: list[Scalar], dim: list[int], edge_order: int = 1
 ) -> list[Tensor]:
-    """The derivatives along several dimensions, from values at distances that each of them has of its own."""
+    """Return the derivatives along several dimensions, estimated from values at a distance for each dimension."""
     return gradients(self, spacing=spacing, dim=dim, edge_order=edge_order)
 
 
@@ -401,11 +421,13 @@ def gradient_scalarrayarray(
 def gradient_tensorarrayint(
     self: Tensor, *, spacing: list[Tensor], dim: int | None = None, edge_order: int = 1
 ) -> list[Tensor]:
-    """The derivatives from values at places that are given for each dimension."""
+    """Return the derivatives along dimensions, estimated from values at given coordinates for each dimension."""
     return gradients(self, spacing=spacing, dim=dim, edge_order=edge_order)
 
 
 @op("aten::gradient.tensorarray", variants="function")
 def gradient_tensorarray(self: Tensor, *, spacing: list[Tensor], dim: list[int], edge_order: int = 1) -> list[Tensor]:
-    """The derivatives along several dimensions, from values at places that are given for each."""
+    """Return the derivatives along several dimensions, estimated from values at given coordinates for each
+    dimension.
+    """
     return gradients(self, spacing=spacing, dim=dim, edge_order=edge_order)

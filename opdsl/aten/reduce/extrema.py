@@ -1,4 +1,6 @@
-"""Largest and smallest elements, and where they are. NaN is larger than every number and smaller than every number."""
+"""Reductions to the largest or smallest element or its index: ``amax``, ``argmax``, ``max``, ``aminmax``. NaN wins over
+numbers.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ from opdsl.schema.vocabulary import IntList, Size
 
 
 def earlier(a: float, i: int, b: float, j: int) -> bool:
-    """Whether, of two elements that are equally good, the second comes first; NaN are equally good."""
+    """Return whether two elements are equal, or both NaN, and the second one has the smaller index."""
     return (a == b or (a != a and b != b)) and j < i
 
 
@@ -43,14 +45,16 @@ def first_smaller(a: float, i: int, b: float, j: int) -> tuple[float, int]:
 def shared_among_equals(
     grad: Tensor, self: Tensor, result: Tensor, *, dim: tuple[int, ...] | None = None, keepdim: bool = False
 ) -> Tensor:
-    """The gradient of an extremum, in equal parts to all elements that are it."""
+    """Return the gradient of an extremum, divided evenly among all elements that equal it."""
     spread, wanted = (restore_dims(tensor, self.ndim, dim, keepdim) for tensor in (grad, result))
     hits = self == wanted
     return hits.to(grad.dtype) * shared(spread, hits.sum(dim or None, True))
 
 
 def selected_derivative(grad: Tensor, self: Tensor, indices: Tensor, dim: int, keepdim: bool) -> Tensor:
-    """The gradient of elements that were taken along a dimension."""
+    """Return the gradient of the input of a selection along a dimension: ``grad`` at the selected elements, 0
+    elsewhere.
+    """
     spread, places = (restore_dims(tensor, self.ndim, (dim,), keepdim) for tensor in (grad, indices))
     return grad.new_zeros(self.shape).scatter_(dim, places, spread)
 
@@ -59,10 +63,10 @@ def selected_derivative(grad: Tensor, self: Tensor, indices: Tensor, dim: int, k
 
 
 def check_positions(name: str, self: Tensor, dim: int | None) -> None:
-    """Check that there is a position to be found.
+    """Check that ``argmax`` or ``argmin`` can be computed.
 
     Raises:
-        ShapeError: of a dtype that PyTorch refuses.
+        ShapeError: PyTorch does not support the dtype.
         DimensionError: there are no elements, and no dimension is given.
     """
     check(not self.dtype.is_complex, f"{name}(): does not support complex input")
@@ -78,19 +82,19 @@ BOUND: dict[str, Any] = {"variants": "method, function", **FREE}
 
 
 class ValuesAndIndices(NamedTuple):
-    """Elements, and where they are along the dimension that they were chosen in."""
+    """Elements that were selected along a dimension, and their indices."""
 
     values: Tensor
     indices: Tensor
 
 
 class Loops(NamedTuple):
-    """The folds of a direction.
+    """Reduction loops for the largest or for the smallest element.
 
-    extrema: one extremum.
-    of_all: the same, which gives an output its own dtype.
-    positions: where it is.
-    chosen: both.
+    extrema: returns the extremum.
+    of_all: returns the extremum, cast to the dtype of an ``out`` tensor.
+    positions: returns its index.
+    chosen: returns both.
     """
 
     extrema: Loop
@@ -100,11 +104,12 @@ class Loops(NamedTuple):
 
 
 def loops_of(worst: float, better: Callable[..., Any], first: Callable[..., Any]) -> Loops:
-    """Return the folds of a direction.
+    """Return the reduction loops for the largest or for the smallest element.
 
     Args:
-        worst: what every element is at least as good as.
-        better, first: the better one of two elements; and of two with positions, the first of equal ones.
+        worst: the initial value: ``-inf`` for the largest element.
+        better: a scalar function that returns the better of two elements.
+        first: the same for elements with indices; of equal elements it returns the first.
     """
     common: dict[str, Any] = {
         "init": (worst, 0),
@@ -122,17 +127,18 @@ def loops_of(worst: float, better: Callable[..., Any], first: Callable[..., Any]
 
 
 def declare_direction(name: str, most: str, more: str, indices: str, of_two: Any, loops: Loops) -> tuple[Any, ...]:
-    """Declare the operators of a direction, and their gradients.
+    """Declare the operators for the largest or for the smallest element, and their gradients.
 
     Args:
         name: ``max`` or ``min``.
-        most, more: what documents them: ``largest``, ``larger``.
-        indices: what the ``out=`` variant calls positions.
-        of_two: the operator between two tensors.
-        loops: what computes those that fold.
+        most, more: words for docstrings: ``largest``, ``larger``.
+        indices: the name of the indices in the ``out=`` variant.
+        of_two: the pointwise operator of two tensors.
+        loops: the reduction loops.
 
     Returns:
-        The operators along dimensions, of positions, of both along one dimension, and of all elements.
+        The operators along dimensions (``amax``), for indices (``argmax``), for both (``max.dim``), and of all
+        elements.
     """
     extrema, extrema_of_all, places, choices = loops
 
@@ -191,7 +197,7 @@ smallest = declare_direction("min", "smallest", "smaller", "min_indices", minimu
 
 
 class SmallestAndLargest(NamedTuple):
-    """What ``aminmax`` returns."""
+    """Result of ``aminmax``."""
 
     min: Tensor
     max: Tensor
@@ -219,7 +225,7 @@ smallest_and_largest = primitives.fold(
 )
 @formula
 def aminmax(self: Tensor, *, dim: int | None = None, keepdim: bool = False) -> SmallestAndLargest:
-    """The smallest and the largest element along a dimension, or of all."""
+    """Return the smallest and the largest element along a dimension, or of all elements."""
     return cast("SmallestAndLargest", smallest_and_largest(self, dim=dim, keepdim=keepdim))
 
 
@@ -233,10 +239,10 @@ def aminmax_derivative(grads, self, min, max, dim, keepdim):
 @op("aten::_aminmax", dispatch={"CPU, CUDA": "_aminmax_all"}, autogen="_aminmax.out")
 @forward(aminmax, result=(0, 1))
 def _aminmax(self: Tensor) -> tuple[Tensor, Tensor]:
-    """The smallest and the largest element."""
+    """Return the smallest and the largest of all elements."""
 
 
 @_aminmax.overload("dim", dispatch={"CPU, CUDA": "_aminmax"}, autogen="_aminmax.dim_out")
 @forward(aminmax, result=(0, 1))
 def _aminmax_dim(self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
-    """The smallest and the largest elements along a dimension."""
+    """Return the smallest and the largest element along a dimension."""

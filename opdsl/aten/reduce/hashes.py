@@ -1,4 +1,4 @@
-"""``hash_tensor``: one number for the elements, whatever their order."""
+"""Operator ``hash_tensor``: one number for a set of elements, independent of their order."""
 
 from __future__ import annotations
 
@@ -17,18 +17,20 @@ exclusive_ors = primitives.fold(lambda a, b: a ^ b, init=0)
 @lib.op
 @formula
 def exclusive_or(self: Tensor, dim: Ints[1] = (), keepdim: bool = False) -> Tensor:
-    """The bits that an odd number of elements along dimensions have; along all by default."""
+    """Return the bitwise exclusive or of the elements along dimensions, along all by default."""
     return exclusive_ors(self, dim, keepdim)
 
 
 @op("aten::hash_tensor", variants="function, method", out=Out(structured=True))
 def hash_tensor(self: Tensor, dim: Ints[1] = (), *, keepdim: bool = False, mode: int = 0) -> Tensor:
-    """One uint64 for the elements along dimensions, along all by default: exclusive or of their bits in 64 bits.
+    """Return a uint64 hash of the elements along dimensions, along all by default: the exclusive or of their 64-bit
+    patterns.
 
     Args:
-        self: real numbers; their bits are those of float64 or of int64.
-        dim: the dimensions. keepdim: whether they are kept, of size 1.
-        mode: 0.
+        self: real numbers, which are converted to float64 or int64 first.
+        dim: the dimensions.
+        keepdim: whether to keep them with size 1.
+        mode: must be 0.
     """
     ...
 

@@ -1,4 +1,4 @@
-"""How often numbers are there, and how many of them lie between edges.
+"""Operators that count elements by value or in bins: ``bincount``, ``histc``, ``histogram``.
 
 The rules are those of ATen/native/SummaryOps.cpp and Histogram.cpp.
 """
@@ -27,7 +27,7 @@ lib = Library("opdsl")
 
 
 class Histogram(NamedTuple):
-    """How many elements, or their weights, lie between neighbouring edges."""
+    """Number of elements, or sum of their weights, in each bin; and the edges of the bins."""
 
     hist: Tensor
     bin_edges: Tensor
@@ -35,7 +35,7 @@ class Histogram(NamedTuple):
 
 @op("aten::bincount", kernel=True, variants="function, method", tags="dynamic_output_shape", autogen="bincount.out")
 def bincount(self: Tensor, weights: Tensor | None = None, minlength: SymInt = 0) -> Tensor:
-    """Return how often each number from 0 on is among integers, or the sum of the weights where it is.
+    """Count how often each integer from 0 on occurs, or add up the weights of its occurrences.
 
     Args:
         self: a vector of integers that are not negative.
@@ -69,19 +69,19 @@ def bincount(self: Tensor, weights: Tensor | None = None, minlength: SymInt = 0)
 
 
 def interpolated(values: Tensor, edges: Tensor) -> Tensor:
-    """Between which of evenly spaced edges numbers lie, int64, by computing it."""
+    """Return the bin index, int64, of each value between evenly spaced edges, by linear interpolation."""
     first, last = edges[0], edges[-1]
     return ((values - first) * (edges.shape[0] - 1) / (last - first)).to(int64)
 
 
 def count_between(edges: Tensor, values: Tensor, weight: Tensor | None, *, is_even: bool) -> Tensor:
-    """Return how many numbers lie between edges, or the sum of their weights; the last edge belongs to the last bin.
+    """Count the values in each bin, or add up their weights; a value equal to the last edge belongs to the last bin.
 
     Args:
         edges: a vector in ascending order.
         values: a vector of the same dtype.
-        weight: one for each of the numbers.
-        is_even: whether edges are evenly spaced, so that where a number lies is computed and not searched for.
+        weight: one for each of the values, or None.
+        is_even: whether the edges are evenly spaced, so that bins are computed instead of searched.
     """
     inside = nonzero_columns((values >= edges[0]).logical_and(values <= edges[-1]))[0]
     values = values.index_select(0, inside)
@@ -92,12 +92,12 @@ def count_between(edges: Tensor, values: Tensor, weight: Tensor | None, *, is_ev
 
 
 def check_bins(bins: int) -> None:
-    """Check that there is a bin. Raises ShapeError: there is none."""
+    """Check that the number of bins is positive. Raises ShapeError: it is not."""
     check(bins > 0, f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
 
 
 def require_same(self: Tensor, hist: Tensor | None, name: str) -> None:
-    """Check that an output has the dtype of the numbers. Raises DTypeError: it has another."""
+    """Check that an output has the dtype of the input. Raises DTypeError: it has another."""
     if hist is not None and hist.dtype is not self.dtype:
         raise DTypeError(
             f"torch.histogram: input tensor and {name} tensor should have the same dtype, but got input "
@@ -109,10 +109,10 @@ def require_same(self: Tensor, hist: Tensor | None, name: str) -> None:
 
 
 def bounds_of_all(self: Tensor, least: complex, most: complex) -> tuple[float, float]:
-    """The outer edges: given ones, or the smallest and the largest element; 1 apart from the only one.
+    """Return the outer edges: those given, or the smallest and the largest element if they are equal.
 
     Raises:
-        ShapeError: they are not finite, or in the wrong order.
+        ShapeError: the edges are not finite, or in the wrong order.
     """
     first, last = (floating(real(number)) for number in (least, most))
     if first == last and self.numel():
@@ -128,11 +128,12 @@ def bounds_of_all(self: Tensor, least: complex, most: complex) -> tuple[float, f
 
 @op("aten::histc", variants="method, function", structured=False, out=Out(explicit=True))
 def histc(self: Tensor, bins: int = 100, min: Scalar = 0, max: Scalar = 0) -> Tensor:
-    """Return how many elements lie in each of so many bins between ``min`` and ``max``, of the elements' dtype.
+    """Count the elements in each of ``bins`` bins between ``min`` and ``max``; the result has the dtype of the
+    elements.
 
     Args:
-        self: floating-point numbers, of any shape; what lies outside is not counted.
-        bins: how many, all of one width.
+        self: floating-point numbers, of any shape; elements outside of all bins are not counted.
+        bins: the number of bins, all of one width.
         min, max: the outer edges; the smallest and the largest element if they are equal.
     """
     ...
@@ -161,9 +162,13 @@ histc.non_differentiable("self")
 
 @lib.op(variants="function", out=True)
 def even_counts(values: Tensor, bins: int, first: float, last: float) -> Tensor:
-    """Return how many numbers lie in each of so many bins of one width; the last edge belongs to the last bin.
+    """Count the numbers in each of ``bins`` bins of equal width; a number equal to the last edge belongs to the last
+    bin.
 
-    values: float32 or float64, of one dimension.
+    Args:
+        values: float32 or float64, of one dimension.
+        bins: the number of bins.
+        first, last: the outer edges.
     """
     ...
 
@@ -183,7 +188,7 @@ even_counts.non_differentiable("values")
 
 @even_counts.out_kernel("CPU")
 def even_counts_cpu(values, bins, first, last, out):
-    # In the numbers' own precision, as PyTorch computes where they lie.
+    # Like PyTorch, compute bins in the precision of the numbers.
     out[:] = bins
     count = out[0]
     out[:] = first
@@ -200,9 +205,9 @@ def even_counts_cpu(values, bins, first, last, out):
                 tensor[bins - 1] += 1
             elif share >= 0:
                 tensor[int(share)] += 1
-            else:  # no number: the edges are rounded to one, or their distance overflows
+            else:  # NaN: the edges are equal after rounding, or their distance overflows
                 tensor[0] += 1
-    for i in range(bins):  # numba takes two seconds over ``out[:] = found``, which may not fit
+    for i in range(bins):  # numba takes two seconds to compile ``out[:] = tensor``
         out[i] = tensor[i]
 
 
@@ -210,7 +215,7 @@ def even_counts_cpu(values, bins, first, last, out):
 
 
 def check_weights(self: Tensor, weight: Tensor | None) -> None:
-    """Check that there is one weight for each element. Raises ShapeError, DTypeError: they do not fit them."""
+    """Check that there is one weight for each element, of its dtype. Raises ShapeError, DTypeError: there is not."""
     if weight is None:
         return
     check(
@@ -227,7 +232,7 @@ def check_weights(self: Tensor, weight: Tensor | None) -> None:
 
 
 def histogram_meta(ctx: MetaContext, self: Tensor, bins: int, weight: Tensor | None) -> None:
-    """What the shape functions of histograms have in common."""
+    """Check the arguments of ``histogram`` and set the shapes and dtypes of its outputs."""
     check_bins(bins)
     require_kernel(self.dtype in (float32, float64), "histogramdd", self.dtype, CONVERT)
     check_weights(self, weight)
@@ -239,17 +244,17 @@ def histogram_meta(ctx: MetaContext, self: Tensor, bins: int, weight: Tensor | N
 def write_counts(
     self: Tensor, edges: Tensor, weight: Tensor | None, density: bool, hist: Tensor, bin_edges: Tensor
 ) -> None:
-    """Write how many elements lie between edges, or their share by length, and the edges."""
+    """Write the number of elements in each bin, or their density, and the edges of the bins."""
     counts = count_between(edges, self.flatten(), None if weight is None else weight.flatten(), is_even=False)
     copy_(hist, counts / counts.sum() / (edges[1:] - edges[:-1]) if density else counts)
     copy_(bin_edges, edges)
 
 
 def check_edges(self: Tensor, bins: Tensor) -> None:
-    """Check that there are edges between which elements can lie.
+    """Check that the edges of bins are a vector of the dtype of the elements.
 
     Raises:
-        ShapeError, DTypeError: they are none of these elements.
+        ShapeError, DTypeError: they are not.
     """
     check(
         bins.ndim == 1,
@@ -269,15 +274,15 @@ def check_edges(self: Tensor, bins: Tensor) -> None:
 
 
 def even_edges(self: Tensor, bins: int, range: tuple[float, ...] | None) -> Tensor:
-    """Evenly spaced edges from the smallest to the largest element, or over a range.
+    """Return evenly spaced edges over a range, by default from the smallest to the largest element.
 
     Raises:
-        ShapeError: the range is none.
+        ShapeError: the range is not finite or in the wrong order.
     """
     if range is not None:
         first, last = range
     elif self.is_meta:
-        return self.new_empty((bins + 1,))  # they depend on the elements
+        return self.new_empty((bins + 1,))  # the edges depend on the elements
     elif self.numel():
         first, last = (real(tensor.item()) for tensor in aminmax(self))
     else:
@@ -296,19 +301,19 @@ def even_edges(self: Tensor, bins: int, range: tuple[float, ...] | None) -> Tens
 
 
 def outputs(name: str) -> Out:
-    """What the entry says of a histogram's ``out=`` variant."""
+    """Return the description of a histogram's ``out=`` variant."""
     return Out(f"histogram.{name}_out", args=("hist", "bin_edges"), explicit=True)
 
 
 @op("aten::histogram.bins_tensor", variants="method, function", structured=False, out=outputs("bins_tensor"))
 def histogram(self: Tensor, bins: Tensor, *, weight: Tensor | None = None, density: bool = False) -> Histogram:
-    """Return how many elements lie between neighbouring edges, or the sum of their weights.
+    """Count the elements in each bin between given edges, or add up their weights.
 
     Args:
-        self: float32 or float64, of any shape; what lies outside of all edges is not counted.
+        self: float32 or float64, of any shape; elements outside of all bins are not counted.
         bins: the edges in ascending order, of the same dtype.
         weight: one for each element, of the same dtype.
-        density: whether the counts are divided by their sum and the lengths, so that the whole area is 1.
+        density: whether to divide the counts by their sum and the width of the bins, so that the whole area is 1.
     """
     ...
 
@@ -333,7 +338,9 @@ def histogram_by_count(
     weight: Tensor | None = None,
     density: bool = False,
 ) -> Histogram:
-    """``histogram`` of so many bins of one width, from the smallest to the largest element or over ``range``."""
+    """Return ``histogram`` for ``bins`` bins of equal width, over ``range`` or from the smallest to the largest
+    element.
+    """
     ...
 
 

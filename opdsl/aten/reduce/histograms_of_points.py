@@ -1,4 +1,4 @@
-"""``histogramdd``: how many points of several dimensions lie in boxes (ATen/native/Histogram.cpp)."""
+"""Operator ``histogramdd``: histogram of points with several coordinates (ATen/native/Histogram.cpp)."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from opdsl.runtime import Tensor, bool_, float32, float64
 
 
 class Histogramdd(NamedTuple):
-    """How many points lie in each box, and the edges of boxes along each dimension."""
+    """Number of points, or sum of their weights, in each bin; and the edges of the bins along each coordinate."""
 
     hist: Tensor
     bin_edges: list[Tensor]
 
 
 def check_points(self: Tensor, dims: int, weight: Tensor | None) -> None:
-    """Check that there are points of so many dimensions, and a weight for each.
+    """Check that points have ``dims`` coordinates, and that there is a weight for each point.
 
     Raises:
-        ShapeError, DTypeError: there are not.
+        ShapeError, DTypeError: they do not fit.
     """
     name = "torch.histogramdd"
     check(self.ndim >= 2, f"{name}: input tensor should have at least 2 dimensions, but got {self.ndim}")
@@ -54,7 +54,11 @@ def check_points(self: Tensor, dims: int, weight: Tensor | None) -> None:
 
 
 def edges_of(self: Tensor, bins: Sequence[int], range: Sequence[float] | None) -> list[Tensor]:
-    """Evenly spaced edges along each dimension. Raises ShapeError: there are no bins, or the range is none."""
+    """Return evenly spaced edges for each coordinate.
+
+    Raises:
+        ShapeError: a number of bins is not positive, or the range does not fit.
+    """
     for dim, number in enumerate(bins):
         check(number > 0, f"torch.histogramdd(): bins must be > 0, but got {number} for dimension {dim}")
     check(
@@ -71,7 +75,7 @@ def edges_of(self: Tensor, bins: Sequence[int], range: Sequence[float] | None) -
 
 
 def count_in_boxes(self: Tensor, edges: Sequence[Tensor], weight: Tensor | None, density: bool) -> Tensor:
-    """Return how many points lie in each box, or the sum of their weights; the last edges belong to the last boxes."""
+    """Count the points in each bin, or add up their weights; points on the last edges belong to the last bins."""
     counts = [edge.shape[0] - 1 for edge in edges]
     bins_filled: Any = self.new_zeros((math.prod(counts),))
     if bins_filled.shape[0]:
@@ -107,7 +111,7 @@ def bin_edges_of(
     weight: Tensor | None = None,
     density: bool = False,
 ) -> list[Tensor]:
-    """Evenly spaced edges of boxes that hold points, along each dimension."""
+    """Return evenly spaced edges of bins for each coordinate of the points."""
     return bin_edges(self, bins, range, weight)
 
 
@@ -120,13 +124,13 @@ def from_counts(
     weight: Tensor | None = None,
     density: bool = False,
 ) -> Tensor:
-    """Return how many points lie in each of so many boxes along each dimension."""
+    """Count the points in each bin, for a given number of evenly spaced bins along each coordinate."""
     return count_in_boxes(self, bin_edges(self, bins, range, weight), weight, density)
 
 
 @op("aten::_histogramdd_from_bin_tensors", kernel=True, autogen="_histogramdd_from_bin_tensors.out")
 def from_edges(self: Tensor, bins: list[Tensor], *, weight: Tensor | None = None, density: bool = False) -> Tensor:
-    """Return how many points lie in each box between edges."""
+    """Count the points in each bin, for given edges along each coordinate."""
     check_points(self, len(bins), weight)
     for tensor in bins:
         check_edges(self, tensor)
@@ -136,7 +140,7 @@ def from_edges(self: Tensor, bins: list[Tensor], *, weight: Tensor | None = None
 def by_counts(
     self: Tensor, bins: int | Sequence[int], range: Sequence[float] | None, weight: Tensor | None, density: bool
 ) -> Histogramdd:
-    """Counts in boxes at equal distances, as many along each dimension where one number is given."""
+    """Return the histogram of points in evenly spaced bins; a single number of bins holds for all coordinates."""
     if isinstance(bins, int):
         check(self.ndim >= 2, f"torch.histogramdd: input tensor should have at least 2 dimensions, but got {self.ndim}")
         bins = [bins] * self.shape[-1]
@@ -148,14 +152,14 @@ def by_counts(
 def histogramdd(
     self: Tensor, bins: list[int], range: list[float] | None = None, weight: Tensor | None = None, density: bool = False
 ) -> Histogramdd:
-    """Return how many points lie in each of so many boxes along each dimension, or the sum of their weights.
+    """Count the points in each bin, or add up their weights, for evenly spaced bins along each coordinate.
 
     Args:
-        self: float32 or float64; the last dimension is that of a point's coordinates.
-        bins: how many boxes there are along each of them.
-        range: for each coordinate the first and the last edge; the smallest and the largest by default.
+        self: float32 or float64; the last dimension has the coordinates of a point.
+        bins: the number of bins along each coordinate.
+        range: for each coordinate the first and the last edge; by default the smallest and the largest coordinate.
         weight: one for each point.
-        density: whether the counts are divided by their sum and the volumes of boxes.
+        density: whether to divide the counts by their sum and the volumes of the bins.
     """
     return by_counts(self, bins, range, weight, density)
 
@@ -164,7 +168,7 @@ def histogramdd(
 def histogramdd_int_bins(
     self: Tensor, bins: int, range: list[float] | None = None, weight: Tensor | None = None, density: bool = False
 ) -> Histogramdd:
-    """The same with as many boxes along each dimension."""
+    """Return ``histogramdd`` with the same number of bins along each coordinate."""
     return by_counts(self, bins, range, weight, density)
 
 
@@ -176,5 +180,5 @@ def histogramdd_tensorlist_bins(
     weight: Tensor | None = None,
     density: bool = False,
 ) -> Histogramdd:
-    """The same with given edges."""
+    """Return ``histogramdd`` for bins with given edges."""
     return Histogramdd(from_edges(self, bins, weight=weight, density=density), [tensor.clone() for tensor in bins])

@@ -1,4 +1,4 @@
-"""Norms of vectors, over all elements or along dimensions."""
+"""Norms of vectors: ``linalg.vector_norm``, of all elements or along dimensions."""
 
 from __future__ import annotations
 
@@ -47,13 +47,14 @@ def attach_norms(
     loops: Mapping[float | None, Loop],
     others: Loop,
 ) -> None:
-    """Attach the loops of a norm.
+    """Register the formulas of a norm operator: one for each special order, and one for all others.
 
     Args:
         norm: the operator.
-        name: of the argument that says which norm.
-        function: a formula of the operator that calls a loop.
-        loops: by orders. others: that of all others.
+        name: of the argument that is the order.
+        function: returns a formula of the operator that calls a loop.
+        loops: the reduction loops of special orders.
+        others: the reduction loop of all other orders.
     """
     for order, loop in loops.items():
         norm.formula(when={name: order})(function(loop))
@@ -67,8 +68,10 @@ def attach_norms(
 def linalg_vector_norm(
     self: Tensor, ord: Scalar = 2, dim: Dimensions | None = None, keepdim: bool = False, *, dtype: DType | None = None
 ) -> Tensor:
-    """The norm of vectors along dimensions: the ``ord``-th root of the sum of the magnitudes' ``ord``-th powers, the
-    largest magnitude for ``inf``, the smallest for ``-inf``, the number of elements that are not zero for 0."""
+    """``sum(abs(self) ** ord) ** (1 / ord)`` along dimensions.
+
+    For ``inf`` it is the largest magnitude, for ``-inf`` the smallest, and for 0 the number of nonzero elements.
+    """
     ...
 
 
@@ -84,10 +87,10 @@ def linalg_vector_norm_meta(ctx, self, ord, dim, dtype):
 
 
 def check_identity(self: Tensor, ord: Any, dim: Any) -> None:
-    """Norms that have no value for no elements.
+    """Check that a norm is not taken of no elements, unless it is defined for these.
 
     Raises:
-        ShapeError: there are none to fold, or ``ord`` is complex.
+        ShapeError: it is, or ``ord`` is complex.
         DimensionError: there is no such dimension.
     """
     check(not isinstance(ord, complex), "linalg.vector_norm: Expected a non-complex scalar as the order of norm.")
@@ -108,7 +111,7 @@ def check_identity(self: Tensor, ord: Any, dim: Any) -> None:
 
 
 def check_norm_dtype(name: str, source: DType, wanted: DType | None) -> None:
-    """Check that ``dtype=`` is of the input's kind, and not narrower. Raises ShapeError: it is not."""
+    """Check that ``dtype=`` is real or complex like the input, and not narrower. Raises ShapeError: it is not."""
     if wanted is None:
         return
     check(
@@ -128,7 +131,7 @@ def check_norm_dtype(name: str, source: DType, wanted: DType | None) -> None:
 
 
 def norm_by(loop: Loop) -> Callable[..., Tensor]:
-    """Return the formula of a loop."""
+    """Return the formula of ``linalg_vector_norm`` that calls a reduction loop."""
 
     def norm(self: Tensor, ord: Scalar, dim: Dimensions | None, keepdim: bool, dtype: DType | None) -> Tensor:
         return loop(self, ord, dim, keepdim, dtype=dtype)
@@ -140,7 +143,7 @@ attach_norms(linalg_vector_norm, "ord", norm_by, LOOPS, roots_of_powers)
 
 
 def norm_gradient(grad: Tensor, self: Tensor, result: Tensor, p: Any, dim: Any, keepdim: bool) -> Tensor:
-    """``norm_backward`` of ATen; 0 where the norm is."""
+    """Return the gradient of a norm (``norm_backward`` of ATen); 0 where the norm is 0."""
     self = self.to(promote_types(self.dtype, result.dtype))
     spread, norm = (restore_dims(tensor, self.ndim, dim, keepdim) for tensor in (grad, result))
     order = 2.0 if p is None else float(p)

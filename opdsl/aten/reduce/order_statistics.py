@@ -1,4 +1,4 @@
-"""Medians, quantiles, and the element that is there most often.
+"""Order statistics along a dimension: ``median``, ``mode``, ``quantile``.
 
 The rules are those of ATen/native/Sorting.cpp.
 """
@@ -28,25 +28,25 @@ BOTH = "function, method"
 LINEAR = spelled("linear", "'linear'")
 INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
-# The largest length whose positions float32 counts without gaps.
+# Up to this length float32 represents all indices.
 _LONGEST = 1 << 24
 
 
 def require_elements(operator: str, self: Tensor, place: int) -> None:
-    """Check that there is an element to choose along a dimension. Raises DimensionError: there is none."""
+    """Check that a dimension to reduce is not empty. Raises DimensionError: it is."""
     if self.ndim and self.shape[place] == 0:
         raise DimensionError(f"{operator}(): Expected reduction dim {place} to have non-zero size.")
 
 
 def without(values_and_indices: ValuesAndIndices, dim: int, keepdim: bool) -> ValuesAndIndices:
-    """Elements that were chosen along a dimension, without that dimension unless it is kept."""
+    """Return elements and indices that were selected along a dimension, without that dimension unless ``keepdim``."""
     if keepdim or values_and_indices.values.ndim == 0:
         return values_and_indices
     return ValuesAndIndices(values_and_indices.values.squeeze(dim), values_and_indices.indices.squeeze(dim))
 
 
 def place_of_median(self: Tensor, place: int, *, skips_nan: bool) -> Tensor:
-    """Return where medians stand along a dimension, which is kept: the first of equal ones, or NaN if not skipped."""
+    """Return the indices of the medians along a dimension, kept with size 1; of the first NaN unless ``skips_nan``."""
     size = self.shape[place]
     numbers = size - self.isnan().sum([place], True)
     nths = (numbers - 1).clamp_min(0).div(2, rounding_mode="floor")
@@ -57,7 +57,7 @@ def place_of_median(self: Tensor, place: int, *, skips_nan: bool) -> Tensor:
 
 @step
 def write_median(source: Array, skips_nan: bool, out: Array) -> None:
-    """The median of all elements, of which there is one; found by selection, where nobody asks where it stands."""
+    """Write the median of all elements, found by partial sorting."""
     elements = source.reshape(-1)
     numbers = elements.size
     if elements.dtype.kind == "f":
@@ -70,7 +70,7 @@ def write_median(source: Array, skips_nan: bool, out: Array) -> None:
 
 
 def median_along(operator: str, self: Tensor, dim: int, keepdim: bool, *, skips_nan: bool) -> ValuesAndIndices:
-    """The medians along a dimension, and where they stand."""
+    """Return the medians along a dimension, and their indices."""
     dimension = wrap_dimension(dim, self.ndim)
     require_elements(operator, self, dimension)
     require_kernel(is_ordered(self.dtype), "median_out", self.dtype, CONVERT)
@@ -85,12 +85,12 @@ def median_along(operator: str, self: Tensor, dim: int, keepdim: bool, *, skips_
 
 
 def declare_median(name: str, *, skips_nan: bool, text: str) -> Any:
-    """Declare a median of all elements, and of those along a dimension.
+    """Declare a median operator with two overloads: of all elements, and along a dimension.
 
     Args:
         name: of the packet.
-        skips_nan: whether NaN are left out; otherwise each is the median.
-        text: what is said of NaN.
+        skips_nan: whether NaN are ignored; otherwise the median is NaN if an element is.
+        text: the statement on NaN in the docstrings.
     """
 
     @op(f"aten::{name}", variants=BOTH, autogen=f"{name}.out")
@@ -143,7 +143,9 @@ nanmedian = declare_median("nanmedian", skips_nan=True, text="NaN are left out")
     out=Out("mode.values", args=("values", "indices"), explicit=True, dispatch="CompositeExplicitAutograd"),
 )
 def mode(self: Tensor, dim: int = -1, keepdim: bool = False) -> ValuesAndIndices:
-    """The element that is most often along a dimension, the least of several, and where one of them stands."""
+    """Return the most frequent element along a dimension, the smallest of several, and the index of one of its
+    occurrences.
+    """
     dimension = wrap_dimension(dim, self.ndim)
     require_elements("mode", self, dimension)
     if self.ndim == 0:
@@ -151,7 +153,7 @@ def mode(self: Tensor, dim: int = -1, keepdim: bool = False) -> ValuesAndIndices
     require_kernel(not self.dtype.is_complex, "mode_cpu", self.dtype, ". There is no order.")
     size = self.shape[dimension]
     ordered, order = sort(self, dimension)
-    # How long the run of equal elements is that ends at each place: the first of the longest ones is the mode.
+    # The length so far of the run of equal elements at each index: the first maximum ends the mode's run.
     positions = arange(0, size, device=self.device).reshape((-1, *(1,) * (self.ndim - 1 - dimension)))
     begins = ordered.narrow(dimension, 1, size - 1) != ordered.narrow(dimension, 0, size - 1)
     first = begins.new_zeros((*self.shape[:dimension], 1, *self.shape[dimension + 1 :]))
@@ -167,7 +169,7 @@ mode.derivative("self")(selected_derivative)
 
 
 def require_quantiles(self: Tensor, q: Tensor) -> None:
-    """Check that quantiles can be computed (``quantile_checks``). Raises ShapeError, DTypeError: they cannot."""
+    """Check the arguments of ``quantile`` (``quantile_checks``). Raises ShapeError, DTypeError: they do not fit."""
     check(self.numel() > 0, "quantile() input tensor must be non-empty")
     check(q.ndim <= 1, "quantile() q must be a scalar or 1D tensor")
     if self.dtype not in (float32, float64):
@@ -177,7 +179,9 @@ def require_quantiles(self: Tensor, q: Tensor) -> None:
 
 
 def ranks_of(ordered: Tensor, q: Tensor, *, skips_nan: bool) -> Tensor:
-    """Return where quantiles stand in rows in order, with fractions; that of a row of NaN leads to one."""
+    """Return the fractional indices of quantiles in sorted rows; in rows with NaN the index of one, unless
+    ``skips_nan``.
+    """
     is_nan = ordered.isnan()
     if skips_nan:
         return (q * (is_nan.logical_not().sum([-1], True) - 1)).clamp_min(0)
@@ -186,7 +190,7 @@ def ranks_of(ordered: Tensor, q: Tensor, *, skips_nan: bool) -> Tensor:
 
 
 def between(ordered: Tensor, ranks: Tensor, interpolation: str) -> Tensor:
-    """The elements of rows in order at ranks, or between two of them."""
+    """Return the elements of sorted rows at fractional indices, by the given interpolation."""
     if interpolation in ("lower", "higher", "nearest"):
         rounded = {"lower": ranks.floor, "higher": ranks.ceil, "nearest": ranks.round}[interpolation]()
         return ordered.gather(-1, rounded.to(int64))
@@ -198,7 +202,9 @@ def between(ordered: Tensor, ranks: Tensor, interpolation: str) -> Tensor:
 def quantiles(
     self: Tensor, q: Tensor, dim: int | None, keepdim: bool, interpolation: str, *, skips_nan: bool
 ) -> Tensor:
-    """The quantiles along a dimension, those of a vector ``q`` along a new first one (``quantile_compute``)."""
+    """Return the quantiles along a dimension; for a vector ``q`` they are along a new first dimension
+    (``quantile_compute``).
+    """
     require_quantiles(self, q)
     check(
         interpolation in INTERPOLATIONS,
@@ -216,24 +222,24 @@ def quantiles(
     check(ordered.shape[-1] <= _LONGEST, "quantile() input tensor is too large")
     ordered = ordered.reshape((*shape, ordered.shape[-1]))
     ranks = ranks_of(ordered, q.reshape((-1,)), skips_nan=skips_nan)
-    # Rows that are all one have one row of ranks; each other has its own.
+    # All rows may share one row of ranks.
     result = between(ordered, ranks.expand((*shape, q.numel())), interpolation)
     return result.squeeze(-1) if q.ndim == 0 else result.unsqueeze(0).transpose(0, -1).squeeze(-1)
 
 
 def share_of(self: Tensor, q: float) -> Tensor:
-    """A share as a tensor. Raises ShapeError: it is none."""
+    """Return a quantile fraction as a zero-dim tensor. Raises ShapeError: it is not in [0, 1]."""
     check(0 <= q <= 1, f"quantile() q must be in the range [0, 1] but got {q:g}")
     return self.new_full((), q)
 
 
 def declare_quantile(name: str, *, skips_nan: bool, text: str) -> Any:
-    """Declare quantiles by a tensor and by a number.
+    """Declare a quantile operator with two overloads: ``q`` is a tensor or a number.
 
     Args:
         name: of the packet.
-        skips_nan: whether NaN are left out.
-        text: what is said of NaN.
+        skips_nan: whether NaN are ignored.
+        text: the statement on NaN in the docstrings.
     """
 
     @op(f"aten::{name}", variants="method, function", out=Out(f"{name}.out", explicit=True, contiguous=True))

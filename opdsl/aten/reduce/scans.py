@@ -1,4 +1,4 @@
-"""Sums, products, extrema and logarithms of sums of exponentials, of all elements so far along a dimension."""
+"""Cumulative reductions along a dimension: ``cumsum``, ``cumprod``, ``cummax``, ``cummin``, ``logcumsumexp``."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ products_so_far = primitives.scan(times, init=1, promote="sum", accumulators=("w
 )
 @formula
 def cumsum(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
-    """The sums of all elements so far; integers are summed as int64."""
+    """Return the cumulative sums along a dimension; integers are summed as int64."""
     return sums_so_far(self, dim, dtype=dtype)
 
 
@@ -46,7 +46,7 @@ def cumsum(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
 )
 @formula
 def cumprod(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
-    """The products of all elements so far; integers are multiplied as int64."""
+    """Return the cumulative products along a dimension; integers are multiplied as int64."""
     return products_so_far(self, dim, dtype=dtype)
 
 
@@ -64,13 +64,14 @@ def later_smallest(a: float, at: int, b: float, later: int) -> tuple[float, int]
 
 
 def declare_extrema(name: str, text: str, worst: float, combine: Callable[..., tuple[float, int]]) -> None:
-    """Declare the extrema so far, and where they were met last; and what writes them into given tensors.
+    """Declare the cumulative extrema with the last index of each, and the helper operator that writes them into
+    tensors.
 
     Args:
         name: of the packet.
-        text: what extrema.
-        worst: what every element is at least as good as.
-        combine: the better one of two elements with positions, the second of equal ones.
+        text: "largest" or "smallest", for the docstring.
+        worst: the initial value: ``-inf`` for the largest element.
+        combine: returns the better of two elements with indices; of equal elements the second.
     """
 
     extrema_so_far = primitives.scan(
@@ -128,12 +129,12 @@ logarithms_so_far = primitives.scan(logcumsumexp_combine, init=-math.inf, promot
 @op("aten::_logcumsumexp", out=Out(explicit=True), structured=False)
 @formula
 def _logcumsumexp(self: Tensor, dim: int) -> Tensor:
-    """``log(cumsum(exp(x)))``, without overflow."""
+    """``log(cumsum(exp(self), dim))``, without overflow."""
     return logarithms_so_far(self, dim)
 
 
 def from_the_end(scan: Callable[[Tensor, int], Tensor], tensor: Tensor, dim: int) -> Tensor:
-    """A scan along a dimension that begins with its last element."""
+    """Compute a scan along a dimension from its last element to its first."""
     return scan(tensor.flip([dim]), dim).flip([dim]) if tensor.ndim else scan(tensor, dim)
 
 
@@ -141,12 +142,12 @@ def from_the_end(scan: Callable[[Tensor, int], Tensor], tensor: Tensor, dim: int
 def logcumsumexp_derivative(grad, self, result, dim):
     if self.ndim == 0:
         return grad * (self - result).exp().conj()
-    if is_grad_enabled():  # each element's share of each sum: what logarithms hide can be differentiated
+    if is_grad_enabled():  # the weight of each element in each sum, which unlike the logarithms below is differentiable
         shares = self.movedim(dim, -1).unsqueeze(-1) - result.movedim(dim, -1).unsqueeze(-2)
         later = ones_like(shares, dtype=bool_).triu()
         weights = where(later, shares, -math.inf).exp().conj()
         return (weights * grad.movedim(dim, -1).unsqueeze(-2)).sum([-1]).movedim(-1, dim)
-    # In logarithms, as exp(-result) alone would overflow; of real numbers positive and negative gradients apart.
+    # Compute with logarithms, as exp(-result) could overflow; positive and negative real gradients separately.
     if grad.is_complex():
         return (from_the_end(logcumsumexp, grad.conj().log() - result, dim) + self).exp().conj()
     parts = []
@@ -159,7 +160,7 @@ def logcumsumexp_derivative(grad, self, result, dim):
 @op("aten::logcumsumexp", kernel="CompositeExplicitAutograd", variants="function, method", out=Out(explicit=True))
 @forward(_logcumsumexp)
 def logcumsumexp(self: Tensor, dim: int) -> Tensor:
-    """``log(cumsum(exp(x)))``, without overflow."""
+    """``log(cumsum(exp(self), dim))``, without overflow."""
 
 
 logcumsumexp.derivative("self")(logcumsumexp_derivative)

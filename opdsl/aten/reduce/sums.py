@@ -1,4 +1,4 @@
-"""Sums, products and means, of numbers and of truth values."""
+"""Reductions by sum, product and mean; ``count_nonzero``, ``any``, ``all``, ``logsumexp``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ lib = Library("opdsl")
 
 
 def logsumexp_combine(a: float, m: float, b: float, n: float) -> tuple[float, float]:
-    # Relative to the larger one; infinities are as large as themselves.
+    # Relative to the larger exponent; equal infinities must not give NaN.
     smaller = math.exp(0.0 if a == b else -abs(a - b))
     return max(a, b), (m + n * smaller if a >= b else m * smaller + n)
 
@@ -39,7 +39,7 @@ counts = primitives.fold(plus, init=0, lift=lambda x: int(x != 0), accumulators=
 logarithms = primitives.fold(
     logsumexp_combine,
     init=(-math.inf, 0),
-    # The exponent of a positive number, and a factor.
+    # An exponent, and the factor of its exponential.
     lift=lambda x: (x.real, 1.0 if x.imag == 0 else math.exp(x - x.real)),
     finish=lambda largest, total, count: largest + math.log(total),
     accumulators=("real", "value"),
@@ -51,13 +51,13 @@ logarithms = primitives.fold(
 
 
 def restore_dims(reduced: Tensor, ndim: int, dim: tuple[int, ...] | None, keepdim: bool) -> Tensor:
-    """The result of a reduction with its dimensions back, of size 1, so that it broadcasts to what was reduced.
+    """Insert the reduced dimensions with size 1 again, so that the result of a reduction broadcasts to the input.
 
     Args:
         reduced: the result, or its gradient.
-        ndim: number of dimensions of what was reduced.
-        dim: the dimensions that were; None or none stand for all.
-        keepdim: whether they are there already.
+        ndim: number of dimensions of the input.
+        dim: the reduced dimensions; None or empty for all.
+        keepdim: whether the result has them already.
     """
     if keepdim:
         return reduced
@@ -77,7 +77,7 @@ def restore_dims(reduced: Tensor, ndim: int, dim: tuple[int, ...] | None, keepdi
 def sum_dim(
     self: Tensor, dim: Annotated[IntList, Size(1)] | None, keepdim: bool = False, *, dtype: DType | None = None
 ) -> Tensor:
-    """The sum along dimensions, along all for ``dim=None``; integers are summed as int64."""
+    """Return the sum along dimensions, along all for ``dim=None``; integers are summed as int64."""
     return sums(self, dim, keepdim, dtype=dtype)
 
 
@@ -94,7 +94,7 @@ sum_dim.derivative(self=lambda grad, self, dim, keepdim: restore_dims(grad, self
 )
 @forward(sum_dim, dim=None)
 def sum_all(self: Tensor, *, dtype: DType | None = None) -> Tensor:
-    """The sum of all elements."""
+    """Return the sum of all elements."""
 
 
 sum_all.derivative(self=lambda grad, self: grad.expand(self.shape))
@@ -110,7 +110,7 @@ sum_all.derivative(self=lambda grad, self: grad.expand(self.shape))
 def nansum(
     self: Tensor, dim: Annotated[IntList, Size(1)] | None = None, keepdim: bool = False, *, dtype: DType | None = None
 ) -> Tensor:
-    """The sum along dimensions of all elements but NaN."""
+    """Return the sum along dimensions of all elements that are not NaN."""
     ...
 
 
@@ -143,7 +143,7 @@ def nansum_derivative(grad, self, dim, keepdim):
 )
 @formula
 def prod_dim(self: Tensor, dim: int, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor:
-    """The product along a dimension; integers are multiplied as int64."""
+    """Return the product along a dimension; integers are multiplied as int64."""
     return products(self, dim, keepdim, dtype=dtype)
 
 
@@ -152,7 +152,7 @@ def prod_dim(self: Tensor, dim: int, keepdim: bool = False, *, dtype: DType | No
 )
 @formula
 def prod_all(self: Tensor, *, dtype: DType | None = None) -> Tensor:
-    """The product of all elements."""
+    """Return the product of all elements."""
     return products(self, dtype=dtype)
 
 
@@ -167,7 +167,7 @@ prod_all.derivative(
 
 
 def products_of_others(tensor: Tensor, dim: int) -> Tensor:
-    """For each element along a dimension the product of all others: of those before it and of those after it."""
+    """Return for each element along a dimension the product of all other elements."""
     if tensor.ndim == 0 or tensor.shape[dim] < 2:
         return tensor.new_ones(tensor.shape)
     size = tensor.shape[dim]
@@ -177,7 +177,7 @@ def products_of_others(tensor: Tensor, dim: int) -> Tensor:
     before = tensor.narrow(dim, 0, size - 1).cumprod(dim)
     after = tensor.narrow(dim, 1, size - 1).flip([dim]).cumprod(dim).flip([dim])
     products = cat([one, before], dim) * cat([after, one], dim)
-    # A product of finite numbers with a 0 among them is 0, also where the others overflow before they meet it.
+    # A product of finite numbers that include 0 is 0, even if the others overflow.
     vanishes = (zeros.sum(dim, True) > zeros) * (infinite.sum(dim, True) == infinite)
     return where(products.isnan() * vanishes, 0.0, products)
 
@@ -193,7 +193,7 @@ def products_of_others(tensor: Tensor, dim: int) -> Tensor:
 def mean_dim(
     self: Tensor, dim: Annotated[IntList, Size(1)] | None, keepdim: bool = False, *, dtype: DType | None = None
 ) -> Tensor:
-    """The mean along dimensions, along all for ``dim=None``."""
+    """Return the mean along dimensions, along all for ``dim=None``."""
     return means(self, dim, keepdim, dtype=dtype)
 
 
@@ -213,7 +213,7 @@ def mean_dim_derivative(grad, self, dim, keepdim):
 )
 @traceable
 def mean_all(self: Tensor, *, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
-    """The mean of all elements."""
+    """Return the mean of all elements."""
     if out is not None and not can_cast(self.dtype, out.dtype):
         raise DTypeError(f"input types can't be cast to the desired output type {out.dtype.scalar_type}")
     return mean_dim(self, None, dtype=dtype, out=out)
@@ -232,7 +232,7 @@ def nanmean(
     dtype: DType | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The mean along dimensions of all elements but NaN."""
+    """Return the mean along dimensions of all elements that are not NaN."""
     check(
         self.dtype.is_floating_point or self.dtype.is_complex,
         f"nanmean(): expected input to have floating point or complex dtype but got {self.dtype.scalar_type}",
@@ -241,7 +241,7 @@ def nanmean(
     kept = self.dtype if dtype is None else dtype
     if kept.itemsize > 2 or (out is not None and out.dtype is not kept):
         return div(nansum(self, dim, keepdim, dtype=dtype, out=out), counted, out=out)
-    # Neither the sum nor how many numbers it is of need fit into 16 bits.
+    # The sum and the count may overflow in 16 bits.
     total = nansum(self, dim, keepdim, dtype=promote_types(kept, float32))
     return div(total, counted).to(kept) if out is None else div(total, counted, out=out)
 
@@ -249,7 +249,7 @@ def nanmean(
 @op("aten::count_nonzero.dim_IntList", variants="function, method", tags="reduction", structured=False, out=True)
 @formula
 def count_nonzero_dims(self: Tensor, dim: list[int]) -> Tensor:
-    """Return how many elements along dimensions are not zero."""
+    """Return the number of nonzero elements along dimensions."""
     return counts(self, dim)
 
 
@@ -258,23 +258,23 @@ def count_nonzero_dims(self: Tensor, dim: list[int]) -> Tensor:
 )
 @forward(count_nonzero_dims, dim=lambda dim: () if dim is None else (dim,))
 def count_nonzero(self: Tensor, dim: int | None = None) -> Tensor:
-    """Return how many elements along a dimension, or of all, are not zero."""
+    """Return the number of nonzero elements along a dimension, or of all."""
 
 
 # ------------------------------------------------------------------------------------------------------------ any, all
 
 
 def declare_question(name: str, text: str, verb: str, none: bool, combine: Callable[..., bool], tags: object) -> None:
-    """Declare a question about elements: along a dimension, along several, and of all.
+    """Declare ``any`` or ``all``: along a dimension, along several, and of all elements.
 
     Args:
         name: of the packet.
-        text, verb: the question.
-        none: the answer for none.
-        combine: the answer for two.
-        tags: of what is no variant.
+        text, verb: parts of the docstrings.
+        none: the result for no elements.
+        combine: the result for two bools.
+        tags: of the functional operators.
     """
-    # PyTorch's entries for several dimensions have a default for backends that know only one.
+    # PyTorch has a default for several dimensions, for backends that only support one.
     several = {"CPU, CUDA": f"{name}_dims_out", "CompositeExplicitAutograd": f"{name}_dims_out_default"}
     entry: dict[str, Any] = {"variants": "function, method", "device_check": "NoCheck", "tags": tags}
     answer: dict[str, Any] = {"init": none, "lift": lambda x: x != 0, "accumulators": ("truth",)}
@@ -323,7 +323,7 @@ declare_question("all", "all elements", "are", True, lambda a, b: a and b, "redu
 )
 @formula
 def logsumexp(self: Tensor, dim: Annotated[IntList, Size(1)], keepdim: bool = False) -> Tensor:
-    """``log(sum(exp(self)))`` along dimensions, without overflow; integers are taken as the default dtype."""
+    """``log(sum(exp(self)))`` along dimensions, without overflow; integers are converted to the default dtype."""
     return logarithms(self, dim, keepdim)
 
 
@@ -336,7 +336,9 @@ def logsumexp_derivative(grad, self, result, dim, keepdim):
 @lib.op(variants="function")
 @formula
 def slope_of_logsumexp(grad: Tensor, self: Tensor, total: Tensor) -> Tensor:
-    """``grad * exp(self - total)``: the gradient of what ``logsumexp`` gives, all broadcast to the input."""
+    """``grad * exp(self - total)``: the gradient of ``logsumexp``, with ``grad`` and ``total`` broadcast to the
+    input.
+    """
     return grad * exp(self - total).conj()
 
 

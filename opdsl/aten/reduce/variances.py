@@ -1,4 +1,4 @@
-"""Variances and standard deviations."""
+"""Reductions to variances and standard deviations: ``var``, ``std``, ``var_mean``, ``std_mean``."""
 
 from __future__ import annotations
 
@@ -19,15 +19,18 @@ Dimensions = Annotated[IntList, Size(1)]
 
 
 def square(x: float) -> float:
-    """The square of the magnitude."""
+    """Return the square of a number's magnitude."""
     return x.real * x.real + x.imag * x.imag
 
 
 def merge(
     mean: float, deviation: float, count: float, other_mean: float, other_deviation: float, other_count: float
 ) -> tuple[float, float, float]:
-    """Of all elements from those of two parts (Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for
-    computing sample variances", 1979)."""
+    """Merge the means, sums of squared deviations and counts of two sets of elements into those of both together.
+
+    The formulas are from Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample
+    variances", 1979.
+    """
     share = other_count / max(count + other_count, 1.0)
     difference = other_mean - mean
     return (
@@ -46,13 +49,13 @@ def standard_deviation(mean: float, deviation: float, count: float, n: int, corr
 
 
 def mean_of(mean: float, count: float, n: int) -> float:
-    """The mean; NaN of no elements."""
+    """Return the mean, or NaN if there are no elements."""
     return mean if n > 0 else mean / count
 
 
 MOMENTS: dict[str, Any] = {
     "init": (0, 0, 0),
-    # The mean, the sum of squared deviations and the number of a single element.
+    # The mean, the sum of squared deviations and the count of a single element.
     "lift": lambda x: (x, 0.0, 1.0),
     "promote": "floating_input",
     # In double precision, so that squares do not overflow.
@@ -64,7 +67,7 @@ MOMENTS: dict[str, Any] = {
 
 
 def variance_gradient(grad: Tensor, self: Tensor, dim: Any, correction: Any, keepdim: bool) -> Tensor:
-    """``2 / (n - correction) * (x - mean)`` times the gradient of a variance."""
+    """Return the gradient of a variance: ``grad * 2 / (n - correction) * (x - mean)``."""
     spread = restore_dims(grad, self.ndim, dim, keepdim)
     count = self.numel() // max(spread.numel(), 1)
     divisor = count - (1 if correction is None else correction)
@@ -72,14 +75,14 @@ def variance_gradient(grad: Tensor, self: Tensor, dim: Any, correction: Any, kee
 
 
 def deviation_gradient(grad: Tensor, result: Tensor, self: Tensor, dim: Any, correction: Any, keepdim: bool) -> Tensor:
-    """The same of a standard deviation; nothing where that is 0."""
+    """Return the gradient of a standard deviation; 0 where the deviation is 0."""
     vanishing = result == 0
     for_variance = (grad / (result.masked_fill(vanishing, 1) * 2)).masked_fill(vanishing, 0)
     return variance_gradient(for_variance, self, dim, correction, keepdim)
 
 
 def mean_gradient(grad: Tensor, self: Tensor, dim: Any, keepdim: bool) -> Tensor:
-    """The gradient of a mean that is returned beside."""
+    """Return the gradient of the mean that ``var_mean`` or ``std_mean`` returns."""
     spread = restore_dims(grad, self.ndim, dim, keepdim)
     return spread.expand(self.shape) / max(self.numel() // max(spread.numel(), 1), 1)
 
@@ -92,7 +95,9 @@ BOTH = "function, method"
 
 
 def as_number(unbiased: bool) -> int:
-    """Return how many elements more a variance counts."""
+    """Return the correction of a variance, which is subtracted from the number of elements: 1 if ``unbiased``, else
+    0.
+    """
     return int(unbiased)
 
 
@@ -100,15 +105,16 @@ NO_DEFAULT: dict[str, Any] = {"cpp_no_default_args": ["unbiased"]}
 
 
 def declare_moment(name: str, text: str, doc: str, finish: Any, gradient: Any, entry: Mapping[str, Any]) -> None:
-    """Declare a moment by its correction, and by whether the elements are a sample: of all, and along dimensions.
+    """Declare ``var`` or ``std``, with overloads by ``correction`` and by ``unbiased``, of all elements and along
+    dimensions.
 
     Args:
         name: of the packet.
-        text: what it is.
-        doc: what documents it by its correction.
-        finish: the scalar function that makes results.
-        gradient: the formula.
-        entry: what the entries say for dimensions.
+        text: what it is, for docstrings.
+        doc: the docstring of the overload with ``correction``.
+        finish: the scalar function that computes the result.
+        gradient: the derivative formula.
+        entry: options of the overloads with dimensions.
     """
     moments = primitives.fold(merge, finish=finish, results=("cast_real",), **MOMENTS)
     given_out = Out(f"{name}.correction_out", explicit=True)
@@ -137,10 +143,10 @@ def declare_moment(name: str, text: str, doc: str, finish: Any, gradient: Any, e
 
 
 def declare_moment_and_mean(name: str, text: str, doc: str, finish: Any, gradient: Any) -> Any:
-    """Declare a moment and the mean, as ``declare_moment`` declares a moment.
+    """Declare ``var_mean`` or ``std_mean``; for the arguments see ``declare_moment``.
 
     Returns:
-        The operator by its correction.
+        The overload with ``correction``.
     """
     moments = primitives.fold(merge, finish=finish, results=("real", "value"), **MOMENTS)
 
