@@ -1,9 +1,9 @@
-"""Scalar functions as graphs: reading Python, types, simplification, mathematics.
+"""Scalar functions as expression graphs: reads them from Python, types, simplifies and lowers them.
 
-One Python function of numbers is read once (``read``), typed for each combination of operand types (``specialise``),
-and printed by the backends. What its operations mean is fixed by the reference interpreter, ``evaluate``, with
-PyTorch's CPU kernels as the oracle: IEEE arithmetic, nothing raises, ``max`` and ``min`` propagate NaN, integers wrap,
-``//`` and ``%`` follow Python's sign.
+A Python function of numbers is read once (``read``), typed for each combination of operand types (``specialise``), and
+printed by the backends. The reference interpreter, ``evaluate``, defines the semantics of the operations; PyTorch's CPU
+kernels are the oracle: IEEE arithmetic, nothing raises, ``max`` and ``min`` propagate NaN, integers wrap, ``//`` and
+``%`` follow Python's sign.
 
 May import: ``opdsl.errors``.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from opdsl.scalar.interpreter import evaluate
     from opdsl.scalar.lowering import lower
 
-# A call whose machine code is on disk needs neither of them.
+# Imported on first use: a call whose machine code is in the disk cache needs neither of them.
 _ON_FIRST_USE = {"evaluate": "opdsl.scalar.interpreter", "lower": "opdsl.scalar.lowering"}
 
 

@@ -1,6 +1,6 @@
-"""Choices whose sides cost much: each side is computed only for elements that take it.
+"""Branches for selects with expensive sides: each side is computed only for elements that take it.
 
-A side that nothing else needs becomes a loop of one turn at most, so that all which can run loops can branch.
+A side that nothing else needs becomes a loop of at most one iteration, so that every backend with loops has branches.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from opdsl.scalar.types import ScalarType
 
 __all__ = ["branched"]
 
-# What a side has to hold for a branch to pay: a loop, or so many functions of the mathematics library.
+# A branch pays if a side contains a loop, or at least this many functions of the C math library.
 _FEWEST_FUNCTIONS: Final = 2
 
 
 def branched(graph: TypedGraph) -> TypedGraph:
-    """The graph with branches for choices where that pays.
+    """Return a graph in which selects are replaced by branches if that pays.
 
-    graph: a graph as ``specialise`` gives it.
+    graph: a graph from ``specialise``.
     """
     users: list[set[int]] = [set() for _ in graph.nodes]
     for position, node in enumerate(graph.nodes):
@@ -43,7 +43,7 @@ def branched(graph: TypedGraph) -> TypedGraph:
 
 
 def _needed_there(graph: TypedGraph, users: list[set[int]], choice: int, root: int) -> set[int]:
-    """The nodes that nothing needs but one side of a choice."""
+    """Return the nodes that are needed only by one side of a select, whose value is the node ``root``."""
     numbers: set[int] = set()
     for at in range(root, -1, -1):
         if graph.nodes[at].op not in ("parameter", "constant") and users[at]:
@@ -81,7 +81,9 @@ def _rebuilt(graph: TypedGraph, sides: dict[int, dict[int, set[int]]], taken: Se
 def _branch(
     builder: GraphBuilder, graph: TypedGraph, inner: Set[int], root: int, begin: tuple[int, int], places: dict[int, int]
 ) -> int:
-    """What a side gives where its condition holds, and what there is already elsewhere; ``begin`` has both."""
+    """Add a loop of at most one iteration that computes a side of a select; ``begin`` holds its condition and the value
+    that it replaces.
+    """
     body = GraphBuilder()
     body.parameter("carried0", graph.nodes[root].type)
     outer = sorted({at for position in inner for at in graph.nodes[position].arguments} - inner)

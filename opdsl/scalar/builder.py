@@ -1,4 +1,4 @@
-"""Builds typed graphs: equal nodes are shared, constants folded, identities simplified as nodes are added."""
+"""Builder of typed graphs that, as nodes are added, shares equal nodes, folds constants and simplifies identities."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["GraphBuilder", "normalise", "with_results"]
 
 
 def normalise(value: Number, kind: ScalarType) -> Number:
-    """The value of ``kind`` that a number becomes: integers wrap, floats round, complex numbers lose nothing."""
+    """Convert a number to the values of a type: integers wrap, floats round, complex numbers keep both parts."""
     if kind.category == BOOL:
         return bool(value)
     if kind.category == INTEGER:
@@ -35,7 +35,7 @@ def _round(value: float, kind: ScalarType) -> float:
 
 
 class GraphBuilder:
-    """Adds nodes, giving back the position of an equal one where there is one."""
+    """Builder of a typed graph; adding a node returns the position of an equal existing node if there is one."""
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
@@ -46,11 +46,12 @@ class GraphBuilder:
         return self.add(Node("parameter", (), kind, name))
 
     def constant(self, value: Number, kind: ScalarType) -> int:
-        """A number of the given type; one that does not fit wraps (integers) or rounds (floats)."""
+        """Add a constant of the given type; a number that does not fit wraps (integers) or rounds (floats)."""
         return self.add(Node("constant", (), kind, normalise(value, kind)))
 
     def cast(self, argument: int, kind: ScalarType) -> int:
-        """Convert: to bool whether it differs from 0; from a float to an integer by truncation, saturating, NaN to 0.
+        """Add a conversion: to bool as ``x != 0``; from float to integer by truncation with saturation, where NaN
+        becomes 0.
 
         Complex numbers become real by way of their real part. 8 and 16 bit integers are reached through int32,
         wrapping, which is what PyTorch's kernels do.
@@ -67,19 +68,19 @@ class GraphBuilder:
         return self.node("cast", (argument,), kind)
 
     def node(self, op: str, arguments: tuple[int, ...], kind: ScalarType) -> int:
-        """Add an operation on operands that have the types it wants."""
+        """Add an operation on operands of the right types, after simplification."""
         number = simplify(self, op, arguments, kind)
         return self.add(Node(op, arguments, kind)) if number is None else number
 
     def constant_value(self, position: int) -> Number | None:
-        """The number at a position when it is a constant."""
+        """Return the number at a position if it is a constant, else None."""
         node = self.nodes[position]
         return node.value if node.op == "constant" and not isinstance(node.value, (str, Loop)) else None
 
     def inline(self, graph: TypedGraph, arguments: Sequence[int] | None = None) -> list[int]:
-        """Add another graph's nodes; its parameters become ``arguments``, or parameters here.
+        """Add another graph's nodes; its parameters are replaced by ``arguments``, or added as parameters.
 
-        Returns: where each of its nodes is.
+        Returns: the position of each of its nodes in this graph.
         """
         positions: list[int] = []
         numbers = iter(arguments) if arguments is not None else None
@@ -91,13 +92,13 @@ class GraphBuilder:
         return positions
 
     def copy(self, node: Node, arguments: tuple[int, ...]) -> int:
-        """Add another graph's node, with arguments of this one."""
+        """Add a node of another graph, with arguments in this one."""
         if node.value is None:
             return self.node(node.op, arguments, node.type)
         return self.add(node._replace(arguments=arguments))
 
     def finish(self, name: str, results: Iterable[int]) -> TypedGraph:
-        """The graph of the given results; what they do not need is left out, parameters stay."""
+        """Return the graph of the given results, without nodes that they do not need, but with all parameters."""
         results = tuple(results)
         needed = self.needed(results)
         needed.update(at for at, node in enumerate(self.nodes) if node.op == "parameter")
@@ -110,7 +111,7 @@ class GraphBuilder:
         return TypedGraph(name, tuple(nodes), tuple(places[at] for at in results))
 
     def needed(self, results: Iterable[int]) -> set[int]:
-        """What results depend on, and these."""
+        """Return the nodes that results depend on, including the results."""
         needed = set(results)
         for position in range(len(self.nodes) - 1, -1, -1):
             if position in needed:
@@ -118,7 +119,7 @@ class GraphBuilder:
         return needed
 
     def add(self, node: Node) -> int:
-        """Add a node as it is."""
+        """Add a node without simplification, or find an equal one; return its position."""
         key = (node.op, node.arguments, node.type, constant_key(node.value))
         position = self._positions.get(key)
         if position is None:
@@ -132,9 +133,9 @@ _STRUCTURAL = frozenset({"parameter", "constant", "cast", "loop", "item"})
 
 
 def with_results(graph: TypedGraph, types: Sequence[str]) -> TypedGraph:
-    """The same computation with its results cast.
+    """Return a graph of the same computation with its results cast to other types.
 
-    graph: what to compute.
+    graph: the computation.
     types: one scalar type for each result.
     """
     if tuple(types) == graph.result_types:

@@ -1,4 +1,4 @@
-"""Calls between scalar functions: what can be called, and how arguments meet parameters."""
+"""Calls between scalar functions: finds the called function, and binds arguments to its parameters."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["bind", "callee", "parameter_defaults", "parameter_names", "plain_fun
 
 
 def plain_function(value: object) -> Callable[..., Any] | None:
-    """The Python function behind something that can be called in a scalar function, when it is such a thing.
+    """Return the Python function behind a callable that scalar functions can call, or None if they cannot call it.
 
-    That is a plain function, a ScalarFunction, or an object that offers one as ``__scalar_function__``.
+    They can call a plain function, a ScalarFunction, or an object that offers one as ``__scalar_function__``.
     """
     if isinstance(value, ScalarFunction):
         return value.source.function
@@ -27,7 +27,7 @@ def plain_function(value: object) -> Callable[..., Any] | None:
 
 
 def parameter_names(source: FunctionSource) -> tuple[str, ...]:
-    """Names of all parameters; star parameters are an error."""
+    """Return the names of all parameters; star parameters are an error."""
     arguments = source.tree.args
     for star in (arguments.vararg, arguments.kwarg):
         if star is not None:
@@ -36,7 +36,7 @@ def parameter_names(source: FunctionSource) -> tuple[str, ...]:
 
 
 def parameter_defaults(function: Any) -> dict[str, object]:
-    """Defaults by name."""
+    """Return the defaults of a function's parameters by name."""
     code = function.__code__
     positional = code.co_varnames[: code.co_argcount]
     defaults = function.__defaults__ or ()
@@ -45,7 +45,7 @@ def parameter_defaults(function: Any) -> dict[str, object]:
 
 
 def bind(source: FunctionSource, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a called function's parameters.
+    """Return the values of a called function's parameters.
 
     Raises: TypeError with Python's wording when the arguments do not fit.
     """
@@ -67,5 +67,5 @@ def bind(source: FunctionSource, arguments: Sequence[Any], keywords: Mapping[str
 
 @cache
 def callee(function: Callable[..., Any]) -> FunctionSource:
-    """The source of a function that a scalar function calls."""
+    """Return the source of a function that a scalar function calls."""
     return function_source(function)

@@ -1,4 +1,4 @@
-"""Functions that look at texts, or at whether a number is given: a scalar function for each case."""
+"""Specialization of functions that compare string parameters, or test for None: one scalar function for each case."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ __all__ = ["known_cases", "read_cases"]
 def known_cases(
     functions: Iterable[Callable[..., Any]], texts: Collection[str], optional: Collection[str], *, rows: bool = False
 ) -> Iterator[tuple[dict[str, object], dict[str, object]]]:
-    """What functions tell apart, to read all of them by.
+    """Return the cases that several functions distinguish, so that all of them can be traced for each case.
 
     Args:
         functions: Python functions.
-        texts: names of parameters that are no numbers, of which a function takes some.
-        optional: names of those that may be None; where one has a default, that stands for None.
+        texts: names of parameters that are not numbers, of which a function may take some.
+        optional: names of parameters that may be None; if one has a default, that stands for None.
         rows: whether the functions may fold rows.
 
     Returns:
-        For each case the values that it is for, as ``read_cases`` gives them, and constants to read the functions with.
+        For each case the parameter values that it is for, in the form of ``read_cases``, and constants for tracing the
+        functions.
 
     Raises:
-        ScalarFunctionError: a function holds what a scalar graph cannot, in one of the cases.
+        ScalarFunctionError: a function contains, in one of the cases, what a scalar graph cannot.
     """
     compared: dict[str, list[object]] = {}
     for function in functions:
@@ -42,7 +43,7 @@ def known_cases(
             for name, value in values.items():
                 alternatives = compared.setdefault(name, [])
                 alternatives += [] if value in alternatives else [value]
-    # A parameter that is not None stays one.
+    # An optional parameter that is not None stays a parameter.
     for chosen in itertools.product(*([*values, Choice(name, values)] for name, values in compared.items())):
         case = dict(zip(compared, chosen, strict=True))
         known = {name: value for name, value in case.items() if name in texts or not isinstance(value, Choice)}
@@ -57,21 +58,21 @@ def read_cases(
     *,
     rows: bool = False,
 ) -> Iterator[tuple[dict[str, object], ScalarFunction]]:
-    """Read a function once for each of the values that it compares parameters with, and once for what is none of them.
+    """Trace a function once for each value that it compares a parameter with, and once for all other values.
 
     Args:
         function: a Python function.
-        texts: its parameters that are no numbers; each comparison with one is decided while it is read.
-        optional: those that are numbers or tensors, or None; ``is None`` is decided likewise.
-        known: the values of others.
+        texts: its parameters that are not numbers; comparisons with them are decided while tracing.
+        optional: its parameters that are numbers or tensors, or None; ``is None`` is decided while tracing.
+        known: the values of other parameters.
         rows: whether it may fold rows.
 
     Returns:
-        For each case the values that it is for, and the function. The first one is meant whose values are those of a
-        call.
+        For each case the parameter values that it is for, and the traced function. The first case whose values equal
+        those of a call applies.
 
     Raises:
-        ScalarFunctionError: the function holds what a scalar graph cannot, in one of the cases.
+        ScalarFunctionError: the function contains, in one of the cases, what a scalar graph cannot.
 
     >>> def scaled(x, mode):
     ...     return x * 2 if mode == "double" else x

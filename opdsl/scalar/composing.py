@@ -1,4 +1,4 @@
-"""Scalar functions put together into one."""
+"""Composition of several scalar functions into one."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["Composer"]
 
 
 class Composer:
-    """Nodes of several functions, one after another.
+    """Builder of a scalar function from the nodes of other functions.
 
     Args:
-        source: what nodes of its own are said to be written in.
+        source: the source of nodes that come from no other function, for errors.
     """
 
     def __init__(self, source: FunctionSource) -> None:
@@ -27,21 +27,21 @@ class Composer:
     def add(
         self, op: str, *arguments: int, value: Number | str | UntypedLoop | None = None, place: Place | None = None
     ) -> int:
-        """Add a node; its position."""
+        """Add a node, and return its position."""
         self.nodes.append(UntypedNode(op, arguments, value))
         self.places.append(place or Place(self.source, self.source.tree))
         return len(self.nodes) - 1
 
     def parameter(self, name: str) -> int:
-        """Add a parameter of the function that is made."""
+        """Add a parameter of the composed function, and return its position."""
         return self.add("parameter", value=name)
 
     def call(self, function: ScalarFunction | None, numbers: Sequence[int]) -> list[int]:
-        """Add the nodes of a function.
+        """Add the nodes of a function, applied to arguments.
 
         Args:
-            function: None for the one that returns what it is given.
-            numbers: the positions of its arguments; what follows those that it takes is left out.
+            function: None for the identity, which returns its arguments.
+            numbers: the positions of its arguments; superfluous ones are ignored.
 
         Returns:
             The positions of its results.
@@ -58,6 +58,6 @@ class Composer:
         return [moved[at] for at in function.results]
 
     def finish(self, name: str, parameters: Sequence[str], results: Sequence[int]) -> ScalarFunction:
-        """The function of some results."""
+        """Return the composed function with the given results."""
         nodes, places = tuple(self.nodes), tuple(self.places)
         return ScalarFunction(name, tuple(parameters), {}, nodes, places, tuple(results), self.source)

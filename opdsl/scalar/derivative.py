@@ -1,12 +1,12 @@
-"""Derivatives of scalar functions: reverse mode over the untyped graph, giving a scalar function again.
+"""Differentiation of scalar functions: reverse mode over the untyped graph, which gives a scalar function again.
 
-What one gives can be differentiated again, for higher orders. Where a function has a kink, the derivative is the mean
-of those on both sides (``abs`` has 0 at 0; ``max`` gives each of two equal operands a half, as PyTorch's ``maximum``
+The result can be differentiated again, for higher orders. Where a function has a kink, the derivative is the mean of
+those on both sides (``abs`` has 0 at 0; ``max`` gives each of two equal operands a half, as PyTorch's ``maximum``
 does): then a smooth function that is written with kinks that cancel keeps its derivative there.
 
-Conditions are carried beside each gradient and are applied last, so that what the side not taken would give (infinities
-times 0) never reaches the result. Complex gradients follow PyTorch's convention: the incoming one times the conjugate
-of the derivative; of a real number only the real part of what comes in counts.
+Conditions are kept beside each gradient and are applied last, so that values of the side not taken (infinities times 0)
+never reach the result. Complex gradients follow PyTorch's convention: the incoming one times the conjugate of the
+derivative; for a real number only the real part of the incoming gradient counts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["differentiate"]
 # Gradients of one node, by the conditions under which they count.
 Gradients: TypeAlias = dict[Guards, int]
 
-# Beyond so many sets of conditions at one node they are applied at once.
+# If a node has more sets of conditions than this, they are merged at once.
 _MOST_GUARDS = 8
 
 
@@ -36,17 +36,17 @@ def differentiate(
     elements: Collection[str] | None = None,
     of_rows: Sequence[bool] | None = None,
 ) -> ScalarFunction:
-    """The gradients of parameters, from those of the results.
+    """Return the function that computes the gradients of parameters from those of the results.
 
     Args:
-        function: what is differentiated.
+        function: the function to differentiate.
         wanted: names of parameters.
-        is_complex: whether complex numbers take part; otherwise conjugates are left out.
-        result: a name for the only result, where the gradients are to be made of that as far as it goes.
-        elements: of a row function, the parameters that differ from element to element. What comes back is a row
-            function, too; the gradients of wanted parameters that a row has one of are those of the row.
-        of_rows: of a row function, for each result whether the gradient given for it is that of a row as a whole, or
-            each element has its own; by default the former for results that do not differ from element to element.
+        is_complex: whether complex numbers occur; otherwise conjugates are left out.
+        result: a name for the only result, if the gradients are to be computed from the result as far as possible.
+        elements: of a row function, the parameters that differ from element to element. The derivative is a row
+            function, too; a wanted parameter with one value for each row has one gradient for each row.
+        of_rows: of a row function, for each result whether its gradient is one value for the whole row, or one for each
+            element; by default one for the row if the result does not differ from element to element.
 
     Returns:
         A scalar function whose first parameters are the gradients of the results, ``grad`` or ``grad0``, ``grad1``,
@@ -73,7 +73,7 @@ def differentiate(
 
 
 def _gradient_names(function: ScalarFunction) -> list[str]:
-    """Names for the gradients of the results that no parameter has."""
+    """Return names for the gradients of the results that are not names of parameters."""
     stem = "grad"
     while any(parameter.startswith(stem) for parameter in function.parameters):
         stem += "_"
@@ -81,10 +81,10 @@ def _gradient_names(function: ScalarFunction) -> list[str]:
 
 
 class _Builder(GrowingGraph):
-    """The graph of a derivative, and the gradients of the function's nodes.
+    """Builder of the graph of a derivative, with the gradients of the function's nodes.
 
-    gradients: by node; of what a row has one of, those of the row.
-    spread: what elements send to what their row has one of: the gradient is the sum.
+    gradients: by node; for values that are one for each row, the gradients of the row.
+    spread: gradients that elements send to values that are one for each row: their sum over the row counts.
     """
 
     def __init__(self, function: ScalarFunction, *, is_complex: bool, elements: Collection[str] | None) -> None:
@@ -94,7 +94,7 @@ class _Builder(GrowingGraph):
         self._depends = self._dependent()
 
     def _dependent(self) -> set[int]:
-        """The nodes that depend on a parameter; others need no gradient."""
+        """Return the nodes that depend on a parameter; others need no gradient."""
         dependent: set[int] = set()
         for at, node in enumerate(self.function.nodes):
             if node.op == "parameter" or any(argument in dependent for argument in node.arguments):
@@ -104,7 +104,7 @@ class _Builder(GrowingGraph):
     # ------------------------------------------------------------------------------------------- gradients
 
     def gradient_of(self, name: str) -> int:
-        """The gradient of a parameter."""
+        """Return the gradient of a parameter."""
         position = self.parameter(name)
         return self.number(0) if position is None else self.collected(position)
 
@@ -113,7 +113,7 @@ class _Builder(GrowingGraph):
 
         Args:
             position: the node.
-            gradients: what is added.
+            gradients: the gradients to add.
             of_element: whether each element of a row sends its own.
         """
         if position not in self._depends:
@@ -124,7 +124,7 @@ class _Builder(GrowingGraph):
             present[guards] = self.add("add", present[guards], value) if guards in present else value
 
     def visit(self, position: int) -> None:
-        """Hand a node's gradients on to its arguments."""
+        """Propagate a node's gradients to its arguments."""
         node = self.function.nodes[position]
         self.place = self.function.places[position]
         if position in self.spread:
@@ -152,7 +152,7 @@ class _Builder(GrowingGraph):
                     self.send(argument, {guards: number}, of_element=position in self.varies)
 
     def collected(self, position: int, numbers: dict[int, Gradients] | None = None) -> int:
-        """A node's gradient, its conditions applied; 0 where there is none."""
+        """Return a node's gradient with its conditions applied; 0 if it has none."""
         return self._total((numbers or self.gradients).get(position, {}))
 
     def _total(self, gradients: Gradients) -> int:
@@ -165,7 +165,7 @@ class _Builder(GrowingGraph):
         return total
 
     def _merged(self, gradients: Gradients) -> Gradients:
-        """Return fewer gradients: what they have in common of conditions goes on to guard what follows."""
+        """Merge the gradients of a node into fewer ones, keeping the conditions that all of them share."""
         first = next(iter(gradients))
         common = tuple(guard for guard in first if all(guard in guards for guards in gradients))
         sets = [
@@ -181,14 +181,18 @@ class _Builder(GrowingGraph):
         return {guards: self._total(rest) for guards, rest in groups.items()}
 
     def _guarded(self, guards: Guards, value: int, otherwise: int | None) -> int:
-        """``value`` where the last condition holds, ``otherwise`` where it does not, 0 where an earlier one fails."""
+        """Return ``value`` if all conditions hold, ``otherwise`` (or 0) if only the last one fails, 0 if an earlier one
+        fails.
+        """
         for at, guard in enumerate(reversed(guards)):
             other = otherwise if at == 0 and otherwise is not None else self.number(0)
             value = self.select(guard.condition, *((value, other) if guard.is_true else (other, value)))
         return value
 
     def _made_of(self, name: str) -> dict[int, int]:
-        """What can be made of the only result, by its position: that itself, and what a number was divided by."""
+        """Return replacements, by position, that use the function's only result: the result itself and, if it is a
+        number divided by a node, that node as the number divided by the result.
+        """
         (at,) = self.function.results
         node = self.nodes[at]
         if not node.arguments:
@@ -202,13 +206,13 @@ class _Builder(GrowingGraph):
     def finish(
         self, gradients: Sequence[str], wanted: Sequence[str], results: Sequence[int], result: str
     ) -> ScalarFunction:
-        """The function of the results, without what they do not need."""
+        """Return the function of the given results, without nodes that they do not need."""
         instead = self._made_of(result) if result else {}
         needed = {instead.get(at, at) for at in results}
         for at in range(len(self.nodes) - 1, -1, -1):
             if at in needed:
                 needed.update(instead.get(argument, argument) for argument in self.nodes[at].arguments)
-        # What is made of the result was added last, and stands before what uses it.
+        # Nodes computed from the result were added last; move them in front of the nodes that use them.
         shared = needed.intersection(instead.values())
         ahead = sorted({*shared, *(argument for at in shared for argument in self.nodes[at].arguments)})
         needed.update(ahead)
@@ -232,14 +236,16 @@ class _Builder(GrowingGraph):
 
 
 def _together(guards: Guards, others: Guards) -> Guards | None:
-    """Return the conditions of both, each once; None where they never hold together."""
+    """Return the conditions of both gradients, each once; None if they contradict each other."""
     if any(Guard(guard.condition, not guard.is_true) in guards for guard in others):
         return None
     return (*guards, *(guard for guard in others if guard not in guards))
 
 
 def _paired(gradients: Gradients) -> list[tuple[Guards, int, int | None]]:
-    """Conditions and gradients; two that differ in whether the last condition holds are one choice."""
+    """Return conditions with gradients; two gradients that differ only in whether the last condition holds become one
+    choice.
+    """
     rest = dict(gradients)
     paired: list[tuple[Guards, int, int | None]] = []
     while rest:

@@ -1,4 +1,4 @@
-"""The rules of derivatives: what each operation sends back to its operands."""
+"""Differentiation rules: for each operation the gradients of its operands, given the gradient of its result."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["RULES", "WITHOUT_GRADIENT", "Guard", "Guarded", "Guards"]
 
 
 class Guard(NamedTuple):
-    """A condition under which a gradient counts: the node is true, or it is false."""
+    """Condition under which a gradient counts: a node of type bool is true, or is false."""
 
     condition: int
     is_true: bool
@@ -23,7 +23,7 @@ Guards: TypeAlias = tuple[Guard, ...]
 
 
 class Guarded(NamedTuple):
-    """A gradient that counts under conditions only."""
+    """Gradient that counts only under conditions."""
 
     guards: Guards
     value: int
@@ -32,12 +32,12 @@ class Guarded(NamedTuple):
 Sent: TypeAlias = "tuple[int | Guarded | None, ...]"
 Rule: TypeAlias = "Callable[[GrowingGraph, int, tuple[int, ...], int], Sent]"
 
-# A number that is finite in single precision, too.
+# A large number that is finite in float32, too.
 _LARGE = 2.0**127
 
 
 def _factor(make: Callable[[GrowingGraph, int, int], int]) -> Rule:
-    """A function of one operand: the gradient times what ``make`` gives for the operand and the result."""
+    """Return the rule of a unary function whose slope is ``make(operand, result)``: the gradient times the slope."""
 
     def rule(b: GrowingGraph, gradient: int, arguments: tuple[int, ...], result: int) -> Sent:
         return (b.multiply(gradient, b.conjugate(make(b, arguments[0], result))),)
@@ -46,9 +46,11 @@ def _factor(make: Callable[[GrowingGraph, int, int], int]) -> Rule:
 
 
 def _growing(make: Callable[[GrowingGraph, int, int], int]) -> Rule:
-    """The same of a function that overflows: 0, as what comes into ``1 / (1 + exp(-x))`` left of -710, stays 0.
+    """Return the rule of a unary function that may overflow: the gradient times the slope, where 0 times infinity has
+    to be 0.
 
-    An infinite slope is replaced by a large one; of the last function of all it stays infinite.
+    An infinite slope is replaced by a large one, so that in ``1 / (1 + exp(-x))`` left of -710 the gradient 0 stays 0.
+    If the function is the outermost one, its slope stays infinite.
     """
 
     def rule(b: GrowingGraph, gradient: int, arguments: tuple[int, ...], result: int) -> Sent:
@@ -61,7 +63,7 @@ def _growing(make: Callable[[GrowingGraph, int, int], int]) -> Rule:
 
 
 def _quotient(make: Callable[[GrowingGraph, int, int], int]) -> Rule:
-    """The same, the gradient divided by what ``make`` gives."""
+    """Return the rule of a unary function whose gradient is divided by ``make(operand, result)``."""
 
     def rule(b: GrowingGraph, gradient: int, arguments: tuple[int, ...], result: int) -> Sent:
         return (b.divide(gradient, b.conjugate(make(b, arguments[0], result))),)
@@ -86,7 +88,9 @@ def _fma(b: GrowingGraph, gradient: int, arguments: tuple[int, ...], result: int
 
 
 def _extremum(comparison: str) -> Rule:
-    """All to the operand that is taken, a half to each of equal ones; a NaN gets all, and its partner too."""
+    """Return the rule of maximum or minimum: the chosen operand gets the gradient, equal ones half each, with NaN both
+    all.
+    """
 
     def rule(b: GrowingGraph, gradient: int, arguments: tuple[int, ...], result: int) -> Sent:
         x, y = arguments
@@ -106,7 +110,9 @@ def _choice(b: GrowingGraph, gradient: int, arguments: tuple[int, ...], result: 
 
 
 def _absolute(b: GrowingGraph, gradient: int, arguments: tuple[int, ...], result: int) -> Sent:
-    """0 at 0, however steep what follows is there: ``sqrt(abs(x))``. A NaN that comes in from outside stays one."""
+    """Compute the gradient of ``abs``: 0 at 0 even if the incoming one is infinite (``sqrt(abs(x))``); NaN from outside
+    stays.
+    """
     (x,) = arguments
     if b.is_complex:
         return (
@@ -122,7 +128,9 @@ def _absolute(b: GrowingGraph, gradient: int, arguments: tuple[int, ...], result
 
 
 def _power(b: GrowingGraph, gradient: int, arguments: tuple[int, ...], result: int) -> Sent:
-    """As PyTorch's ``pow_backward``: nothing comes back where the exponent is 0, or the base of a logarithm is 0."""
+    """Compute the gradients of a power as PyTorch's ``pow_backward``: the base gets 0 if the exponent is 0, the
+    exponent gets 0 if the base is 0 (and a real exponent is not negative).
+    """
     base, exponent = arguments
     less = b.value(exponent)
     reduced = b.number(less - 1) if less is not None else b.add("subtract", exponent, b.number(1))
@@ -140,7 +148,9 @@ def _power(b: GrowingGraph, gradient: int, arguments: tuple[int, ...], result: i
 
 
 def _atan2(b: GrowingGraph, gradient: int, arguments: tuple[int, ...], result: int) -> Sent:
-    """Divided twice by the distance, since its square would underflow; at the origin nothing comes back."""
+    """Compute the gradients of atan2 by dividing twice by the distance, whose square could underflow; both are 0 at the
+    origin.
+    """
     y, x = arguments
     distance = b.add("hypot", x, y)
     scaled = b.divide(gradient, distance)
@@ -160,22 +170,24 @@ def _copysign(b: GrowingGraph, gradient: int, arguments: tuple[int, ...], result
 
 
 def _nextafter(b: GrowingGraph, gradient: int, arguments: tuple[int, ...], result: int) -> Sent:
-    """As PyTorch's: a step from the first operand, none where both are equal."""
+    """Compute the gradient as PyTorch does: the first operand gets it, unless both operands are equal."""
     return Guarded((Guard(b.add("equal", *arguments), False),), gradient), None
 
 
 def _fmod(b: GrowingGraph, gradient: int, arguments: tuple[int, ...], result: int) -> Sent:
-    """``x - y * trunc(x / y)``"""
+    """Compute the gradients of ``x - y * trunc(x / y)``."""
     return gradient, b.negative(b.multiply(gradient, b.add("trunc", b.divide(*arguments))))
 
 
 def _ieee_remainder(b: GrowingGraph, gradient: int, arguments: tuple[int, ...], result: int) -> Sent:
-    """``x - y * round(x / y)``"""
+    """Compute the gradients of ``x - y * round(x / y)``."""
     return gradient, b.negative(b.multiply(gradient, b.add("round", b.divide(*arguments))))
 
 
 def _remainder(b: GrowingGraph, gradient: int, arguments: tuple[int, ...], result: int) -> Sent:
-    """``x - y * (x // y)``, which is not the rounded quotient where one of them is infinite"""
+    """Compute the gradients of ``x - y * (x // y)``; ``x // y`` differs from the rounded quotient if one of them is
+    infinite.
+    """
     return gradient, b.negative(b.multiply(gradient, b.add("floor_divide", *arguments)))
 
 
@@ -190,7 +202,9 @@ def _row_mean(b: GrowingGraph, gradient: int, arguments: tuple[int, ...], result
 
 
 def _row_extremum(b: GrowingGraph, gradient: int, arguments: tuple[int, ...], result: int) -> Sent:
-    """Equal parts to all elements that are the extremum, as PyTorch's ``amax``; to all NaN where there is one."""
+    """Compute the gradient of a row's extremum: equal shares for all elements that are the extremum or NaN, as in
+    PyTorch's ``amax``.
+    """
     (x,) = arguments
     if x not in b.varies:
         return (gradient,)
@@ -208,7 +222,9 @@ def _one_minus(b: GrowingGraph, value: int) -> int:
 
 
 def _acosh_divisor(b: GrowingGraph, x: int, result: int) -> int:
-    """``sqrt(x * x - 1)``; of complex numbers on the branch of ``acosh``, which that square loses left of 0."""
+    """Return ``sqrt(x * x - 1)``; for complex numbers as a product of roots, which is on the branch of ``acosh`` left
+    of 0 too.
+    """
     if not b.is_complex:
         return b.add("sqrt", b.add("subtract", b.square(x), b.number(1)))
     return b.multiply(b.add("sqrt", b.add("subtract", x, b.number(1))), b.add("sqrt", _one_plus(b, x)))
@@ -219,7 +235,7 @@ def _gaussian(scale: float) -> Rule:
 
 
 def _is_inexact(name: str) -> bool:
-    """Return whether a dtype is of floating-point or complex numbers."""
+    """Return whether a dtype is a floating-point or complex one."""
     return "float" in name or "complex" in name
 
 
@@ -279,7 +295,7 @@ RULES: Final[dict[str, Rule]] = {
     "erfc": _gaussian(-2 / math.sqrt(math.pi)),
 }
 
-# Steps, and what is no number: their derivative is 0 wherever there is one.
+# Step functions and operations whose results are not real numbers: their derivative is 0 where it exists.
 WITHOUT_GRADIENT: Final = frozenset(
     name
     for name, operation in OPERATIONS.items()

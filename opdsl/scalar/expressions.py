@@ -1,4 +1,4 @@
-"""The expressions of a scalar function."""
+"""Tracing of the expressions of a scalar function."""
 
 from __future__ import annotations
 
@@ -58,19 +58,19 @@ Inline: TypeAlias = Callable[[FunctionSource, Mapping[str, Any]], Any]
 
 
 class Unusable:
-    """What a name holds where paths meet that do not agree on it; using it is an error."""
+    """Value of a name after paths join that do not agree on it; using the name is an error."""
 
     def __init__(self, problem: str) -> None:
         self.problem = problem
 
 
 class Evaluation:
-    """Evaluates expressions of one call of a function.
+    """Evaluator of expressions in one call of a function.
 
     graph: takes the nodes.
     source: the function; for errors, and for the names around it.
     names: local names, shared with the statements.
-    inline: runs a called function.
+    inline: traces a called function.
     """
 
     def __init__(self, graph: Graph, source: FunctionSource, names: dict[str, Any], inline: Inline) -> None:
@@ -80,7 +80,9 @@ class Evaluation:
         self.inline = inline
 
     def evaluate(self, node: ast.expr) -> Any:
-        """The value of an expression: a symbol, a number, or another Python value that is known while reading."""
+        """Return the value of an expression: a symbol, a number, or another Python value that is known while
+        tracing.
+        """
         run = _EXPRESSIONS.get(type(node))
         if run is None:
             spoken = type(node).__name__
@@ -88,19 +90,19 @@ class Evaluation:
         return run(self, node)
 
     def number(self, node: ast.expr) -> Any:
-        """The value of an expression that has to be a symbol or a number."""
+        """Return the value of an expression that has to be a symbol or a number."""
         value = self.evaluate(node)
         if not is_value(value):
             raise self.no_number(value, node)
         return value
 
     def no_number(self, value: object, node: ast.AST) -> ScalarFunctionError:
-        """The error of what stands where a number has to."""
+        """Return the error for a value that has to be a number and is not."""
         is_own = value is None or isinstance(value, (str, tuple, Sizes, Choice))
         return self.source.error(node, f"{describe(value)} is not a number", WAY_OUT if is_own else _FROZEN)
 
     def condition(self, node: ast.expr) -> Symbol | bool:
-        """The truth of an expression."""
+        """Return the truth of an expression."""
         value = self.evaluate(node)
         if isinstance(value, Symbol):
             return self.add("truth", (value,), node)
@@ -109,7 +111,7 @@ class Evaluation:
         return bool(value)
 
     def sequence(self, node: ast.expr) -> tuple[Any, ...]:
-        """The items of something that is known while reading."""
+        """Return the items of a sequence that is known while tracing."""
         value = self.evaluate(node)
         if isinstance(value, (tuple, list, range)):
             return tuple(value)
@@ -118,11 +120,11 @@ class Evaluation:
         )
 
     def add(self, op: str, operands: Sequence[Any], node: ast.AST) -> Symbol:
-        """A new node."""
+        """Add a node, and return its symbol."""
         return self.graph.add(op, operands, Place(self.source, node))
 
     def compute(self, function: Callable[..., Any], operands: Sequence[Any], node: ast.AST) -> Any:
-        """Let Python compute what is known while reading."""
+        """Call a Python function on values that are known while tracing."""
         try:
             return function(*operands)
         except Exception as error:
@@ -131,7 +133,7 @@ class Evaluation:
             ) from error
 
     def operate(self, op: str, function: Callable[..., Any], operands: Sequence[Any], node: ast.AST) -> Any:
-        """An operation: a node when an operand depends on a parameter, Python's result otherwise."""
+        """Add a node for an operation if an operand depends on a parameter, else return Python's result."""
         if not any(isinstance(operand, (Symbol, Sizes, Choice)) for operand in operands):
             return self.compute(function, operands, node)
         for operand in operands:
@@ -162,7 +164,7 @@ def _name(evaluation: Evaluation, node: ast.Name) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """NumPy's scalars as Python numbers."""
+    """Convert NumPy scalars to Python numbers; return other values unchanged."""
     item = getattr(value, "item", None)
     return item() if item is not None and getattr(value, "shape", None) == () else value
 
@@ -199,7 +201,7 @@ def _unary(evaluation: Evaluation, node: ast.UnaryOp) -> Any:
 
 
 def _logical(evaluation: Evaluation, node: ast.BoolOp) -> Any:
-    """``and`` and ``or``: what is known decides early, as in Python."""
+    """Evaluate ``and`` or ``or``; a known operand may decide early, as in Python."""
     op, decides = ("logical_and", False) if isinstance(node.op, ast.And) else ("logical_or", True)
     logical = evaluation.evaluate(node.values[0])
     for part in node.values[1:]:
@@ -306,7 +308,7 @@ def _call(evaluation: Evaluation, node: ast.Call) -> Any:
 def _known_call(
     evaluation: Evaluation, function: Any, fold: Fold, arguments: list[Any], keywords: dict[str, Any], node: ast.Call
 ) -> Any:
-    """A call of ``math`` or of a builtin function."""
+    """Evaluate a call of a function of ``math`` or a builtin function."""
     if not any(isinstance(value, Symbol) for value in (*arguments, *keywords.values())):
         return evaluation.compute(lambda: function(*arguments, **keywords), (), node)
     problem = fold.problem(len(arguments), keywords)

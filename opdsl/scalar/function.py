@@ -1,4 +1,4 @@
-"""A scalar function as read from Python: an untyped graph that is typed anew for each combination of operand types."""
+"""Scalar functions as read from Python: untyped graphs, which are typed for each combination of operand types."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ __all__ = ["ScalarFunction"]
 
 
 class ScalarFunction:
-    """What ``read`` gives.
+    """Scalar function that ``read`` has traced from Python: an untyped graph.
 
     name: the function's name.
     parameters: names of the parameters, in order.
-    defaults: what parameters have as default; numbers (or None).
-    nodes, places: the untyped graph, and where each of its nodes was written.
-    results: positions of the results.
+    defaults: defaults of parameters; numbers (or None).
+    nodes, places: the untyped graph, and the position of each node in the source text.
+    results: positions of the results in the graph.
     source: the Python function's source.
     """
 
@@ -56,11 +56,11 @@ class ScalarFunction:
         """Type the function for given operand types.
 
         types: a scalar type for each parameter (extra names are ignored).
-        results: types to cast the results to; by default they are what the operations give.
-        default_float: what integers become where floating point is asked for and no parameter has it.
-        storage: ``float16`` or ``bfloat16`` where that is what the operands of a float32 computation are stored in.
-        Returns: the typed, simplified graph; the same one for the same types.
-        Raises: ScalarFunctionError when an operation does not exist for the types, or a type is missing.
+        results: types to cast the results to; by default they keep the types that the operations give.
+        default_float: the type that integers become where floating point is needed and no parameter has it.
+        storage: ``float16`` or ``bfloat16`` if the operands of a float32 computation are stored in that type.
+        Returns: the typed, simplified graph; the same object for the same types.
+        Raises: ScalarFunctionError if an operation does not exist for the types, or a type is missing.
         """
         key = (tuple(types.get(name) for name in self.parameters), tuple(results or ()), default_float, storage)
         graph = self._graphs.get(key)
@@ -70,7 +70,7 @@ class ScalarFunction:
         return graph
 
     def underived(self) -> ScalarFunctionError | None:
-        """What is written there that has no derivative in the language, underlined; None for nothing."""
+        """Return an error that underlines the first operation without a derivative rule, or None if all have one."""
         for node, index in zip(self.nodes, self.places, strict=True):
             if node.op in WITHOUT_DERIVATIVE:
                 return index.source.error(

@@ -1,4 +1,4 @@
-"""Which Python functions a scalar function may call, and the operations that they become."""
+"""Table of the Python functions that a scalar function may call, and the operations that they become."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Add: TypeAlias = Callable[..., Any]
 
 
 class Fold:
-    """How a call becomes nodes.
+    """Conversion of a function call to graph nodes.
 
-    fewest, most: how many positional arguments it takes; most is None when there is no limit.
+    fewest, most: the smallest and largest number of positional arguments; ``most`` is None if there is no limit.
     build: takes a function that adds a node, and the arguments.
     """
 
@@ -31,7 +31,7 @@ class Fold:
         self.most = most
 
     def problem(self, count: int, keywords: Mapping[str, Any]) -> str | None:
-        """What is wrong with a call of ``count`` arguments, if anything."""
+        """Return what is wrong with a call of ``count`` arguments and some keywords, or None."""
         if keywords:
             return f"it does not take {', '.join(keywords)}= here"
         if count < self.fewest or (self.most is not None and count > self.most):
@@ -47,7 +47,7 @@ def _direct(op: str, arity: int) -> Fold:
 
 
 def _reduced(op: str) -> Fold:
-    """A function of any number of operands, two at a time."""
+    """Return the conversion of a function of any number of operands, which combines two at a time."""
 
     def build(add: Add, first: Any, *others: Any) -> Any:
         for other in others:
@@ -132,5 +132,5 @@ FUNCTIONS: Final[dict[Any, Fold]] = {
     builtins.complex: Fold(lambda add, real, imag=0: add("complex", real, imag), 1, 2),
 }
 
-# Functions that may be called on what is known while reading.
+# Functions that may be called only on values that are known while tracing.
 STATIC: Final = frozenset({range, len, reversed, enumerate, zip, tuple, sorted, sum, str})

@@ -1,4 +1,4 @@
-"""The typed scalar graph: what a scalar function computes for given types."""
+"""Typed scalar graphs: the nodes that a scalar function computes for given types."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ Number: TypeAlias = bool | int | float | complex
 
 
 class Node(NamedTuple):
-    """One operation.
+    """Operation of a typed graph.
 
     op: a name in OPERATIONS, or "parameter", "constant", "cast", "loop", "item".
-    arguments: positions of earlier nodes. Of a loop: whether there is a first turn, then the parameters of its body;
-        of an item: the loop, whose last value of something carried it is.
+    arguments: positions of earlier nodes. Of a loop: whether there is a first iteration, then the parameters of its
+        body; of an item (the final value of something that a loop carries): the loop.
     type: type of the result; of a loop bool.
-    value: a parameter's name, a constant's number, a loop's ``Loop``, an item's place; None otherwise.
+    value: a parameter's name, a constant's number, a loop's ``Loop``, an item's index; None otherwise.
     """
 
     op: str
@@ -31,11 +31,11 @@ class Node(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """What a loop does.
+    """Loop of a scalar graph.
 
-    body: a turn. Its parameters are what is carried from turn to turn, then what stays the same; its results whether
-        there is another turn, then what is carried to it.
-    most: turns after which it ends in any case; None where the body sees to that.
+    body: one iteration. Its parameters are the carried values, then the loop invariants; its results are whether there
+        is another iteration, then the carried values for it.
+    most: the largest number of iterations; None if the body ends the loop.
     """
 
     body: TypedGraph
@@ -43,14 +43,16 @@ class Loop(NamedTuple):
 
     @property
     def carried(self) -> tuple[ScalarType, ...]:
-        """The types of what is carried."""
+        """Return the types of the carried values."""
         return self.body.result_types[1:]
 
 
 class TypedGraph:
-    """A scalar function for given types: immutable nodes, each after its arguments, the parameters first.
+    """Scalar function for given types: immutable nodes, each after its arguments, the parameters first.
 
-    name: the function's name, for showing; nodes; results: positions of the results.
+    name: the function's name, which is shown.
+    nodes: the nodes.
+    results: positions of the results.
     """
 
     def __init__(self, name: str, nodes: tuple[Node, ...], results: tuple[int, ...]) -> None:
@@ -60,18 +62,18 @@ class TypedGraph:
 
     @property
     def parameters(self) -> tuple[tuple[str, ScalarType], ...]:
-        """Name and type of each parameter, in order."""
+        """Return name and type of each parameter, in order."""
         return tuple((str(node.value), node.type) for node in self.nodes if node.op == "parameter")
 
     @property
     def result_types(self) -> tuple[ScalarType, ...]:
-        """Type of each result."""
+        """Return the type of each result."""
         return tuple(self.nodes[position].type for position in self.results)
 
     @property
     def fingerprint(self) -> str:
-        """A stable hash of what is computed: equal graphs have it in common whatever their names are."""
-        # functools.cached_property of Python 3.11 has a lock, which a forked process may find held.
+        """Return a stable hash of the computation; graphs that differ only in names have equal ones."""
+        # functools.cached_property of Python 3.11 has a lock, which may be held forever in a forked process.
         known: str | None = self.__dict__.get("_fingerprint")
         if known is None:
             known = self.__dict__["_fingerprint"] = _fingerprint(self)
@@ -91,7 +93,7 @@ class TypedGraph:
 
 
 def _fingerprint(graph: TypedGraph) -> str:
-    import hashlib  # heavy; wanted first when something is compiled
+    import hashlib  # imported late: slow to import, and needed only for compilation
 
     rows = [
         f"{node.op}{node.arguments}{node.type.value}{constant_key(node.value) if node.op != 'parameter' else ''}"
@@ -103,7 +105,9 @@ def _fingerprint(graph: TypedGraph) -> str:
 
 @cache
 def _revision() -> str:
-    """A digest of the source that makes and lowers graphs: code of former formulas is not taken for the present."""
+    """Return a digest of the source of this package, so that cached code of former formulas is not used for edited
+    ones.
+    """
     import hashlib
 
     here = Path(__file__).parent
@@ -114,7 +118,7 @@ def _revision() -> str:
 
 
 def constant_key(value: object) -> str:
-    """A node's value as text that tells apart what is different, -0.0 from 0.0 too."""
+    """Return a node's value as a text that differs for different values, also for -0.0 and 0.0."""
     if isinstance(value, Loop):
         return f"{value.body.fingerprint}|{value.most}"
     if isinstance(value, complex):
@@ -123,9 +127,9 @@ def constant_key(value: object) -> str:
 
 
 def show(graph: TypedGraph) -> str:
-    """The graph as a program: one line for each node, constants in place.
+    """Return the graph as text in the form of a program: one line for each node, with constants inserted.
 
-    graph: what to show.
+    graph: the graph.
     Returns: several lines without a final newline.
     """
     names = _names(graph)

@@ -1,4 +1,4 @@
-"""The graph of a derivative while it grows: a function's own nodes, then what the rules add."""
+"""Graph of a derivative under construction: a function's own nodes, then those that differentiation rules add."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ __all__ = ["GrowingGraph", "varying"]
 
 
 class GrowingGraph:
-    """A graph whose equal nodes are one.
+    """Untyped graph that begins with a function's nodes, grows, and shares equal nodes.
 
     Args:
-        function: whose nodes come first.
-        is_complex: whether complex numbers take part; otherwise conjugates are left out.
-        elements: of a row function, the parameters that differ from element to element; None of one of single elements.
+        function: its nodes come first.
+        is_complex: whether complex numbers occur; otherwise conjugates are left out.
+        elements: of a row function, the parameters that differ from element to element; None for other functions.
 
-    place: what the node that is being differentiated was written as, for errors about what its rule adds.
+    place: source position of the node that is being differentiated, for errors about nodes that its rule adds.
     varies: the function's nodes whose values differ from element to element.
     """
 
@@ -34,7 +34,7 @@ class GrowingGraph:
         self._positions = {_key(node): at for at, node in enumerate(self.nodes)}
 
     def add(self, op: str, *arguments: int, value: Number | str | None = None) -> int:
-        """A node, shared with an equal one."""
+        """Add a node, or find an equal one; return its position."""
         node = UntypedNode(op, arguments, value)
         key = _key(node)
         position = self._positions.get(key)
@@ -45,16 +45,16 @@ class GrowingGraph:
         return position
 
     def number(self, value: Number) -> int:
-        """A literal."""
+        """Add a literal."""
         return self.add("constant", value=value)
 
     def value(self, position: int) -> Number | None:
-        """The number at a position, where it is a literal."""
+        """Return the number at a position if it is a literal, else None."""
         node = self.nodes[position]
         return node.value if node.op == "constant" and not isinstance(node.value, (str, UntypedLoop)) else None
 
     def multiply(self, first: int, second: int) -> int:
-        """A product; literals 1 and -1 are left out."""
+        """Add a product; factors 1 and -1 are simplified."""
         for one, other in ((first, second), (second, first)):
             if self.value(one) == 1:
                 return other
@@ -63,43 +63,43 @@ class GrowingGraph:
         return self.add("multiply", first, second)
 
     def divide(self, first: int, second: int) -> int:
-        """A quotient."""
+        """Add a quotient; a divisor 1 is left out."""
         return first if self.value(second) == 1 else self.add("divide", first, second)
 
     def square(self, value: int) -> int:
-        """``value * value``"""
+        """Add ``value * value``."""
         return self.add("multiply", value, value)
 
     def negative(self, value: int) -> int:
-        """``-value``"""
+        """Add ``-value``; a double negation is removed."""
         node = self.nodes[value]
         return node.arguments[0] if node.op == "negative" else self.add("negative", value)
 
     def complex(self, real: int, imaginary: int) -> int:
-        """A complex number of real parts; where numbers are real, its real part."""
-        # Gradients of real parts arrive as complex numbers beside complex operands.
+        """Add a complex number with two real parts; if complex numbers do not occur, return the real part."""
+        # The gradients of real parts may be complex if other operands are.
         parts = [self.add("real", number) for number in (real, imaginary)]
         return self.add("complex", *parts) if self.is_complex else real
 
     def conjugate(self, value: int) -> int:
-        """The conjugate, where numbers are complex."""
+        """Add the conjugate; if complex numbers do not occur, return the value."""
         return self.add("conjugate", value) if self.is_complex and self.value(value) is None else value
 
     def select(self, condition: int, chosen: int, other: int) -> int:
-        """``chosen if condition else other``"""
+        """Add ``chosen if condition else other``."""
         return chosen if chosen == other else self.add("select", condition, chosen, other)
 
     def parameter(self, name: str) -> int | None:
-        """Where a parameter of the function stands; None for one that it does not use."""
+        """Return the position of a parameter of the function; None if the function does not use it."""
         return self._positions.get(_key(UntypedNode("parameter", (), name)))
 
 
 def varying(function: ScalarFunction, elements: Collection[str] | None) -> frozenset[int]:
-    """The nodes of a function whose values differ from element to element.
+    """Return the nodes of a function whose values differ from element to element of a row.
 
     Args:
         function: the function.
-        elements: the parameters that do; None for all nodes.
+        elements: the parameters that differ from element to element; None if all nodes do.
     """
     if elements is None:
         return frozenset(range(len(function.nodes)))

@@ -1,7 +1,7 @@
-"""Functions of an element's place: what they read of tensors at index expressions, and what becomes of it.
+"""Indexed functions: scalar functions of the indices of an element, which read tensors at index expressions.
 
-A read is a parameter more, with expressions for the place that it stands for. Everything else about such a function is
-that of a scalar function: it is typed, printed and differentiated as one.
+A read becomes an additional parameter, together with the nodes that compute its indices. In all other respects such a
+function is a scalar function: it is typed, printed and differentiated as one.
 """
 
 from __future__ import annotations
@@ -49,18 +49,18 @@ ANY: Final = -1
 STATED: Final = -2
 """The same of what may be a number, too."""
 
-# What a fold over places calls where its value was found, counted in row-major order of the ranges.
+# Name of the position at which an extremum was found, counted in row-major order of the folded ranges.
 PLACE: Final = "place"
 
 
 class Access(NamedTuple):
-    """An element of a tensor that is read, or written.
+    """Element of a tensor that an indexed function reads or writes.
 
-    name: of what is read among the function's parameters; of what is written, the place of its value.
-    array: which tensor.
-    positions: for each of the tensor's own dimensions the node that says where.
+    name: of a read, the name of the function's parameter; of a write, the index of its value.
+    array: the name of the tensor.
+    positions: for each of the tensor's own dimensions the node that computes the index.
     leads: whether the tensor has the leading dimensions of the result, before its own.
-    margin: what lies outside; None where nothing may.
+    margin: padding of the tensor for indices out of bounds; None if all have to be in bounds.
     """
 
     name: str
@@ -71,17 +71,17 @@ class Access(NamedTuple):
 
 
 class IndexedFunction(NamedTuple):
-    """A function of places.
+    """Indexed function: computes elements of a result from elements of tensors.
 
-    function: from indices, numbers and what is read to values.
-    at: the indices of the result's dimensions. leads: whether it has others before them.
+    function: the scalar function from indices, numbers and elements that are read to values.
+    at: the indices of the result's dimensions. leads: whether the result has leading dimensions before these.
     over: the indices that are folded.
-    reads: in the order in which they are read.
-    writes: where values are added; none where they are those of the result's own place.
-    fold: one of ``FOLDS``; empty where nothing is folded.
-    with_place: whether the place of a largest or smallest value is a result, after it: the number of its turn, or what
-        the function gives beside the value.
-    finish: from what is folded, indices and numbers to results; None where these are the same.
+    reads: the reads, in the order in which they occur.
+    writes: where values are added to; empty if they are stored at the result's own indices.
+    fold: one of ``FOLDS``; empty if nothing is folded.
+    with_place: whether the position of a largest or smallest value is a result, after it: the number of its iteration,
+        or what the function returns beside the value.
+    finish: a function from folded values, indices and numbers to results; None if the folded values are the results.
     """
 
     function: ScalarFunction
@@ -96,12 +96,12 @@ class IndexedFunction(NamedTuple):
 
     @property
     def indices(self) -> tuple[str, ...]:
-        """All indices."""
+        """Return all indices: those of the result and those that are folded."""
         return self.at + self.over
 
     @property
     def numbers(self) -> tuple[str, ...]:
-        """The parameters that are no indices and not read."""
+        """Return the parameters that are neither indices nor reads."""
         known = {*self.indices, *(read.name for read in self.reads)}
         of_finish = () if self.finish is None else self.finish.parameters[len(self.function.results) :]
         names = [parameter for parameter in (*self.function.parameters, *of_finish) if parameter not in known]
@@ -109,34 +109,36 @@ class IndexedFunction(NamedTuple):
 
     @property
     def arrays(self) -> tuple[str, ...]:
-        """The tensors that are read, each once."""
+        """Return the names of the tensors that are read, each once."""
         return tuple(dict.fromkeys(read.array for read in self.reads))
 
     @property
     def folded(self) -> int:
-        """How many values there are but for a place."""
+        """Return the number of values, without the position of an extremum."""
         return 1 if self.fold in EXTREMA else len(self.function.results)
 
     def by_turns(self) -> IndexedFunction:
-        """The function whose places are the numbers of turns."""
+        """Return the function without results for the position of an extremum, which is then the number of the
+        iteration.
+        """
         function = self.function
         fields = (function.name, function.parameters, function.defaults, function.nodes, function.places)
         return self._replace(function=ScalarFunction(*fields, function.results[: self.folded], function.source))
 
     def typed(self, types: Mapping[str, str], numbers: Sequence[str], values: Sequence[str]) -> TypedGraph:
-        """All that is computed, as one graph.
+        """Return one typed graph that computes the indices of all reads and writes, and the values.
 
         Args:
-            types: of numbers and of what is read.
-            numbers: in the order in which they are parameters.
-            values: of the values.
+            types: types of the numbers and of the elements that are read.
+            numbers: their order as parameters.
+            values: types of the values.
 
         Returns:
-            A graph whose parameters are the indices, the numbers, and what is read, and whose results are the positions
-            of all reads, those of all writes, and the values.
+            A graph whose parameters are the indices, the numbers, and the elements that are read, and whose results are
+            the positions of all reads, those of all writes, and the values.
 
         Raises:
-            ScalarFunctionError: a position is no integer, or an operation does not exist for the types.
+            ScalarFunctionError: a position is not an integer, or an operation does not exist for the types.
         """
         function = self.function
         accesses = (*self.reads, *self.writes)
@@ -148,13 +150,13 @@ class IndexedFunction(NamedTuple):
         return whole.specialise(texts, results=(*["int64"] * len(positions), *values))
 
     def require_whole_positions(self, types: Mapping[str, str]) -> None:
-        """Refuse positions that are no integers.
+        """Raise an error if a position at which a tensor is read or written is not an integer.
 
         Args:
-            types: of numbers and of what is read.
+            types: types of the numbers and of the elements that are read.
 
         Raises:
-            ScalarFunctionError: one is underlined.
+            ScalarFunctionError: the position is underlined.
         """
         function = self.function
         positions = [position for access in (*self.reads, *self.writes) for position in access.positions]
@@ -167,17 +169,19 @@ class IndexedFunction(NamedTuple):
                 raise place.source.error(place.node, problem, "Convert it: int(...).")
 
     def values_only(self, parameters: Iterable[str]) -> ScalarFunction:
-        """What is computed but for positions."""
+        """Return the function that computes the values, without positions."""
         return _with(self.function, tuple(parameters), self.function.results)
 
     def value_types(self, types: Mapping[str, str]) -> tuple[ScalarType, ...]:
-        """The types that the values have by themselves."""
+        """Return the types of the values before any conversion."""
         texts = {**types, **dict.fromkeys(self.indices, "int64")}
         return self.values_only(texts).specialise(texts).result_types
 
 
 def _with(function: ScalarFunction, parameters: Sequence[str], results: Sequence[int]) -> ScalarFunction:
-    """The nodes of a function with other parameters and results; what these do not need is left out."""
+    """Return a function of the same nodes with other parameters and results; nodes that these do not need are
+    left out.
+    """
     needed: set[int] = set()
     waiting = list(results)
     while waiting:
@@ -203,7 +207,7 @@ def _with(function: ScalarFunction, parameters: Sequence[str], results: Sequence
 
 
 def size_name(array: str, dimension: int) -> str:
-    """What the size of a tensor's dimension is called among the numbers."""
+    """Return the name of the parameter that holds the size of a tensor's dimension."""
     return f"{array}.shape[{dimension}]"
 
 
@@ -211,7 +215,7 @@ def size_name(array: str, dimension: int) -> str:
 
 
 class _Array(Indexable):
-    """A tensor while the function is read: its reads are noted."""
+    """Stand-in for a tensor while an indexed function is traced, which records reads."""
 
     def __init__(self, name: str, margin: Margin, reader: _Reader) -> None:
         self.name, self.margin, self.reader = name, margin, reader
@@ -221,7 +225,7 @@ class _Array(Indexable):
         return f"the tensor {self.name}"
 
     def read(self, graph: Graph, index: Any, place: Place) -> Symbol:
-        """The parameter that stands for an element."""
+        """Record a read of an element, and return the symbol for the element."""
         reader = self.reader
         if graph is not reader.graph:
             problem = f"{self.name} is read in a loop that counts while it runs"
@@ -235,7 +239,7 @@ class _Array(Indexable):
             raise place.source.error(
                 place.node, "`...` stands for dimensions that the result does not have", 'Begin at= with "...".'
             )
-        # A number alone would take the type that the values have.
+        # A literal would take the type of the values otherwise.
         whole = [
             position if isinstance(position, Symbol) else graph.add("to_integer", (position,), place)
             for position in positions[leads:]
@@ -244,7 +248,7 @@ class _Array(Indexable):
 
 
 class _Shape(Sizes):
-    """The sizes of a tensor while the function is read: numbers of the function."""
+    """Stand-in for the shape of a tensor while an indexed function is traced."""
 
     def __init__(self, array: _Array) -> None:
         self.array = array
@@ -253,14 +257,14 @@ class _Shape(Sizes):
         return f"the shape of {self.array.name}"
 
     def read(self, graph: Graph, index: Any, place: Place) -> Symbol:
-        """The parameter that stands for a size."""
+        """Return the symbol for the size of a dimension."""
         if isinstance(index, bool) or not isinstance(index, int):
             raise place.source.error(place.node, f"{_spoken(index)} is no dimension", "Give a number.")
         return graph.parameter(size_name(self.array.name, index), place)
 
 
 class _Numbers(Sizes):
-    """A list of numbers while the function is read, as long as it takes."""
+    """Stand-in for a list of numbers of unknown length while an indexed function is traced."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -269,14 +273,14 @@ class _Numbers(Sizes):
         return f"the list {self.name}"
 
     def read(self, graph: Graph, index: Any, place: Place) -> Symbol:
-        """The parameter that stands for one of them."""
+        """Return the symbol for a number of the list."""
         if isinstance(index, bool) or not isinstance(index, int):
             raise place.source.error(place.node, f"{_spoken(index)} is no place in a list", "Give a number.")
         return graph.parameter(f"{self.name}[{index}]", place)
 
 
 class _Stated(Symbol, _Numbers):
-    """What a shape function will say, while the function is declared: a number or a list of them."""
+    """Stand-in for an argument that a shape function will supply: a number or a list of numbers."""
 
     def __init__(self, name: str, number: Symbol) -> None:
         Symbol.__init__(self, number.graph, number.position)
@@ -288,7 +292,7 @@ def _spoken(value: Any) -> str:
 
 
 class _Reader:
-    """What is noted while a function is read."""
+    """Record of the reads of an indexed function while it is traced."""
 
     def __init__(self, leads: bool) -> None:
         self.graph = Graph()
@@ -296,7 +300,7 @@ class _Reader:
         self.reads: dict[tuple[str, tuple[int, ...], bool], Access] = {}
 
     def noted(self, array: _Array, positions: tuple[int, ...], leads: bool, place: Place) -> Symbol:
-        """A read, which is the same one where it stood before."""
+        """Record a read, or find an equal earlier one; return the symbol for its element."""
         for read in self.reads.values():
             if read.array == array.name and (len(read.positions), read.leads) != (len(positions), leads):
                 problem = f"{array.name} is read with other dimensions before"
@@ -319,20 +323,21 @@ def read_indexed(
     fold: str = "",
     finish: Callable[..., Any] | None = None,
 ) -> IndexedFunction:
-    """Read a function of places.
+    """Trace an indexed function.
 
     Args:
         function: in the scalar subset of Python; reads tensors by ``x[i, j + 1]``.
-        at: the indices of the result, ``...`` first where it has others before them.
+        at: the indices of the result, with ``...`` first if it has leading dimensions before them.
         over: the indices that are folded.
-        tensors: the parameters that are tensors, with what lies outside of each.
-        numbers: the parameters that are numbers; a count for a tuple of so many; ``ANY``, ``STATED``.
-        constants: the parameters that are known while reading.
-        fold: how the values of all turns become one.
-        finish: from what is folded, and from indices and numbers by name, to results.
+        tensors: the parameters that are tensors, with the margin of each.
+        numbers: the parameters that are numbers: None for one number, a count for a tuple of that length; ``ANY``,
+            ``STATED``.
+        constants: the parameters that are known while tracing.
+        fold: how the values of all iterations are folded.
+        finish: a function from folded values, and from indices and numbers by name, to results.
 
     Raises:
-        ScalarFunctionError: the function holds what it cannot, which is underlined.
+        ScalarFunctionError: the function contains what an indexed function cannot, which is underlined.
     """
     leads = bool(at) and at[0] == "..."
     own = tuple(at[leads:])
@@ -361,7 +366,9 @@ def _with_numbers(
     indices: Sequence[str],
     numbers: Mapping[str, int | None],
 ) -> dict[str, Any]:
-    """What parameters hold: indices and numbers as parameters of the graph, lists as tuples of these."""
+    """Return the values of a function's parameters, with symbols for indices and numbers, and tuples of symbols for
+    lists.
+    """
     place, bound = Place(source, source.tree), dict(values)
     wanted = parameter_names(source)
     for name in (index for index in indices if index in wanted):
@@ -377,7 +384,7 @@ def _with_numbers(
 
 
 def _number(graph: Graph, name: str, count: int | None, place: Place) -> Any:
-    """What stands for a number, or for so many of them."""
+    """Return the symbol for a number, or the stand-in for several of them."""
     if count == ANY:
         return _Numbers(name)
     if count == STATED:
@@ -399,7 +406,7 @@ def _results(graph: Graph, source: FunctionSource, values: Mapping[str, Any]) ->
 
 
 def _parameters(graph: Graph, first: Sequence[str], reads: Sequence[Access]) -> tuple[str, ...]:
-    """The names of a graph's parameters: indices first, what is read last."""
+    """Return the names of a graph's parameters in order: first the given ones, then numbers, last reads."""
     present = [str(node.value) for node in graph.nodes if node.op == "parameter"]
     read = [read.name for read in reads]
     between = [name for name in present if name not in first and name not in read]
@@ -413,7 +420,7 @@ def _read_finish(
     numbers: Mapping[str, int | None],
     constants: Mapping[str, object],
 ) -> ScalarFunction:
-    """The function that makes results of what was folded, its first parameters."""
+    """Trace the function that computes results from folded values, which are its first parameters."""
     source = function_source(plain_function(finish) or finish)
     graph, place = Graph(), Place(source, source.tree)
     names = parameter_names(source)

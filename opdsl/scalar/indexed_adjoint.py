@@ -1,4 +1,6 @@
-"""Adjoints of functions of places: what each tensor that is read gets of the gradients of results."""
+"""Adjoints of indexed functions: the gradient of each tensor that a function reads, from the gradients of its
+results.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ __all__ = ["adjoint", "unfinished"]
 
 
 class _Nodes:
-    """An untyped graph that is made of others."""
+    """Untyped graph that is built from nodes of other graphs, sharing equal nodes."""
 
     def __init__(self) -> None:
         self.nodes: list[UntypedNode] = []
@@ -23,7 +25,7 @@ class _Nodes:
         self._known: dict[object, int] = {}
 
     def add(self, op: str, arguments: tuple[int, ...], value: Any, place: Place) -> int:
-        """A node, or the equal one that is there."""
+        """Add a node, or find an equal one; return its position."""
         key = (op, arguments, type(value), constant_key(value))
         if key not in self._known:
             self._known[key] = len(self.nodes)
@@ -32,11 +34,13 @@ class _Nodes:
         return self._known[key]
 
     def parameter(self, name: str, place: Place) -> int:
-        """A parameter."""
+        """Add a parameter node, and return its position."""
         return self.add("parameter", (), name, place)
 
     def copied(self, function: ScalarFunction, numbers: Mapping[str, int]) -> list[int]:
-        """All nodes of a function; ``numbers`` stands for parameters by name. Returns where each stands."""
+        """Copy all nodes of a function, replacing the parameters named in ``numbers`` by existing nodes; return the new
+        positions.
+        """
         copied: list[int] = []
         for node, place in zip(function.nodes, function.places, strict=True):
             if node.op == "parameter" and node.value in numbers:
@@ -46,7 +50,7 @@ class _Nodes:
         return copied
 
     def function(self, like: ScalarFunction, parameters: Sequence[str], results: Sequence[int]) -> ScalarFunction:
-        """The function of these nodes."""
+        """Return a scalar function of the nodes of this graph."""
         return ScalarFunction(
             f"{like.name}_adjoint",
             tuple(parameters),
@@ -59,28 +63,28 @@ class _Nodes:
 
 
 def range_name(index: str) -> str:
-    """Return the name of the range of an index among the numbers."""
+    """Return the name of the parameter that holds the size of an index's range."""
     return f"{index}.range"
 
 
 def adjoint(
     indexed: IndexedFunction, wanted: str, grads: Sequence[str], *, is_complex: bool = False, is_whole: bool = True
 ) -> IndexedFunction:
-    """The function of the gradient of one tensor that is read.
+    """Return the function that computes the gradient of one tensor from the gradients of the results.
 
-    What a value was read from gets what the value's gradient makes of it: where each element is read at indices alone,
-    as a sum over the other indices, elsewhere by adding at the places that were read.
+    Each value that was read sends its gradient to the element it was read from. If all reads are at indices alone, the
+    gradient is a sum over the other indices; otherwise the values are added at the elements that were read.
 
     Args:
-        indexed: what finishes it, if anything, is linear in what was folded.
+        indexed: its ``finish`` function, if any, has to be linear in the folded values.
         wanted: the tensor.
-        grads: what the gradients of the results are called; there is one result where values are added at positions.
-        is_complex: whether complex numbers take part.
-        is_whole: whether the indices that the tensor is read at go through all of its places.
+        grads: names of the gradients of the results; there is one result if values are added at positions.
+        is_complex: whether complex numbers occur.
+        is_whole: whether the indices at which the tensor is read cover all of its elements.
 
     Returns:
-        A function that reads the gradients of the results, beside what it needs of the tensors; where
-        the largest or smallest values were taken, ``place`` as well.
+        A function that reads the gradients of the results, and those tensors that it needs; for folds to the largest or
+        smallest value also ``place``, where that was found.
 
     Raises:
         ScalarFunctionError: an operation has no derivative; the message underlines it.
@@ -116,7 +120,7 @@ def adjoint(
     needed = {str(derivative.nodes[at].value) for at in _parameters_of(derivative)}
     needed |= _needed_by(nodes, [position for access in (*reads, *found_at, *seeding) for position in access.positions])
     kept = [read for read in reads if read.name in needed or read.margin == SKIP]
-    read = (*found_at, *kept, *seeding)  # what positions are read from comes before these
+    read = (*found_at, *kept, *seeding)  # reads that give positions come before the reads that use them
     used = sorted(
         _needed_by(nodes, [*sent, *(position for access in (*read, *targets) for position in access.positions)])
     )
@@ -138,15 +142,16 @@ def adjoint(
 def _own_indices(
     nodes: _Nodes, targets: Sequence[Access], indices: Sequence[str], leads: bool
 ) -> tuple[str, ...] | None:
-    """Return the indices that all reads of a tensor are at, one for each dimension; None where they are at others.
+    """Return the indices at which all reads of a tensor are, one for each dimension; None if they are at other
+    positions.
 
     Args:
-        nodes: that positions are among.
+        nodes: the graph of the positions.
         targets: the reads.
-        indices: that there are.
+        indices: the indices of the function.
         leads: whether the function has leading dimensions.
     """
-    # With a margin there may be places outside of the tensor.
+    # With a margin some positions may be out of bounds.
     if (
         len(
             {(target.positions, target.leads, target.margin) for target in targets}
@@ -167,10 +172,10 @@ def _own_indices(
 
 
 def _is_fold(nodes: _Nodes, reads: Sequence[Access], own: Sequence[str], rest: Sequence[str]) -> bool:
-    """Return whether a fold goes no slower than adding at places does, which tests where margins begin but once.
+    """Return whether a fold is as fast as adding at positions, which checks the bounds of margins only once.
 
-    It does where one loop, along the last index of the result or the last one that is folded, passes through whole rows
-    of all tensors with margins.
+    That is so if one loop, along the last index of the result or the last folded one, passes through whole rows of all
+    tensors with margins.
     """
     limited = [read for read in reads if read.margin is not None and read.positions]
     known = {read.name: read for read in reads}
@@ -195,14 +200,14 @@ def _is_fold(nodes: _Nodes, reads: Sequence[Access], own: Sequence[str], rest: S
 def _before_finish(
     nodes: _Nodes, finish: ScalarFunction, count: int, grads: Sequence[int], *, is_complex: bool
 ) -> list[int]:
-    """The gradients of what was folded, from those of the results.
+    """Return the gradients of the folded values, from those of the results of ``finish``.
 
     Raises:
-        ScalarFunctionError: they depend on what was folded.
+        ScalarFunctionError: they depend on the folded values.
     """
     result = finish.nodes[finish.results[0]]
     if result.op == "trunc_divide" and finish.nodes[result.arguments[0]].value == finish.parameters[0]:
-        # Whole numbers: linear but for what is rounded, so it makes of gradients what it makes of values.
+        # A truncated division is linear except for the rounding, so it is applied to gradients as it is to values.
         copied = nodes.copied(finish, dict(zip(finish.parameters, grads, strict=False)))
         return [copied[finish.results[0]]]
     derivative = differentiate(finish, finish.parameters[:count], is_complex=is_complex)
@@ -215,7 +220,7 @@ def _before_finish(
 
 
 def _found(nodes: _Nodes, over: Sequence[str], place: int, where: Place) -> dict[str, int]:
-    """The folded indices of a place among them, counted in row-major order."""
+    """Return nodes for the folded indices at a position, which counts them in row-major order."""
     numbers = {}
     rest = place
     for index in reversed(over):
@@ -226,7 +231,7 @@ def _found(nodes: _Nodes, over: Sequence[str], place: int, where: Place) -> dict
 
 
 def _parameters_of(function: ScalarFunction) -> list[int]:
-    """The parameters that a function's results depend on."""
+    """Return the positions of the parameters that a function's results depend on."""
     numbers: set[int] = set()
     waiting = list(function.results)
     while waiting:
@@ -238,7 +243,7 @@ def _parameters_of(function: ScalarFunction) -> list[int]:
 
 
 def _needed_by(nodes: _Nodes, results: Sequence[int]) -> set[str]:
-    """The parameters that some nodes depend on."""
+    """Return the names of the parameters that some nodes depend on."""
     numbers: set[int] = set()
     waiting = list(results)
     while waiting:
@@ -250,7 +255,7 @@ def _needed_by(nodes: _Nodes, results: Sequence[int]) -> set[str]:
 
 
 def _written_margin(margin: Margin) -> Margin:
-    """Return the margin of an addition: a constant outside is no element, and gets nothing."""
+    """Return the margin for adding to elements: where a read gives a constant outside, nothing is added."""
     return margin if margin is None or margin in MARGINS else SKIP
 
 
@@ -259,15 +264,15 @@ def _read_margin(margin: Margin) -> Margin:
 
 
 def unfinished(indexed: IndexedFunction, grads: Sequence[str], *, is_complex: bool = False) -> IndexedFunction:
-    """The function of the gradients of what is folded, from those of what finishes it.
+    """Return the function that computes the gradients of the folded values from those of the results of ``finish``.
 
     Args:
-        indexed: with ``finish``.
-        grads: what the gradients of the results are called.
-        is_complex: whether complex numbers take part.
+        indexed: an indexed function with ``finish``.
+        grads: names of the gradients of the results.
+        is_complex: whether complex numbers occur.
 
     Returns:
-        A function that reads these and, where it needs them, the folded values, ``folded0`` ...
+        A function that reads these gradients and, if it needs them, the folded values, ``folded0`` ...
     """
     finish = indexed.finish
     assert finish is not None, "there is something that finishes"

@@ -1,7 +1,7 @@
-"""The reference interpreter: runs a typed graph on NumPy arrays with exactly the semantics that the printers must have.
+"""Reference interpreter: runs a typed graph on NumPy arrays with exactly the semantics that the printers must have.
 
-It defines what every operation means; the printers are tested against it. It is slow, and not on any fast road, but for
-the folding of constants.
+It defines the meaning of every operation; the printers are tested against it. It is slow, and used in production code
+only for constant folding.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ Evaluator: TypeAlias = Callable[..., Array]
 def evaluate(graph: TypedGraph, values: Mapping[str, Any]) -> tuple[Array, ...]:
     """Run a graph on arrays.
 
-    graph: what to run; a lowered one is run operation by operation like compiled code.
+    graph: the graph; a lowered one is run operation by operation like compiled code.
     values: for each parameter an array or number, converted to the parameter's type.
     Returns: one array for each result.
     """
-    computed: list[Any] = []  # of a loop a list of arrays
+    computed: list[Any] = []  # an array for each node, for a loop a list of arrays
     with np.errstate(all="ignore"):
         for node in graph.nodes:
             if node.op == "parameter":
@@ -52,7 +52,7 @@ def evaluate(graph: TypedGraph, values: Mapping[str, Any]) -> tuple[Array, ...]:
 
 
 def apply(op: str, values: Sequence[Any], types: Sequence[ScalarType], kind: ScalarType) -> Number:
-    """One operation on numbers.
+    """Compute one operation on numbers.
 
     op: the operation.
     values, types: the operands.
@@ -73,7 +73,7 @@ def _run(node: Node, operands: list[Array]) -> Array:
 
 
 def _loop(loop: Loop, operands: list[Array]) -> list[Array]:
-    """All elements together; those that have come to their end keep what they have."""
+    """Run a loop for all elements together; elements whose loop has ended keep their values."""
     count = len(loop.carried)
     goes_on, carried, same = operands[0], operands[1 : count + 1], operands[count + 1 :]
     names = [name for name, _ in loop.body.parameters]
@@ -87,7 +87,9 @@ def _loop(loop: Loop, operands: list[Array]) -> list[Array]:
 
 
 def _cast(operand: Array, kind: ScalarType) -> Array:
-    """Conversion; from floats to integers truncating and saturating, NaN to 0; complex to real drops a part."""
+    """Convert an array to a type; floats become integers by truncation and saturation, NaN 0; complex to real drops a
+    part.
+    """
     if operand.dtype.kind == "c" and kind.category != COMPLEX:
         operand = operand.real
     if operand.dtype.kind != "f" or kind.category != INTEGER:
@@ -101,17 +103,19 @@ def _cast(operand: Array, kind: ScalarType) -> Array:
 
 
 def _maximum(first: Array, second: Array) -> Array:
-    """The larger; the first when it is NaN; the second when both are equal (which tells -0.0 from 0.0)."""
+    """Return the larger operand; the first if it is NaN; the second if both are equal (which matters for -0.0
+    and 0.0).
+    """
     return np.where((first != first) | (first > second), first, second)
 
 
 def _minimum(first: Array, second: Array) -> Array:
-    """The smaller; the first when it is NaN; the second when both are equal."""
+    """Return the smaller operand; the first if it is NaN; the second if both are equal."""
     return np.where((first != first) | (first < second), first, second)
 
 
 def _multiply(first: Array, second: Array) -> Array:
-    """The product; of complex numbers without fused steps, which NumPy's loops take for some lengths."""
+    """Return the product; complex products are computed without FMA, which NumPy's loops use for some lengths."""
     if first.dtype.kind != "c":
         return np.multiply(first, second)
     real = first.real * second.real - first.imag * second.imag
@@ -121,7 +125,9 @@ def _multiply(first: Array, second: Array) -> Array:
 
 
 def _floor_divide(first: Array, second: Array) -> Array:
-    """Rounded down; integers by 0 give 0; floats as PyTorch's ``div_floor_floating``."""
+    """Return the quotient rounded down; integers divided by 0 give 0; floats follow PyTorch's
+    ``div_floor_floating``.
+    """
     if first.dtype.kind != "f":
         return np.floor_divide(first, second)
     modulus = np.fmod(first, second)
@@ -134,13 +140,15 @@ def _floor_divide(first: Array, second: Array) -> Array:
 
 
 def _quotient(first: Array, second: Array) -> Array:
-    """Integer division towards zero; the divisor is not 0."""
+    """Return the integer quotient truncated towards zero; the divisor is not 0."""
     floor = np.floor_divide(first, second)
     return np.where((floor * second != first) & ((first < 0) != (second < 0)), floor + 1, floor)
 
 
 def _remainder(first: Array, second: Array) -> Array:
-    """With the sign of the divisor; integers by 0 give 0; floats as PyTorch's ``remainder``."""
+    """Return the remainder with the divisor's sign; integers divided by 0 give 0; floats follow PyTorch's
+    ``remainder``.
+    """
     if first.dtype.kind != "f":
         return np.remainder(first, second)
     modulus = np.fmod(first, second)
@@ -148,7 +156,7 @@ def _remainder(first: Array, second: Array) -> Array:
 
 
 def _power(base: Array, exponent: Array) -> Array:
-    """C's ``pow``, of complex numbers by exp and log.
+    """Return C's ``pow``; of complex numbers by exp and log.
 
     Integers wrap; a negative exponent gives 1/base truncated (0 for base 0), as PyTorch's ``powi``.
     """
@@ -163,14 +171,14 @@ def _power(base: Array, exponent: Array) -> Array:
 
 
 def _shift_left(value: Array, amount: Array) -> Array:
-    """0 for an amount that is negative or not below the width, as in PyTorch."""
+    """Shift left; an amount that is negative or not below the width gives 0, as in PyTorch."""
     bits = value.dtype.itemsize * 8
     inside = (amount >= 0) & (amount < bits)
     return np.where(inside, np.left_shift(value, np.where(inside, amount, 0).astype(value.dtype)), 0)
 
 
 def _shift_right(value: Array, amount: Array) -> Array:
-    """All sign bits for an amount that is negative or not below the width, as in PyTorch."""
+    """Shift right; an amount that is negative or not below the width gives all sign bits, as in PyTorch."""
     bits = value.dtype.itemsize * 8
     inside = (amount >= 0) & (amount < bits)
     shifted = np.right_shift(value, np.where(inside, amount, bits - 1).astype(value.dtype))
@@ -190,7 +198,7 @@ def _round_bfloat16(value: Array) -> Array:
 
 
 def _nextafter_bfloat16(value: Array, other: Array) -> Array:
-    """Of bfloat16 as of whole numbers, whose order is that of their bits."""
+    """Return the next bfloat16 after each value, computed on the bits as integers, which are in the same order."""
     bits = (value.view("uint32") >> 16).astype("int64")
     order = np.where(bits & 0x8000, -(bits & 0x7FFF), bits)
     moved = order + np.sign(other - value).astype("int64")
@@ -223,7 +231,7 @@ def _fma(first: Array, second: Array, third: Array) -> Array:
 
 @cache
 def _fused(size: int) -> Callable[..., float]:
-    """A correctly rounded scalar fma: the C library's, or exact fractions where there is none to call."""
+    """Return a correctly rounded scalar fma: the C library's, or one by exact fractions if that cannot be called."""
     try:
         return _from_libm("fmaf" if size == 4 else "fma", 3, size == 8)
     except (AttributeError, OSError, TypeError):
@@ -231,8 +239,8 @@ def _fused(size: int) -> Callable[..., float]:
 
 
 def _from_libm(name: str, arity: int, double: bool) -> Callable[..., float]:
-    """A function of the process's C library on Python numbers."""
-    ctypes = importlib.import_module("ctypes")  # heavy, and seldom needed
+    """Return a function of the process's C library that takes and returns Python numbers."""
+    ctypes = importlib.import_module("ctypes")  # imported late: slow to import, and seldom needed
     function = ctypes.CDLL(None)[name]
     number = ctypes.c_double if double else ctypes.c_float
     function.restype = number
@@ -250,7 +258,7 @@ def _exact_fused(first: float, second: float, third: float) -> float:
 
 
 def _libm(name: str) -> Evaluator:
-    """A function of the C library, by way of ``math`` and NumPy where they have it."""
+    """Return a function of the C library, by way of NumPy if it has the function."""
     known = {
         "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh,
         "atanh": np.arctanh, "atan2": np.arctan2,

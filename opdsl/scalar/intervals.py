@@ -1,4 +1,4 @@
-"""Between which bounds the whole numbers of a graph lie, from those of its parameters."""
+"""Interval analysis: bounds of the integers in a scalar graph, from the bounds of its parameters."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ COUNT = "row_count()"
 
 
 class Interval(NamedTuple):
-    """The smallest and the largest value; None where nothing is known."""
+    """Smallest and largest value of a node; None where a bound is unknown."""
 
     low: Any
     high: Any
 
 
-# Floating-point numbers below this one become the whole number that they are near.
+# Floating-point numbers below this limit fit into int64 when they are truncated.
 _LARGE = float(1 << 62)
 
 _UNKNOWN = Interval(None, None)
@@ -33,12 +33,13 @@ def intervals(
     smallest: Callable[..., Any] = min,
     largest: Callable[..., Any] = max,
 ) -> list[Interval]:
-    """The bounds of all nodes; those of floating-point numbers are near, but their sign is exact.
+    """Compute the bounds of all nodes of a function; those of floating-point numbers are approximate, but of exact
+    sign.
 
     Args:
         function: untyped.
-        known: the bounds of parameters; nothing is known of others.
-        smallest, largest: what ``min`` and ``max`` are of the numbers that bounds are.
+        known: the bounds of parameters; other parameters have unknown bounds.
+        smallest, largest: compute the minimum and maximum of bounds, which need not be plain numbers.
 
     >>> from opdsl.scalar import read
     >>> def f(i, j): return 2 * i - j
@@ -112,7 +113,7 @@ def _rules(smallest: Callable[..., Any], largest: Callable[..., Any]) -> dict[st
         return Interval(a.low / b.high, a.high / b.low)
 
     def to_integer(a: Interval) -> Interval:
-        """Numbers that 64 bits do not hold become negative ones."""
+        """Return the bounds of a conversion to an integer; numbers that do not fit 64 bits become negative."""
         if None in a or not isinstance(a.low, float | int) or not a.low >= 0 or not a.high < _LARGE:
             return a if isinstance(a.low, int) and isinstance(a.high, int) else _UNKNOWN
         return Interval(0, None) if isinstance(a.low, float) or isinstance(a.high, float) else a
@@ -142,10 +143,10 @@ def _rules(smallest: Callable[..., Any], largest: Callable[..., Any]) -> dict[st
 
 
 def _if(first: Any, second: Any, combine: Callable[[Any, Any], Any]) -> Any:
-    """Something of two bounds that are both known."""
+    """Combine two bounds if both are known, else return None."""
     return None if first is None or second is None else combine(first, second)
 
 
 def _either(first: Any, second: Any, choose: Callable[..., Any]) -> Any:
-    """One of two bounds, or the one that is known."""
+    """Choose one of two bounds if both are known, else return the known one."""
     return choose(first, second) if first is not None and second is not None else second if first is None else first

@@ -1,4 +1,4 @@
-"""Functions that scalar functions may call beside ``math``; called outside of one, they work on Python numbers.
+"""Intrinsic functions that scalar functions may call beside those of ``math``; elsewhere they work on Python numbers.
 
 Those named ``row_`` are for row definitions: they fold all elements of a row. A Python number is a row of
 one element.
@@ -23,15 +23,15 @@ __all__ = [
 
 
 def fma(x: float, y: float, z: float) -> float:
-    """``x * y + z``, rounded once.
+    """Return ``x * y + z``, rounded once.
 
     x, y: factors.
-    z: what is added.
+    z: the summand.
 
     >>> fma(0.1, 10.0, -1.0)
     5.551115123125783e-17
     """
-    from fractions import Fraction  # heavy, and not needed while reading
+    from fractions import Fraction  # imported late: slow to import, and not needed while tracing
 
     try:
         return float(Fraction(x) * Fraction(y) + Fraction(z))
@@ -40,7 +40,7 @@ def fma(x: float, y: float, z: float) -> float:
 
 
 def conjugate(z: complex) -> complex:
-    """The complex conjugate; a real number itself.
+    """Return the complex conjugate of a number; a real number is returned itself.
 
     Args:
         z: any number.
@@ -52,7 +52,7 @@ def conjugate(z: complex) -> complex:
 
 
 def double(x: float) -> float:
-    """``x`` in float64, whatever its dtype is; what is computed with it is, too.
+    """Convert ``x`` to float64, so that what is computed from it is float64, too.
 
     Args:
         x: the number.
@@ -64,7 +64,8 @@ def double(x: float) -> float:
 
 
 def rounded(x: float) -> float:
-    """``x`` as its dtype holds it: numbers of 16 bits are computed in float32, and rounded here.
+    """Round ``x`` to its dtype: numbers of 16-bit dtypes are computed in float32, and rounded to 16 bits by this
+    function.
 
     Args:
         x: the number.
@@ -76,10 +77,10 @@ def rounded(x: float) -> float:
 
 
 def largest(x: float) -> float:
-    """The largest finite number of the dtype of ``x``; of a Python float, that of float64.
+    """Return the largest finite number of the dtype of ``x``; for a Python float that of float64.
 
     Args:
-        x: of the dtype.
+        x: a number of the dtype.
 
     >>> largest(1.0)
     1.7976931348623157e+308
@@ -88,7 +89,7 @@ def largest(x: float) -> float:
 
 
 def trunc_divide(x: float, y: float) -> float:
-    """``x / y``, rounded towards zero; integers are divided exactly.
+    """Return ``x / y``, rounded towards zero; integers are divided exactly.
 
     x: the numerator.
     y: the divisor.
@@ -102,10 +103,10 @@ def trunc_divide(x: float, y: float) -> float:
 
 
 def row_sum(x: float) -> float:
-    """The sum of ``x`` over the elements of a row, in an order that depends on the row's length alone.
+    """Return the sum of ``x`` over the elements of a row, in an order that depends on the row's length alone.
 
     Args:
-        x: of each element.
+        x: the value for each element.
 
     >>> from opdsl.scalar.intrinsics import row_max, row_mean, row_min, row_sum
     >>> row_sum(3.0)
@@ -115,10 +116,10 @@ def row_sum(x: float) -> float:
 
 
 def row_mean(x: float) -> float:
-    """The mean of ``x`` over the elements of a row.
+    """Return the mean of ``x`` over the elements of a row.
 
     Args:
-        x: of each element.
+        x: the value for each element.
 
     >>> from opdsl.scalar.intrinsics import row_max, row_mean, row_min, row_sum
     >>> row_mean(3.0)
@@ -128,10 +129,10 @@ def row_mean(x: float) -> float:
 
 
 def row_max(x: float) -> float:
-    """The largest ``x`` of a row; NaN where there is one.
+    """Return the largest ``x`` of the elements of a row; NaN if one is NaN.
 
     Args:
-        x: of each element.
+        x: the value for each element.
 
     >>> from opdsl.scalar.intrinsics import row_max, row_mean, row_min, row_sum
     >>> row_max(3.0)
@@ -141,10 +142,10 @@ def row_max(x: float) -> float:
 
 
 def row_min(x: float) -> float:
-    """The smallest ``x`` of a row; NaN where there is one.
+    """Return the smallest ``x`` of the elements of a row; NaN if one is NaN.
 
     Args:
-        x: of each element.
+        x: the value for each element.
 
     >>> from opdsl.scalar.intrinsics import row_max, row_mean, row_min, row_sum
     >>> row_min(3.0)
@@ -154,10 +155,10 @@ def row_min(x: float) -> float:
 
 
 def row_count(x: float) -> float:
-    """How many elements a row has, as a floating-point number of the dtype of ``x``.
+    """Return the number of elements of a row, as a floating-point number of the dtype of ``x``.
 
     Args:
-        x: of each element; its value does not matter.
+        x: any value of an element; only its dtype matters.
 
     >>> from opdsl.scalar.intrinsics import row_count
     >>> row_count(3.0)
@@ -167,10 +168,10 @@ def row_count(x: float) -> float:
 
 
 def row_index(x: float) -> int:
-    """The place of an element in its row, from 0 on.
+    """Return the index of an element in its row, from 0 on.
 
     Args:
-        x: of each element; its value does not matter.
+        x: any value of the element; it does not matter.
 
     >>> from opdsl.scalar.intrinsics import row_index
     >>> row_index(3.0)

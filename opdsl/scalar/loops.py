@@ -1,7 +1,7 @@
-"""Loops that run until their condition fails: their turns are counted while they run, element by element.
+"""Tracing of loops that are not unrolled: the number of iterations is decided at run time, for each element.
 
-A loop is one node; a turn is a graph of its own (see ``untyped.UntypedLoop``). What is known while reading becomes part
-of it; names that are assigned in it are carried from turn to turn.
+A loop is one node; one iteration is a graph of its own (see ``untyped.UntypedLoop``). Values that are known while
+tracing become constants in it; names that are assigned in the loop are carried from iteration to iteration.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from opdsl.scalar.untyped import Place, UntypedLoop
 
 __all__ = ["GOES_ON", "UNBOUNDED", "Counter", "for_loop", "own_exits", "while_loop"]
 
-# Names that no function can have: the number that a range is at, and the answer to whether a loop goes on.
+# Hidden local names that no function can use: the current number of a range, and whether a loop continues.
 COUNT: Final = "(count)"
 GOES_ON: Final = "(goes on)"
 
@@ -28,7 +28,7 @@ UNBOUNDED: Final = (
 
 
 class Frame(Protocol):
-    """A call of a function while it is read: see ``statements.Frame``."""
+    """Protocol of one call of a function while it is traced: see ``statements.Frame``."""
 
     graph: Graph
     source: FunctionSource
@@ -37,23 +37,23 @@ class Frame(Protocol):
     evaluation: Evaluation
 
     def assign(self, target: ast.expr, value: Any) -> None:
-        """Bind a name, or several to the parts of a tuple."""
+        """Bind a name, or several names to the parts of a tuple."""
 
     def turn(self, body: Sequence[ast.stmt]) -> None:
-        """Run a turn of a loop; names are what they are where it was left."""
+        """Trace one iteration of a loop; paths that leave it early keep the names that they have at that point."""
 
     def branch(self, names: dict[str, Any]) -> Frame:
-        """A frame for one side of a branch."""
+        """Return a frame for tracing one side of a branch."""
 
     def within(self, graph: Graph) -> Frame:
-        """A frame for the body of a loop, which is a graph of its own."""
+        """Return a frame for tracing the body of a loop into a graph of its own."""
 
 
 class Counter(NamedTuple):
-    """The numbers that a ``for`` goes through.
+    """Range that a ``for`` loop iterates over.
 
-    start, stop, step: of its range; the step is known, the others may be symbols.
-    target: what each is assigned to.
+    start, stop, step: of the range; the step is known, the others may be symbols.
+    target: what each number is assigned to.
     """
 
     start: Any
@@ -63,14 +63,14 @@ class Counter(NamedTuple):
 
 
 class Turns(NamedTuple):
-    """A loop as it is run.
+    """Loop in the form in which it is traced.
 
-    statement: where it stands.
-    body: the statements of a turn.
-    test: whether there is another turn; None for a loop that only leaves from within.
-    ends: whether it is the truth of the test that ends the loop.
-    counter: the numbers that it goes through; None for a ``while``.
-    most: turns after which it ends in any case; None where the counter, or the test, sees to that.
+    statement: its statement.
+    body: the statements of one iteration.
+    test: whether there is another iteration; None for a loop that is left only by ``break`` or its counter.
+    ends: whether the loop ends when the test is true, instead of when it is false.
+    counter: the range that it iterates over; None for a ``while``.
+    most: the largest number of iterations; None if the counter or the test ends the loop.
     """
 
     statement: ast.For | ast.While
@@ -82,7 +82,7 @@ class Turns(NamedTuple):
 
 
 def own_exits(body: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """The ``break`` and ``continue`` statements that belong to a loop, not to one within it."""
+    """Return the ``break`` and ``continue`` statements that belong to a loop, not to one within it."""
     exits: list[ast.stmt] = []
     for statement in body:
         if isinstance(statement, (ast.Break, ast.Continue)):
@@ -93,9 +93,11 @@ def own_exits(body: Sequence[ast.stmt]) -> list[ast.stmt]:
 
 
 def for_loop(frame: Frame, statement: ast.For, counter: Counter, most: int | None) -> None:
-    """Run a ``for`` over a range; ``if ...: break`` at its beginning is a condition like that of a ``while``.
+    """Trace a ``for`` over a range; ``if ...: break`` at its beginning becomes a condition like that of a ``while``.
 
-    But for a number that is read behind the loop: it has been counted when that condition is looked at.
+    It does not if the loop variable exists before the loop, since its value after the loop would differ: the variable
+        is
+    assigned before that condition is evaluated.
     """
     first, *rest = statement.body
     test = None
@@ -107,13 +109,13 @@ def for_loop(frame: Frame, statement: ast.For, counter: Counter, most: int | Non
 
 
 def while_loop(frame: Frame, statement: ast.While) -> None:
-    """Run a ``while`` whose turns are bounded by a counter in its condition."""
+    """Trace a ``while`` whose iterations are bounded by a counter in its condition."""
     most = limit(frame, statement)
     run_loop(frame, Turns(statement, statement.body, statement.test, False, None, most))
 
 
 def run_loop(frame: Frame, turns: Turns) -> None:
-    """Add a loop, and set the names that it assigns to what they are behind it."""
+    """Add a loop node, and set the names that the loop assigns to their values after it."""
     place = Place(frame.source, turns.statement)
     outer = frame.names.pop(COUNT, None)
     if turns.counter is not None:
@@ -144,7 +146,7 @@ def run_loop(frame: Frame, turns: Turns) -> None:
 
 
 def _assigned(turns: Turns) -> list[str]:
-    """The names that a turn assigns, in the order of their first assignment."""
+    """Return the names that an iteration assigns, in the order of their first assignment."""
     nodes = [node for statement in turns.body for node in ast.walk(statement)]
     if turns.counter is not None:
         nodes += ast.walk(turns.counter.target)
@@ -153,7 +155,7 @@ def _assigned(turns: Turns) -> list[str]:
 
 
 def _carried(frame: Frame, turns: Turns) -> dict[str, int]:
-    """The names that are carried from turn to turn, and how many numbers each holds."""
+    """Return the names that are carried from iteration to iteration, and how many numbers each holds."""
     carried: dict[str, int] = {}
     for name in [*([] if turns.counter is None else [COUNT]), *_assigned(turns)]:
         if name in frame.names:
@@ -164,17 +166,17 @@ def _carried(frame: Frame, turns: Turns) -> dict[str, int]:
 
 
 def leaves(value: Any) -> list[Any]:
-    """The numbers of a value: of a tuple those of its parts."""
+    """Return the numbers in a value: of a tuple those of its parts, recursively."""
     return [leaf for part in value for leaf in leaves(part)] if isinstance(value, tuple) else [value]
 
 
 def _rebuilt(like: Any, values: Iterator[Symbol]) -> Any:
-    """The next values, in the form of another one."""
+    """Return the next values, in the nested tuple structure of ``like``."""
     return tuple(_rebuilt(part, values) for part in like) if isinstance(like, tuple) else next(values)
 
 
 def _turn(frame: Frame, turns: Turns, carried: dict[str, int]) -> list[Any]:
-    """Run a turn: whether there is another, then what is carried."""
+    """Trace an iteration; return whether there is another one, then the carried values."""
     counter = turns.counter
     frame.names[GOES_ON] = True
     if counter is not None:
@@ -211,7 +213,7 @@ def _shape(value: Any) -> Any:
 
 
 def _goes_on(frame: Frame, turns: Turns, names: dict[str, Any], so_far: Any) -> Any:
-    """Whether there is another turn, as names are before it."""
+    """Return the condition for another iteration, given the names before it."""
     place = Place(frame.source, turns.statement)
     counter = turns.counter
     scratch = frame.branch(names)
@@ -231,7 +233,7 @@ def _goes_on(frame: Frame, turns: Turns, names: dict[str, Any], so_far: Any) -> 
 
 
 def _both(frame: Frame, first: Any, second: Any, place: Place) -> Any:
-    """``first and second``"""
+    """Return ``first and second``, simplified if one is known."""
     if first is True:
         return second
     if second is True or first is False:
@@ -243,13 +245,13 @@ def _both(frame: Frame, first: Any, second: Any, place: Place) -> Any:
 
 
 def limit(frame: Frame, statement: ast.While) -> int | None:
-    """How many turns a ``while`` takes at most: a number of it is compared, and counted in each turn.
+    """Return the largest number of iterations of a ``while``, from a counter that its condition compares with a number.
 
     Returns:
-        The number; None where it depends on a parameter.
+        The number; None if it depends on a parameter.
 
     Raises:
-        ScalarFunctionError: there is no such number.
+        ScalarFunctionError: there is no such counter.
     """
     test = statement.test
     parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
@@ -267,7 +269,9 @@ _DOWNWARDS: Final = {ast.Gt: 0, ast.GtE: 1}
 
 
 def _turns_of(frame: Frame, statement: ast.While, op: ast.cmpop, left: ast.expr, right: ast.expr) -> int | bool | None:
-    """How often a comparison can hold; False where it is not one of a counter."""
+    """Return how often a comparison can hold, None if that depends on a parameter, False if it does not compare a
+    counter.
+    """
     for counted, bound, mirrored in ((left, right, False), (right, left, True)):
         if not isinstance(counted, ast.Name):
             continue
@@ -288,7 +292,9 @@ def _turns_of(frame: Frame, statement: ast.While, op: ast.cmpop, left: ast.expr,
 
 
 def _step(frame: Frame, statement: ast.While, name: str) -> int | None:
-    """What is added to a name in each turn, by the one statement that assigns it."""
+    """Return the number that each iteration adds to a name by a single statement; None if the name changes in other
+    ways.
+    """
     number: int | None = None
     for index, child in enumerate(statement.body):
         if not _assigns([child], ast.Name(name, ast.Load())):
@@ -307,7 +313,7 @@ def _step(frame: Frame, statement: ast.While, name: str) -> int | None:
 
 
 def _assigns(body: Sequence[ast.stmt], expression: ast.expr) -> bool:
-    """Whether statements assign a name that an expression reads."""
+    """Return whether statements assign a name that an expression reads."""
     read = {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
     return any(
         isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in read

@@ -1,6 +1,6 @@
-"""Lowers a typed graph to the operations that every printer has: arithmetic, comparison, selects, casts and bits.
+"""Lowering of typed graphs to the operations that every printer has: arithmetic, comparison, selects, casts and bits.
 
-What has no formula yet stays: the C library's function of that name.
+An operation without a formula stays; it is printed as the C library's function of that name.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ __all__ = ["lower", "split_loops", "split_rare"]
 
 
 def lower(graph: TypedGraph) -> TypedGraph:
-    """The graph with every operation that has a formula replaced by it.
+    """Replace every operation that has a formula by the formula, and split complex numbers into real ones.
 
-    graph: a graph as ``specialise`` gives it.
+    graph: a graph from ``specialise``.
     Returns: a graph of the same parameters and results for a printer; complex ones are two real ones each (see
     ``separate``).
     """
@@ -51,9 +51,10 @@ def _has_complex(graph: TypedGraph) -> bool:
 
 
 def split_rare(graph: TypedGraph) -> tuple[TypedGraph, TypedGraph] | None:
-    """A lowered graph without what is rare in it, and when that does not do.
+    """Split a lowered graph into a fast version without rare cases, and the condition under which the fast version
+    fails.
 
-    graph: a graph as ``lower`` gives it.
+    graph: a graph from ``lower``.
     Returns: the graph named "fast", with the fast side of each ``rare`` node, and the graph named "rare", a bool:
     whether one of their conditions holds. None for a graph without such nodes.
     """
@@ -61,7 +62,7 @@ def split_rare(graph: TypedGraph) -> tuple[TypedGraph, TypedGraph] | None:
         return None
     builder = GraphBuilder()
     positions: list[int] = []
-    condition: int | None = None  # no constant to begin with: parameters come first in a graph
+    condition: int | None = None  # None rather than a constant node, since parameters come first in a graph
     for node in graph.nodes:
         arguments = tuple(positions[at] for at in node.arguments)
         if node.op == "rare":
@@ -76,11 +77,11 @@ def split_rare(graph: TypedGraph) -> tuple[TypedGraph, TypedGraph] | None:
 
 
 def split_loops(graph: TypedGraph) -> tuple[TypedGraph, TypedGraph]:
-    """A lowered graph without its loops, and when that does not do.
+    """Split a lowered graph into a version without loops, and the condition under which that version fails.
 
-    graph: a graph as ``lower`` gives it, that has loops.
-    Returns: the graph named "cheap", in which no loop takes a turn, and the graph named "costly", a bool: whether one
-    would.
+    graph: a graph from ``lower`` that has loops.
+    Returns: the graph named "cheap", which runs no iteration of any loop, and the graph named "costly", a bool: whether
+    one would be run.
     """
     builder = GraphBuilder()
     positions: list[int] = []

@@ -1,7 +1,7 @@
-"""The operations of scalar graphs: one record each.
+"""Table of the operations of scalar graphs, one record each.
 
-Everything else that is said about an operation (how it is evaluated, simplified, lowered, printed, differentiated)
-stands in a table of its own, keyed by the operation's name, beside the code that does it.
+All other properties of an operation (how it is evaluated, simplified, lowered, printed, differentiated) are in tables
+keyed by the operation's name, beside the code that uses them.
 """
 
 from __future__ import annotations
@@ -12,8 +12,13 @@ __all__ = ["LIBM", "OF_ROWS", "OPERATIONS", "ROW_FOLDS", "ROW_VALUES", "Operatio
 
 
 class Operation(NamedTuple):
-    """name: the key in all tables; arity: number of arguments; rule: how the result is typed (see ``specialise``);
-    symbol: how it is shown; an infix operator, or a function's name."""
+    """Operation of scalar graphs.
+
+    name: the key in all tables.
+    arity: the number of arguments.
+    rule: how the result is typed (see ``specialise``).
+    symbol: how it is shown: an infix operator, or a function's name.
+    """
 
     name: str
     arity: int
@@ -56,7 +61,7 @@ OPERATIONS: Final[dict[str, Operation]] = _table(
     ("invert", 1, "bitwise", "~"),
     ("shift_left", 2, "shift", "<<"),
     ("shift_right", 2, "shift", ">>"),
-    # choice and truth
+    # selection and truth
     ("select", 3, "select", "select"),
     ("truth", 1, "truth", "truth"),
     ("logical_and", 2, "logical", "and"),
@@ -65,7 +70,7 @@ OPERATIONS: Final[dict[str, Operation]] = _table(
     ("isnan", 1, "predicate", "isnan"),
     ("isinf", 1, "predicate", "isinf"),
     ("isfinite", 1, "predicate", "isfinite"),
-    # complex numbers: their parts, and one made of two parts
+    # complex numbers: their parts, and construction from parts
     ("real", 1, "part", "real"),
     ("imag", 1, "part", "imag"),
     ("complex", 2, "complex", "complex"),
@@ -86,7 +91,8 @@ OPERATIONS: Final[dict[str, Operation]] = _table(
         "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "gamma", "lgamma", "cbrt",
     )),
     *((name, 2, "floating", name) for name in ("atan2", "hypot", "copysign", "ieee_remainder")),
-    # what depends on the dtype that operands are stored in; those named after one are float32 in its place
+    # operations that depend on the dtype that operands are stored in; those named after a 16-bit dtype compute in
+    # float32
     ("rounded", 1, "rounded", "rounded"),
     ("largest", 1, "largest", "largest"),
     ("nextafter", 2, "neighbour", "nextafter"),
@@ -110,19 +116,19 @@ OPERATIONS: Final[dict[str, Operation]] = _table(
     ("quotient", 2, "lowered", "quotient"),
 )  # fmt: skip
 
-# Whose derivative the language does not hold.
+# Operations whose derivative cannot be expressed by scalar operations.
 WITHOUT_DERIVATIVE: Final[frozenset[str]] = frozenset({"gamma", "lgamma", "loop"})
 
-# What folds a row.
+# Folds over a row.
 ROW_FOLDS: Final[frozenset[str]] = frozenset({"row_sum", "row_mean", "row_max", "row_min"})
 
-# What a row has one of, whatever its elements are.
+# Operations with one result for a whole row.
 ROW_VALUES: Final[frozenset[str]] = ROW_FOLDS | {"row_count"}
 
-# What stands in row functions only.
+# Operations that occur only in row functions.
 OF_ROWS: Final[frozenset[str]] = ROW_VALUES | {"row_index"}
 
-# What a math library calls each operation; the float32 function's name ends in "f".
+# The name of each operation in the C math library; the name of the float32 function ends in "f".
 LIBM: Final[dict[str, str]] = {
     name: name
     for name in (

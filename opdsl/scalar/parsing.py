@@ -1,4 +1,4 @@
-"""Syntax trees of texts, in whatever number of threads."""
+"""Thread-safe parsing of Python text to syntax trees."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal, overload
 
 __all__ = ["parsed"]
 
-# Threads that parse at once are rare, and meet in a few of some thousand trees.
+# Threads seldom parse at once, and then only a few of some thousand trees fail.
 _ATTEMPTS = 32
 
 
@@ -18,11 +18,11 @@ def parsed(text: str, mode: Literal["eval"]) -> ast.Expression: ...
 def parsed(text: str, mode: Literal["exec", "eval"] = "exec") -> ast.AST:
     """Parse a text as ``ast.parse`` does.
 
-    Python 3.11 counts the depth of a tree in one place for all threads, and raises SystemError where another thread
-    has parsed meanwhile (python/cpython#106905): then the text is parsed again.
+    Python 3.11 counts the depth of a tree in one variable for all threads, and raises SystemError if another thread has
+    parsed meanwhile (python/cpython#106905): then the text is parsed again.
 
     Raises:
-        SyntaxError: it is no Python.
+        SyntaxError: the text is not valid Python.
     """
     for _ in range(_ATTEMPTS - 1):
         try:

@@ -1,4 +1,4 @@
-"""Rules of primitives: the scalar operations that formulas bottom out in, and the dtypes that they compute in."""
+"""Rules of primitives: the scalar expressions that formulas are built from, and the dtypes in which they compute."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ __all__ = ["Applied", "Expression", "Operand", "Rule", "operation", "scalar_func
 
 
 class Operand(NamedTuple):
-    """The operand at a position."""
+    """Reference to an operand of an expression by its index."""
 
     at: int
 
 
 class Applied(NamedTuple):
-    """An operation and its arguments.
+    """Operation applied to arguments.
 
     name: a key of ``OPERATIONS``.
-    arguments: of it.
+    arguments: its arguments.
     """
 
     name: str
@@ -37,15 +37,15 @@ Expression: TypeAlias = int | float | Operand | Applied
 
 
 class Rule(NamedTuple):
-    """Rule of a primitive: what it computes, and in which dtypes.
+    """Rule of a primitive: the expression that it computes, and its dtypes.
 
-    expression: of its operands.
+    expression: an expression of its operands.
     promote: a key of ``opdsl.kernels.iteration.dtypes.PROMOTIONS``.
-    keep: the positions of operands that take no part in promotion.
-    nonzero: the positions of operands that must not be 0 where they are integers.
-    rounded: the positions of operands of which numbers are rounded to the 16 bits of the tensors beside them.
-    numbers: the positions of operands that are numbers, and take no part in promotion either.
-    dtypes: the kinds of dtypes that it takes, after promotion; none for all.
+    keep: indices of operands that take no part in promotion.
+    nonzero: indices of operands that must not be 0 if they are integers.
+    rounded: indices of operands that, if numbers, are rounded to the 16 bits of the tensors beside them.
+    numbers: indices of operands that are numbers, and take no part in promotion either.
+    dtypes: the kinds of dtypes that it takes, after promotion; empty for all.
     """
 
     expression: Expression
@@ -58,7 +58,7 @@ class Rule(NamedTuple):
 
 
 def operation(name: str) -> Applied:
-    """Return an operation on as many operands as it takes.
+    """Return an operation applied to its operands in order, as many as it takes.
 
     >>> operation("atan2")
     Applied(name='atan2', arguments=(Operand(at=0), Operand(at=1)))
@@ -67,7 +67,7 @@ def operation(name: str) -> Applied:
 
 
 def substituted(expression: Expression, operands: tuple[Expression, ...]) -> Expression:
-    """Return an expression with others in the places of its operands."""
+    """Return an expression with its operands replaced by other expressions."""
     if isinstance(expression, Operand):
         return operands[expression.at]
     if isinstance(expression, Applied):
@@ -76,14 +76,14 @@ def substituted(expression: Expression, operands: tuple[Expression, ...]) -> Exp
 
 
 def scalar_function(expression: Expression, parameters: tuple[str, ...], function: FunctionType) -> ScalarFunction:
-    """Return the scalar function of an expression.
+    """Convert an expression to a scalar function.
 
     Args:
-        expression: of operands.
-        parameters: names of these.
-        function: the one whose body it is, which errors name.
+        expression: an expression of operands.
+        parameters: names of the operands.
+        function: the Python function that the expression stands for, which errors name.
     """
-    tree = ast.Lambda(_NOTHING, ast.Constant(None), lineno=1, col_offset=0)  # of its text nothing has to be read
+    tree = ast.Lambda(_NOTHING, ast.Constant(None), lineno=1, col_offset=0)  # a dummy, since its text is not traced
     source = FunctionSource(function, tree, function.__code__.co_firstlineno, 0)
     nodes = [UntypedNode("parameter", (), name) for name in parameters]
 

@@ -1,8 +1,8 @@
-"""Reads a Python scalar function into a graph, by running its syntax tree on symbols.
+"""Tracer of Python scalar functions: runs a function's syntax tree on symbols, and records a graph.
 
-Whatever is known while reading (literals, constants of the module and the closure, loop counters) stays a Python value
-and is computed by Python; what depends on a parameter becomes a node. A branch on something known reads only the side
-taken, a branch on a parameter reads both and selects.
+Values that are known while tracing (literals, constants of the module and the closure, loop counters) stay Python
+values, and Python computes with them; values that depend on a parameter become nodes. For a branch on a known value
+only the side taken is traced; for a branch on a parameter both are, and the results are selected.
 """
 
 from __future__ import annotations
@@ -29,15 +29,16 @@ def read(
     rows: bool = False,
     optional: Mapping[str, Choice] | None = None,
 ) -> ScalarFunction:
-    """Read a Python scalar function once.
+    """Trace a Python scalar function once, and return its untyped graph.
 
-    function: a function (or lambda) in the scalar subset of Python, or what ``read`` gave before.
-    parameters: which parameters stay parameters; the others need a default, which becomes a constant. All by default.
-    constants: values for parameters that are known when reading (a mode as a string, say); they stop being parameters.
-    rows: whether it may fold rows with ``row_sum`` and the like.
-    optional: parameters that may be None, each with what is asked whether it is.
+    function: a function (or lambda) in the scalar subset of Python, or an earlier result of ``read``.
+    parameters: the parameters that stay parameters; the others need a default, which becomes a constant. All by
+        default.
+    constants: values for parameters that are known when tracing (a mode as a string, say); they stop being parameters.
+    rows: whether the function may fold rows with ``row_sum`` and the like.
+    optional: parameters that may be None, each with the ``Choice`` that records comparisons with None.
     Returns: the untyped graph; type it with ``specialise``.
-    Raises: ScalarFunctionError, pointing at the text, for everything that a scalar graph cannot hold.
+    Raises: ScalarFunctionError, pointing at the text, for everything that a scalar graph cannot contain.
 
     >>> from opdsl.scalar.examples import smooth_relu
     >>> print(read(smooth_relu).specialise({"x": "float32", "beta": "float32"}))
@@ -81,7 +82,9 @@ def _check_names(source: FunctionSource, names: Sequence[str], wanted: Sequence[
 
 
 def _check_folds(nodes: Sequence[UntypedNode], places: Sequence[Place], advice: str | None) -> None:
-    """That folds stand in row functions only, and not in a loop; ``advice`` is None where they may stand."""
+    """Raise an error for folds outside of row functions or inside a loop; ``advice`` is None where folds are
+    allowed.
+    """
     for node, index in zip(nodes, places, strict=True):
         if isinstance(node.value, UntypedLoop):
             _check_folds(node.value.nodes, node.value.places, advice or "Fold before the loop.")

@@ -1,4 +1,4 @@
-"""Which results of a scalar function would be rounded where integers are wanted."""
+"""Check for results of a scalar function that would lose a fraction if they were converted to integers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from opdsl.scalar.untyped import UntypedLoop, UntypedNode
 
 __all__ = ["rounded_results"]
 
-# The rules of operations whose results are whole, always or where their operands are.
+# The typing rules of operations whose results are integers: always, or if their operands are.
 _WHOLE: Final = frozenset(
     ("comparison", "bitwise", "shift", "truth", "logical", "logical_not", "predicate", "to_integer", "rounding")
 )
@@ -20,15 +20,15 @@ _WHOLE_OF_WHOLE: Final = frozenset(("arithmetic", "extremum", "absolute", "trunc
 
 
 def rounded_results(function: ScalarFunction, types: Mapping[str, str], wanted: Sequence[str]) -> list[int]:
-    """The results that are floating-point numbers with a fraction, and are to be integers.
+    """Return the results that are floating-point numbers with a fraction, but are to become integers.
 
     Args:
         function: the function.
-        types: of its parameters.
-        wanted: what its results become.
+        types: types of its parameters.
+        wanted: the types that its results are converted to.
 
     Returns:
-        Their places among the results.
+        Their indices among the results.
 
     Raises:
         ScalarFunctionError: an operation does not exist for the types.
@@ -43,11 +43,12 @@ def rounded_results(function: ScalarFunction, types: Mapping[str, str], wanted: 
 
 
 def _whole_nodes(nodes: Sequence[UntypedNode], parameters: Mapping[str, bool]) -> list[bool]:
-    """For each node whether it is a whole number; a literal takes the type of what it stands beside, but is one.
+    """Return for each node whether its value is an integer, whatever its type; an integer literal may have a float
+    type.
 
     Args:
-        nodes: of a function or of a loop's turn.
-        parameters: which of its parameters are whole.
+        nodes: of a function or of a loop's iteration.
+        parameters: for each parameter whether it is an integer.
     """
     whole: list[bool] = []
     for node in nodes:
@@ -57,7 +58,7 @@ def _whole_nodes(nodes: Sequence[UntypedNode], parameters: Mapping[str, bool]) -
         elif node.op == "parameter":
             whole.append(parameters[str(node.value)])
         elif isinstance(node.value, UntypedLoop):
-            whole.append(False)  # items alone read it
+            whole.append(False)  # only items use a loop's result
         elif node.op == "item":
             loop, place = nodes[node.arguments[0]], node.value
             assert isinstance(loop.value, UntypedLoop) and isinstance(place, int), "items are of loops"
@@ -70,7 +71,7 @@ def _whole_nodes(nodes: Sequence[UntypedNode], parameters: Mapping[str, bool]) -
 
 
 def _whole_carried(loop: UntypedLoop, operands: Sequence[bool]) -> list[bool]:
-    """For each value that a loop carries whether it is whole after any number of turns."""
+    """Return for each value that a loop carries whether it is an integer after any number of iterations."""
     count = len(loop.results) - 1
     carried, same = list(operands[:count]), operands[count:]
     while True:

@@ -1,8 +1,8 @@
-"""Row functions as stages: what is computed of each element before a fold, and what of its result.
+"""Splitting of row functions into stages, each a loop over the elements of a row that ends in folds.
 
-A row function's graph holds folds (``row_sum`` ...). Stages undo that: each is a graph of elements, numbers and the
-folds of earlier stages, and what it gives is folded over the row; the last one gives results. A loop over the row for
-each stage is the whole kernel.
+A row function's graph contains folds (``row_sum`` ...). Each stage is a graph without folds: it computes values of an
+element from the element, from numbers and from the folds of earlier stages, and these values are folded over the row;
+the last one computes the results. A kernel runs one loop over the row for each stage.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ __all__ = ["RowProgram", "Stage", "row_program"]
 
 
 class Stage(NamedTuple):
-    """One loop over the row.
+    """Stage of a row function: one loop over the row.
 
-    graph: parameters are those of the function, ``count`` (the number of elements) and ``index`` (the place of this
-        one, both as int64), all folds of earlier stages, and all kept values of earlier stages. Results are what is
-        folded, then what is kept.
+    graph: its parameters are those of the function, ``count`` (the number of elements) and ``index`` (the index of this
+        one, both as int64), all folds of earlier stages, and all kept values of earlier stages. Its results are the
+        values to fold, then the values to keep.
     folds: how each is folded: ``row_sum``, ``row_max`` or ``row_min``.
-    kept: how many values of each element are kept for later stages, which would cost much to compute again.
+    kept: the number of values of each element that are kept for later stages, as they are expensive to compute again.
     """
 
     graph: TypedGraph
@@ -34,11 +34,11 @@ class Stage(NamedTuple):
 
 
 class RowProgram(NamedTuple):
-    """A row function in stages.
+    """Row function split into stages.
 
     stages: in order.
-    elements: gives the results of each element; parameters as those of a stage.
-    rows: gives the results of the row as a whole, with the same parameters, of which it uses no elements.
+    elements: computes the results of each element; its parameters are those of a stage.
+    rows: computes the results of the row as a whole, with the same parameters, of which it uses no elements.
     is_element: for each result of the function, whether there is one for each element.
     """
 
@@ -55,21 +55,21 @@ _EXPENSIVE: Final = frozenset(
 
 
 def row_program(graph: TypedGraph, elements: int, *, keep: bool, repeated: Sequence[bool] = ()) -> RowProgram:
-    """Cut the graph of a row function into stages.
+    """Split the graph of a row function into stages.
 
-    graph: its first ``elements`` parameters differ from element to element, the others are the same for all.
+    graph: its first ``elements`` parameters differ from element to element, the others are equal for all.
     keep: whether values may be kept from one stage to another.
-    repeated: the results that are written for each element, even where they are the same for all; none by default.
+    repeated: the results that are written for each element, even if they are equal for all; none by default.
     """
     return _Cutter(graph, elements, keep=keep).program(repeated or (False,) * len(graph.results))
 
 
 class _Cutter:
-    """Cuts one graph.
+    """Algorithm that splits one graph into stages.
 
     stage: for each node, the first stage in which its value can be computed.
     varies: for each node, whether its value differs from element to element.
-    folds: the nodes that fold, by the stage that computes what they fold.
+    folds: the nodes that fold, by the stage that computes the folded values.
     kept: the nodes whose values are kept, by the stage that computes them.
     """
 
@@ -86,7 +86,7 @@ class _Cutter:
         self.kept = self._kept(count) if keep else [[] for _ in range(count)]
 
     def _place(self, position: int, node: Node, elements: int) -> None:
-        if node.op in ("row_count", "row_index"):  # which are known before the row is, whatever they are asked of
+        if node.op in ("row_count", "row_index"):  # known before the row is read, whatever their argument
             node = node._replace(arguments=())
         folds = node.op in ROW_FOLDS
         stage = max((self.stage[at] for at in node.arguments), default=0)
@@ -97,7 +97,7 @@ class _Cutter:
         self.costly.append(self.varies[-1] and costly)
 
     def _kept(self, count: int) -> list[list[int]]:
-        """The values that a later stage needs and that cost much: the last ones of their stage."""
+        """Return, for each stage, the expensive values that it computes and a later stage needs."""
         last = [*self.graph.results]
         needed: set[int] = set()
         for stage in range(count, -1, -1):
@@ -110,7 +110,7 @@ class _Cutter:
         ]
 
     def _need(self, wanted: Sequence[int], stage: int, needed: set[int], seen: set[int]) -> None:
-        """Note what a stage takes from earlier ones."""
+        """Add to ``needed`` the expensive values of earlier stages that a stage needs for some nodes."""
         for position in wanted:
             if position in seen or not self.varies[position]:
                 continue
@@ -121,7 +121,7 @@ class _Cutter:
                 self._need(self.graph.nodes[position].arguments, stage, needed, seen)
 
     def _computed(self, stage: int) -> set[int]:
-        """What a stage computes on the way to its folds."""
+        """Return the nodes that a stage computes for its folds."""
         computed: set[int] = set()
         waiting = [self.graph.nodes[fold].arguments[0] for fold in self.folds[stage]]
         while waiting:
@@ -151,7 +151,7 @@ class _Cutter:
         )
 
     def _graph(self, name: str, stage: int, results: Sequence[int]) -> TypedGraph:
-        """The part of the graph that gives values from what is known before a stage."""
+        """Return the part of the graph that computes ``results`` from values that are known before a stage."""
         builder = GraphBuilder()
         places: dict[int, int] = {}
         for position, node in enumerate(self.graph.nodes):

@@ -1,4 +1,4 @@
-"""Complex nodes become pairs of real ones, so that printers and loops know real values only."""
+"""Splitting of complex nodes into pairs of real ones, so that printers and loops handle only real values."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["separate"]
 
 
 def separate(graph: TypedGraph) -> TypedGraph:
-    """The graph with every complex number as its real and its imaginary part.
+    """Replace every complex number in a graph by its real and its imaginary part.
 
-    graph: a graph as ``specialise`` gives it.
+    graph: a graph from ``specialise``.
     Returns: a graph of real nodes. A complex parameter ``z`` is two, ``z.real`` and ``z.imag``; a complex result is
     two, one after the other.
     """
@@ -36,13 +36,15 @@ def separate(graph: TypedGraph) -> TypedGraph:
 
 
 def _flat(values: Sequence[Part]) -> tuple[int, ...]:
-    """Where values stand, both parts of those that have two."""
+    """Return the positions of values, two for a complex one."""
     pairs = [(value.real, value.imaginary) if isinstance(value, Pair) else (value,) for value in values]
     return tuple(part.position for pair in pairs for part in pair)
 
 
 def _item(builder: GraphBuilder, node: Node, loop: object, arguments: tuple[int, ...]) -> Part:
-    """What a loop carried, which comes from it as one part or as two."""
+    """Return the final value of something that a loop carries: one item of the split loop, or two for a
+    complex value.
+    """
     assert isinstance(loop, Loop) and isinstance(node.value, int), "an item of a loop"
     widths = [1 + (kind.category == COMPLEX_CATEGORY) for kind in loop.carried]
     first, kind = sum(widths[: node.value]), node.type.real
@@ -54,7 +56,7 @@ def _item(builder: GraphBuilder, node: Node, loop: object, arguments: tuple[int,
 
 
 def _separated(builder: GraphBuilder, node: Node, arguments: list[Part]) -> Part:
-    """What stands for one node."""
+    """Return the real expression, or the pair of them, that replaces a node."""
     is_complex = node.type.category == COMPLEX_CATEGORY
     if node.op in ("parameter", "constant"):
         return _leaf(builder, node) if is_complex else Expression(builder, builder.add(node))
@@ -67,7 +69,7 @@ def _separated(builder: GraphBuilder, node: Node, arguments: list[Part]) -> Part
 
 
 def _leaf(builder: GraphBuilder, node: Node) -> Pair:
-    """A complex parameter or constant."""
+    """Add the two parts of a complex parameter or constant."""
     real = node.type.real
     if node.op == "parameter":
         parts = [builder.parameter(f"{node.value}.{part}", real) for part in ("real", "imag")]

@@ -1,4 +1,4 @@
-"""What is known of a node before it is added: constants are folded, identities that hold for every value are used.
+"""Simplification of nodes as they are added: constant folding, and identities that hold for every value.
 
 Nothing here changes an IEEE result: ``x + 0.0`` is not ``x`` (it is 0.0 for -0.0), ``x * 0.0`` is not 0.0.
 """
@@ -16,23 +16,25 @@ __all__ = ["simplify"]
 
 
 class Builder(Protocol):
-    """What holds the nodes so far, and takes new ones: see ``opdsl.scalar.builder.GraphBuilder``."""
+    """Protocol of a graph builder, which holds the nodes so far and adds new ones: see
+    ``opdsl.scalar.builder.GraphBuilder``.
+    """
 
     nodes: list[Node]
 
     def constant(self, value: Number, kind: ScalarType) -> int:
-        """A number of the given type."""
+        """Add a constant of the given type, and return its position."""
 
     def constant_value(self, position: int) -> Number | None:
-        """The number at a position when it is a constant."""
+        """Return the number at a position if it is a constant, else None."""
 
     def node(self, op: str, arguments: tuple[int, ...], kind: ScalarType) -> int:
-        """Add an operation on operands that have the types it wants."""
+        """Add an operation on operands of the right types, and return its position."""
 
 
 Rule: TypeAlias = Callable[[Builder, tuple[int, ...], ScalarType], "int | None"]
 
-# Operations whose result is exactly determined, so that folding them is what every backend would compute.
+# Operations whose result is exactly determined, so that constant folding gives what every backend would compute.
 _EXACT: Final = frozenset(
     [
         "cast",
@@ -80,9 +82,9 @@ _EXACT: Final = frozenset(
 
 
 def simplify(builder: Builder, op: str, arguments: tuple[int, ...], kind: ScalarType) -> int | None:
-    """Where the value of an operation already is, or None when it has to be added.
+    """Return the position of a node that has the value of an operation, or None if the operation has to be added.
 
-    builder: holds the arguments, and takes what folding gives.
+    builder: holds the arguments, and takes the constants that folding gives.
     op, arguments, kind: the operation that is about to be added.
     """
     if op in _EXACT and kind.category != COMPLEX and all(builder.nodes[at].op == "constant" for at in arguments):
@@ -92,7 +94,7 @@ def simplify(builder: Builder, op: str, arguments: tuple[int, ...], kind: Scalar
 
 
 def _fold(builder: Builder, op: str, arguments: tuple[int, ...], kind: ScalarType) -> int:
-    from opdsl.scalar.interpreter import apply  # the interpreter, needed only when there is something to fold
+    from opdsl.scalar.interpreter import apply  # imported late: the interpreter is needed only for folding
 
     nodes = [builder.nodes[at] for at in arguments]
     return builder.constant(apply(op, [node.value for node in nodes], [node.type for node in nodes], kind), kind)
@@ -140,7 +142,7 @@ def _divide(builder: Builder, arguments: tuple[int, ...], kind: ScalarType) -> i
 
 
 def _involution(op: str) -> Rule:
-    """A rule for operations that undo themselves."""
+    """Return a rule for operations that are their own inverse: ``op(op(x))`` is ``x``."""
 
     def rule(builder: Builder, arguments: tuple[int, ...], kind: ScalarType) -> int | None:
         node = builder.nodes[arguments[0]]
@@ -154,7 +156,9 @@ def _idempotent(builder: Builder, arguments: tuple[int, ...], kind: ScalarType) 
 
 
 def _logic(absorbing: bool) -> Rule:
-    """A rule for and/or: ``absorbing`` decides the result alone, the other bool leaves it to the other operand."""
+    """Return a rule for and/or, in which the bool ``absorbing`` decides the result, and the other bool returns the
+    other operand.
+    """
 
     def rule(builder: Builder, arguments: tuple[int, ...], kind: ScalarType) -> int | None:
         if kind.category == BOOL:

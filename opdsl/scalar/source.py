@@ -1,4 +1,4 @@
-"""Where a scalar function stands: its syntax tree, the names it sees, and errors that point into its text."""
+"""Source of a scalar function: its syntax tree, the names it can see, and errors that underline its text."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ WAY_OUT: Final = 'What a scalar function cannot hold can be a kernel: .out_kerne
 
 
 class FunctionSource:
-    """The source of one Python function.
+    """Source of one Python function.
 
     function: the function itself.
     tree: its syntax tree, a FunctionDef or a Lambda.
-    first_line, indent: where the parsed text begins in its file.
+    first_line, indent: position of the parsed text in its file.
     """
 
     def __init__(
@@ -41,13 +41,13 @@ class FunctionSource:
 
     @property
     def name(self) -> str:
-        """The function's name; ``function`` for a lambda that was given none."""
+        """Return the function's name; ``function`` for a lambda without a name."""
         name = self.function.__name__ if isinstance(self.tree, ast.Lambda) else self.tree.name
         return name if name.isidentifier() else "function"
 
     @property
     def body(self) -> list[ast.stmt]:
-        """The statements of the function."""
+        """Return the statements of the function."""
         if isinstance(self.tree, ast.FunctionDef):
             return self.tree.body
         return [ast.copy_location(ast.Return(self.tree.body), self.tree.body)]
@@ -55,32 +55,32 @@ class FunctionSource:
     def is_print(self, statement: ast.Expr, names: Container[str]) -> bool:
         """Return whether a statement calls Python's own ``print``.
 
-        statement: of this function.
-        names: local ones.
+        statement: a statement of this function.
+        names: the local names.
         """
         called = statement.value.func if isinstance(statement.value, ast.Call) else None
         is_name = isinstance(called, ast.Name) and called.id == "print" and "print" not in names
         return is_name and self.outer_name("print", None) is print
 
     def outer_name(self, name: str, missing: Any) -> Any:
-        """What a name means outside the function: in its closure, its module or the builtins.
+        """Return the value of a name outside the function: in its closure, its module or the builtins.
 
         name: the name.
-        missing: what to return when there is no such name (yet).
+        missing: returned if there is no such name (yet).
         """
         if name in self._closure:
             try:
                 return self._closure[name].cell_contents
-            except ValueError:  # assigned after the function was made
+            except ValueError:  # the variable is not assigned yet
                 return missing
         return self.function.__globals__.get(name, _BUILTINS.get(name, missing))
 
     def error(self, node: ast.AST, problem: str, advice: str = WAY_OUT) -> ScalarFunctionError:
-        """An error that shows the text of ``node`` underlined.
+        """Return an error that shows the text of ``node`` underlined.
 
-        node: what is wrong; a piece of this function's tree.
+        node: a part of this function's tree, which the error is about.
         problem: what is wrong with it.
-        advice: how to mend it.
+        advice: how to correct it.
         """
         code = self.function.__code__
         first = getattr(node, "lineno", 1)
@@ -94,7 +94,7 @@ class FunctionSource:
         return ScalarFunctionError(f"{location}\n    {shown}\n    {underline}\n{advice}")
 
     def _columns(self, node: ast.AST, first: int, text: str) -> tuple[int, int]:
-        """Columns of the node on its first line, in characters (syntax trees count bytes)."""
+        """Return the columns of a node on its first line, in characters (syntax trees count bytes)."""
         start = getattr(node, "col_offset", 0) + self.indent
         if getattr(node, "end_lineno", first) == first:
             end = getattr(node, "end_col_offset", start + 1) + self.indent
@@ -105,10 +105,10 @@ class FunctionSource:
 
 
 def function_source(function: Callable[..., Any]) -> FunctionSource:
-    """The source of a Python function, parsed once.
+    """Return the source of a Python function, parsed once.
 
     function: a plain function or a lambda.
-    Raises: ScalarFunctionError when it is no Python function or its text is not at hand.
+    Raises: ScalarFunctionError if it is not a Python function, or its text is not available.
     """
     if not isinstance(function, FunctionType):
         raise ScalarFunctionError(f"a scalar function is a Python function (got {function!r})")
@@ -116,7 +116,7 @@ def function_source(function: Callable[..., Any]) -> FunctionSource:
     return FunctionSource(function, tree, first_line, indent)
 
 
-@lru_cache(maxsize=64)  # a tree takes many times the memory of its text
+@lru_cache(maxsize=64)  # small, since a tree takes many times the memory of its text
 def _parse(code: CodeType, module: str) -> tuple[ast.FunctionDef | ast.Lambda, int, int]:
     lines = linecache.getlines(code.co_filename)
     if not lines or code.co_firstlineno > len(lines):
@@ -138,10 +138,10 @@ def _parse(code: CodeType, module: str) -> tuple[ast.FunctionDef | ast.Lambda, i
 
 
 def _parse_block(lines: list[str], first: int, indent: int) -> ast.FunctionDef | None:
-    """The function that begins at line ``first``: only its own lines are parsed.
+    """Parse the function that begins at line ``first``, without the rest of the file.
 
-    The block ends where indentation falls back; a line that does so inside brackets or a string does not end it, and is
-    told by the syntax error that stopping there would give.
+    The block ends at the first line with less indentation. A line inside brackets or a string may have less, too: if
+    the text up to there has a syntax error, the block goes on.
     """
     for end in range(first + 1, len(lines) + 1):
         if end < len(lines):
@@ -158,7 +158,7 @@ def _parse_block(lines: list[str], first: int, indent: int) -> ast.FunctionDef |
 
 
 def _find_lambda(code: CodeType, lines: list[str]) -> ast.Lambda:
-    """The lambda that a code object was made from, told by where its body's instructions stand."""
+    """Return the lambda that a code object was compiled from, found by the source positions of its instructions."""
     places = [
         ((index[0], index[2]), (index[1], index[3]))
         for index in code.co_positions()
@@ -171,13 +171,13 @@ def _find_lambda(code: CodeType, lines: list[str]) -> ast.Lambda:
         and all(_begin(node.body) <= start and end <= _end(node.body) for start, end in places)
     ]
     if nodes:
-        return max(nodes, key=_begin)  # of nested ones the innermost
+        return max(nodes, key=_begin)  # the innermost of nested lambdas
     raise ScalarFunctionError(f"{code.co_filename}:{code.co_firstlineno}: this lambda's source text cannot be found")
 
 
 @lru_cache(maxsize=1)
 def _lambdas(text: str) -> list[ast.Lambda]:
-    """The lambdas of a module, which is parsed once for all that are declared one after another."""
+    """Return the lambdas of a module, whose text is parsed once for all lambdas declared one after another."""
     try:
         module = parsed(text)
     except SyntaxError:

@@ -1,9 +1,9 @@
-"""Types an untyped graph.
+"""Type inference for untyped graphs, giving typed ones.
 
-The rules, in short. Operands promote as PyTorch's dtypes do. A literal is weak: it never widens what it meets, and only
-lifts its category (an integer beside ``0.5`` becomes floating point). Wherever floating point is asked for and the
-operands have none, it is that of the kernel: the promoted type of all parameters, or ``default_float`` when that is not
-floating.
+The rules, in short. Operands promote as PyTorch's dtypes do. A literal is weak: it never widens other operands, and
+only raises their category (an integer beside ``0.5`` becomes floating point). Where floating point is needed and the
+operands are not, the type is the kernel's: the promoted type of all parameters, or ``default_float`` if that is not
+floating point.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ _NARROW: Final = frozenset({"float16", "bfloat16"})
 
 
 class Literal(NamedTuple):
-    """A Python number that has not met a type yet."""
+    """Python number that has no type yet."""
 
     value: Number
 
 
 class Value(NamedTuple):
-    """A node of the typed graph."""
+    """Node of the typed graph."""
 
     position: int
     type: ScalarType
@@ -51,7 +51,9 @@ Operand: TypeAlias = Literal | Value
 
 
 class Refused(Exception):
-    """An operation that does not exist for the operand types; becomes a ScalarFunctionError with the place."""
+    """Raised when an operation does not exist for the operand types; converted to a ScalarFunctionError with the
+    position.
+    """
 
     def __init__(self, problem: str, advice: str) -> None:
         super().__init__(problem)
@@ -59,27 +61,27 @@ class Refused(Exception):
 
 
 class Untyped(Protocol):
-    """A graph that has no types yet: a function's, or that of a loop in it."""
+    """Protocol of an untyped graph: that of a function, or of a loop in it."""
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Names of the parameters."""
+        """Return the names of the parameters."""
 
     @property
     def nodes(self) -> tuple[UntypedNode, ...]:
-        """The graph."""
+        """Return the nodes."""
 
     @property
     def places(self) -> tuple[Place, ...]:
-        """Where each node was written."""
+        """Return the position of each node in the source text."""
 
     @property
     def results(self) -> tuple[int, ...]:
-        """Where the results stand."""
+        """Return the positions of the results in the graph."""
 
 
 class UntypedFunction(Untyped, Protocol):
-    """See ``opdsl.scalar.function.ScalarFunction``."""
+    """Protocol of an untyped function; see ``opdsl.scalar.function.ScalarFunction``."""
 
     name: str
 
@@ -91,7 +93,7 @@ def specialise(
     default_float: ScalarType,
     storage: str | None,
 ) -> TypedGraph:
-    """Type a function; see ``ScalarFunction.specialise``."""
+    """Infer the types of a function for given parameter types; see ``ScalarFunction.specialise``."""
     missing = [name for name in function.parameters if name not in types]
     if missing:
         raise ScalarFunctionError(
@@ -108,11 +110,11 @@ def specialise(
 
 
 class Kernel(NamedTuple):
-    """What the types in a function depend on beside its operands.
+    """Context on which types in a function depend besides its operands.
 
-    type: the promoted type of all parameters; None when there are none.
-    default_float: what stands for floating point where no parameter has it.
-    storage: the 16-bit type that the operands of a float32 computation are stored in; None for others.
+    type: the promoted type of all parameters; None if there are none.
+    default_float: the type of floating-point values if no parameter is one.
+    storage: the 16-bit type in which the operands of a float32 computation are stored; else None.
     signature: names and types of the parameters, for messages.
     """
 
@@ -123,11 +125,11 @@ class Kernel(NamedTuple):
 
 
 class Typer:
-    """Adds typed nodes for untyped ones.
+    """Builder of a typed graph from untyped nodes.
 
-    kernel: what it is part of.
+    kernel: context of the function.
     floating: the kernel's floating-point type.
-    storage: the 16-bit type that the operands of a float32 computation are stored in; None for others.
+    storage: the 16-bit type in which the operands of a float32 computation are stored; else None.
     """
 
     def __init__(self, kernel: Kernel) -> None:
@@ -137,9 +139,9 @@ class Typer:
         self.floating = with_category(kernel.type, FLOAT, kernel.default_float)
 
     def run(self, untyped: Untyped, types: Mapping[str, ScalarType]) -> list[Operand]:
-        """Add all nodes; the results."""
+        """Add all nodes of an untyped graph, and return its results."""
         literals: list[Operand] = []
-        for name in untyped.parameters:  # so that unused ones are there too
+        for name in untyped.parameters:  # so that the graph has unused parameters, too
             self.builder.parameter(name, types[name])
         for node, index in zip(untyped.nodes, untyped.places, strict=True):
             operands = [literals[at] for at in node.arguments]
@@ -151,7 +153,7 @@ class Typer:
         return [literals[at] for at in untyped.results]
 
     def add(self, node: UntypedNode, operands: list[Operand], types: Mapping[str, ScalarType]) -> Operand:
-        """The typed counterpart of one untyped node."""
+        """Add an untyped node, and return its typed value."""
         if isinstance(node.value, UntypedLoop):
             return self.loop(node.value, operands)
         if node.op == "item":
@@ -168,7 +170,7 @@ class Typer:
         return _RULES[OPERATIONS[node.op].rule](self, node.op, operands)
 
     def stored(self, op: str, dtype: str, operands: list[Operand]) -> Operand:
-        """A conversion to a dtype, or an operation on operands that are stored in one of 16 bits."""
+        """Add a conversion to a dtype, or an operation on operands that are stored in a 16-bit dtype."""
         before, self.storage = self.storage, dtype if dtype in _NARROW else None
         try:
             if op != "convert":
@@ -179,7 +181,7 @@ class Typer:
             self.storage = before
 
     def loop(self, untyped: UntypedLoop, operands: Sequence[Operand]) -> Value:
-        """A loop, once it is known which types what it carries takes on from turn to turn."""
+        """Add a loop, after widening the types of its carried values until an iteration no longer widens them."""
         count = len(untyped.results) - 1
         first, *rest = operands
         values = [self.settle(literal) for literal in rest[count:]]
@@ -196,7 +198,7 @@ class Typer:
         return Value(self.builder.add(node), ScalarType.BOOL)
 
     def turn(self, untyped: UntypedLoop, types: Sequence[ScalarType]) -> TypedGraph:
-        """A turn of a loop, with results that are no narrower than what came into it."""
+        """Type one iteration of a loop; its results are at least as wide as the carried values that it takes."""
         typer = Typer(self.kernel)
         more, *literals = typer.run(untyped, dict(zip(untyped.parameters, types, strict=True)))
         results = [_truth(typer, "truth", [more])]
@@ -208,13 +210,13 @@ class Typer:
         return typer.builder.finish("turn", [result.position for result in results])
 
     def carried(self, operand: Operand) -> ScalarType:
-        """The type in which a loop begins to carry something; whole numbers count in 64 bits."""
+        """Return the type in which a loop first carries a value; integer literals are carried as int64."""
         if isinstance(operand, Literal) and literal_category(operand.value) == INTEGER:
             return ScalarType.INT64
         return self.settle(operand).type
 
     def item(self, loop: Operand, place: object) -> Value:
-        """What a loop carried at last."""
+        """Return the final value of something that a loop carries."""
         assert isinstance(loop, Value) and isinstance(place, int), "items are of loops"
         node = self.builder.nodes[loop.position]
         assert isinstance(node.value, Loop), "items are of loops"
@@ -228,7 +230,7 @@ class Typer:
         return Value(self.builder.node(op, tuple(operand.position for operand in operands), kind), kind)
 
     def common(self, operands: Sequence[Operand]) -> ScalarType:
-        """The type in which operands are computed together."""
+        """Return the type to which operands are promoted."""
         strong = [operand.type for operand in operands if isinstance(operand, Value)]
         weak = [literal_category(operand.value) for operand in operands if isinstance(operand, Literal)]
         if strong:
@@ -237,31 +239,31 @@ class Typer:
         return self.lifted(max(weak))
 
     def lifted(self, category: int) -> ScalarType:
-        """The kernel's type where it has the category, or the least one that has."""
+        """Return the kernel's type raised to a category."""
         if category == BOOL:
             return ScalarType.BOOL
         return with_category(self.kernel.type, category, self.kernel.default_float)
 
     def cast(self, operand: Operand, kind: ScalarType) -> Value:
-        """An operand in a type."""
+        """Convert an operand to a type."""
         if isinstance(operand, Literal):
             return Value(self.builder.constant(operand.value, kind), kind)
         return Value(self.builder.cast(operand.position, kind), kind)
 
     def together(self, operands: Sequence[Operand], least: int = BOOL) -> tuple[list[Value], ScalarType]:
-        """Operands in their common type, at least of a category."""
+        """Convert operands to their common type, which is raised to at least the category ``least``."""
         kind = self.common(operands)
         if kind.category < least:
             kind = self.lifted(least)
         return [self.cast(operand, kind) for operand in operands], kind
 
     def settle(self, operand: Operand) -> Value:
-        """An operand with a type; a literal takes the kernel's."""
+        """Return an operand as a typed value; a literal takes the kernel's type."""
         return operand if isinstance(operand, Value) else self.cast(operand, self.common([operand]))
 
 
 def _check_complex(op: str) -> None:
-    """That an operation exists for complex numbers."""
+    """Raise an error if an operation does not exist for complex numbers."""
     from opdsl.scalar.mathematics.formulas import COMPLEX as KNOWN
 
     if op not in KNOWN:
@@ -285,7 +287,7 @@ _BOOLEAN: Final = {"add": "bitwise_or", "multiply": "bitwise_and", "maximum": "b
 
 
 def _extremum(typer: Typer, op: str, operands: list[Operand]) -> Value:
-    """``max`` and ``min``; a literal beyond an integer type's bounds is taken as the bound."""
+    """Type ``max`` or ``min``; a literal beyond an integer type's bounds is replaced by the bound."""
     kind = typer.common(operands)
     if kind.category == INTEGER:
         low, high = kind.bounds
@@ -302,7 +304,7 @@ def _absolute(typer: Typer, op: str, operands: list[Operand]) -> Value:
 
 
 def _conjugate(typer: Typer, op: str, operands: list[Operand]) -> Value:
-    """Of a real number it is the number itself."""
+    """Type a conjugate; that of a real number is the number itself."""
     value = typer.settle(operands[0])
     return typer.node(op, [value], value.type) if value.type.category == COMPLEX else value
 
@@ -313,9 +315,9 @@ def _floating(typer: Typer, op: str, operands: list[Operand]) -> Value:
 
 
 def _trunc_divide(typer: Typer, op: str, operands: list[Operand]) -> Value:
-    """Truncated quotients; those of integers never pass through floating point, where they would lose digits.
+    """Type a truncated quotient; integers never pass through floating point, where they would lose digits.
 
-    One of 16-bit numbers is rounded to 16 bits before it is truncated, as in PyTorch.
+    A quotient of 16-bit numbers is rounded to 16 bits before it is truncated, as in PyTorch.
     """
     (numerator, divisor), kind = typer.together(operands)
     if kind.category >= FLOAT:
@@ -326,7 +328,7 @@ def _trunc_divide(typer: Typer, op: str, operands: list[Operand]) -> Value:
 
 
 def _power(typer: Typer, op: str, operands: list[Operand]) -> Value:
-    """Exponents that are known become what PyTorch computes for them."""
+    """Type a power; for some known exponents it becomes the operations that PyTorch computes instead."""
     (base, exponent), kind = typer.together(operands)
     known = typer.builder.constant_value(exponent.position)
     if kind.category == BOOL and known is not None:
@@ -340,7 +342,7 @@ def _power(typer: Typer, op: str, operands: list[Operand]) -> Value:
 
 
 def _repeated(typer: Typer, base: Value, exponent: int) -> Value:
-    """An integer power by repeated squaring."""
+    """Return an integer power as repeated squaring."""
     value: Value | None = None
     while exponent:
         if exponent & 1:
@@ -368,7 +370,9 @@ _POWERS: Final[dict[Number, Callable[[Typer, Value], Value]]] = {
 
 
 def _comparison(typer: Typer, op: str, operands: list[Operand]) -> Value:
-    """A literal that an integer type cannot hold compares as the number that it is."""
+    """Type a comparison; a literal that an integer type cannot hold is not wrapped, so that the result is a
+    constant.
+    """
     kind = typer.common(operands)
     if kind.category == INTEGER:
         low, high = kind.bounds
@@ -409,7 +413,7 @@ def _truth(typer: Typer, op: str, operands: list[Operand]) -> Value:
 
 
 def _logical(typer: Typer, op: str, operands: list[Operand]) -> Value:
-    """``a and b`` is ``b if a else a``, as in Python."""
+    """Type ``a and b`` as ``b if a else a``, and ``or`` likewise, as in Python."""
     first, second = operands
     if typer.common(operands) is ScalarType.BOOL:
         return _bitwise(typer, "bitwise_and" if op == "logical_and" else "bitwise_or", operands)
@@ -428,7 +432,7 @@ def _predicate(typer: Typer, op: str, operands: list[Operand]) -> Value:
 
 
 def _rounded(typer: Typer, op: str, operands: list[Operand]) -> Value:
-    """A number as its dtype holds it: in 16 bits, where these are computed in float32."""
+    """Type a rounding to the dtype: computations in float32 for a 16-bit dtype are rounded to that, others stay."""
     value = typer.settle(operands[0])
     if typer.storage is None or value.type is not ScalarType.FLOAT32:
         return value
@@ -448,7 +452,7 @@ def _neighbour(typer: Typer, op: str, operands: list[Operand]) -> Value:
 
 
 def _part(typer: Typer, op: str, operands: list[Operand]) -> Value:
-    """The real or the imaginary part; a real number is its own, and 0."""
+    """Type the real or imaginary part; for a real number these are the number itself and 0."""
     value = typer.settle(operands[0])
     if value.type.category == COMPLEX:
         return typer.node(op, [value], value.type.real)
@@ -464,7 +468,7 @@ def _complex(typer: Typer, op: str, operands: list[Operand]) -> Value:
 
 def _to_integer(typer: Typer, op: str, operands: list[Operand]) -> Value:
     value = typer.settle(operands[0])
-    # As wide as integers get, so that what is computed of it does not wrap as the narrower ones would.
+    # 64 bits wide, so that later computations do not wrap as narrower integers would.
     return typer.cast(value, value.type if value.type is ScalarType.UINT64 else ScalarType.INT64)
 
 

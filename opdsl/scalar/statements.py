@@ -1,6 +1,6 @@
-"""The statements of a scalar function: assignments, branches, returns, and loops.
+"""Tracing of the statements of a scalar function: assignments, branches, returns, and loops.
 
-A loop over what is known while reading is unrolled; others run (see ``loops``).
+A loop over values that are known while tracing is unrolled; others become loop nodes (see ``loops``).
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from opdsl.scalar.untyped import Place
 __all__ = ["Frame", "run_function"]
 
 _LONGEST_LOOP = 4096
-# A loop over a range with `break` in it is unrolled up to so many turns.
+# A loop over a range with `break` in it is unrolled up to this many iterations.
 _MOST_UNROLLED = 8
 _DEEPEST_CALL = 64
 
 
 def run_function(graph: Graph, source: FunctionSource, values: Mapping[str, Any], depth: int) -> Any:
-    """Run a function's body on symbols.
+    """Trace a function's body on symbols, and return its result.
 
     graph: takes the nodes.
     source: the function.
-    values: its parameters: symbols, or whatever Python value is known.
-    depth: how many calls deep.
-    Returns: what it returns: a symbol, a number, or a tuple of those.
+    values: its parameters: symbols, or any Python values that are known.
+    depth: the depth of nested calls.
+    Returns: the function's result: a symbol, a number, or a tuple of those.
     """
     if depth > _DEEPEST_CALL:
         raise source.error(source.tree, "it calls itself without end", "A scalar function cannot be recursive.")
@@ -42,13 +42,13 @@ def run_function(graph: Graph, source: FunctionSource, values: Mapping[str, Any]
 
 
 class Frame:
-    """One call of a function while it is read.
+    """Call of a function while it is traced.
 
     names: local names.
-    returned: whether a path to here has returned: False, True, or the symbol that says when.
-    result: what was returned, where something was.
-    left: whether a path to here has left the turn of a loop that is being read, likewise.
-    names_left: the names where it did.
+    returned: whether a path to here has returned: False, True, or a symbol for the condition.
+    result: the value that was returned, if any path has.
+    left: whether a path to here has left the iteration of a loop by break or continue, in the same form.
+    names_left: the local names at that point.
     """
 
     def __init__(self, graph: Graph, source: FunctionSource, names: dict[str, Any], depth: int) -> None:
@@ -63,7 +63,7 @@ class Frame:
         self.evaluation = Evaluation(graph, source, names, self.inline)
 
     def run(self) -> Any:
-        """Run the whole body; the function's result."""
+        """Trace the whole body, and return the function's result."""
         self.execute(self.source.body)
         if self.returned is not True:
             last = self.source.body[-1]
@@ -71,7 +71,7 @@ class Frame:
         return self.result
 
     def execute(self, body: Sequence[ast.stmt]) -> None:
-        """Run statements up to one that returns, or leaves the turn of a loop, on every path."""
+        """Trace statements until every path has returned, or has left the iteration of a loop."""
         for statement in body:
             if self.is_done:
                 return
@@ -82,11 +82,11 @@ class Frame:
 
     @property
     def is_done(self) -> bool:
-        """Whether no path goes on from here."""
+        """Return whether no path continues from here."""
         return self.returned is True or self.left is True
 
     def turn(self, body: Sequence[ast.stmt]) -> None:
-        """Run a turn of a loop; names are what they are where it was left."""
+        """Trace one iteration of a loop; paths that leave it early keep the names that they have at that point."""
         outer = self.left, self.names_left
         self.left, self.names_left = False, {}
         self.execute(body)
@@ -97,14 +97,14 @@ class Frame:
         self.left, self.names_left = outer
 
     def leave(self, node: ast.AST) -> None:
-        """Leave the turn of a loop here."""
+        """Leave the iteration of a loop here, as ``break`` and ``continue`` do."""
         names = dict(self.names)
         if isinstance(self.left, Symbol):
             names = self.chosen(self.left, self.names_left, names, node)
         self.left, self.names_left = True, names
 
     def become(self, names: Mapping[str, Any]) -> None:
-        """Take other names."""
+        """Replace all local names by others."""
         names = dict(names)
         self.names.clear()
         self.names.update(names)
@@ -112,7 +112,7 @@ class Frame:
     def chosen(
         self, condition: Symbol, chosen: Mapping[str, Any], other: Mapping[str, Any], node: ast.AST
     ) -> dict[str, Any]:
-        """The names where two paths meet."""
+        """Return the local names after two paths join, each selected by a condition."""
         missing = Unusable("it is assigned on some paths only")
         return {
             name: self.choose(condition, chosen.get(name, missing), other.get(name, missing), node)
@@ -120,22 +120,22 @@ class Frame:
         }
 
     def branch(self, names: dict[str, Any]) -> Frame:
-        """A frame for one side of a branch."""
+        """Return a frame for tracing one side of a branch."""
         frame = Frame(self.graph, self.source, names, self.depth)
         frame.returned, frame.result = self.returned, self.result
         frame.left, frame.names_left = self.left, self.names_left
         return frame
 
     def within(self, graph: Graph) -> Frame:
-        """A frame for the body of a loop, which is a graph of its own."""
+        """Return a frame for tracing the body of a loop into a graph of its own."""
         return Frame(graph, self.source, dict(self.names), self.depth)
 
     def inline(self, source: FunctionSource, values: Mapping[str, Any]) -> Any:
-        """Run a function that this one calls."""
+        """Trace a function that this one calls, and return its result."""
         return run_function(self.graph, source, values, self.depth + 1)
 
     def assign(self, target: ast.expr, value: Any) -> None:
-        """Bind a name, or several to the parts of a tuple."""
+        """Bind a name, or several names to the parts of a tuple."""
         if isinstance(target, ast.Name):
             self.names[target.id] = value
         elif isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, tuple) and len(value) == len(target.elts):
@@ -145,7 +145,9 @@ class Frame:
             raise self.source.error(target, f"{describe(value)} cannot be assigned to this", "Assign to local names.")
 
     def choose(self, condition: Symbol, chosen: Any, other: Any, node: ast.AST) -> Any:
-        """``chosen if condition else other``, for whatever the two sides hold."""
+        """Return ``chosen if condition else other`` for values of any kind; values that cannot be selected give
+        ``Unusable``.
+        """
         if chosen is other or (type(chosen) is type(other) and not isinstance(chosen, Symbol) and _same(chosen, other)):
             return chosen
         if is_value(chosen) and is_value(other):
@@ -161,7 +163,7 @@ class Frame:
 def _same(first: Any, second: Any) -> bool:
     try:
         return bool(first == second) and repr(first) == repr(second)
-    except Exception:  # comparing foreign objects may do anything
+    except Exception:  # comparing objects of unknown classes may raise any exception
         return False
 
 
@@ -200,7 +202,7 @@ def _augmented(frame: Frame, statement: ast.AugAssign) -> None:
 
 
 def _expression(frame: Frame, statement: ast.Expr) -> None:
-    # A docstring; what is printed is of no use to a kernel, see `opdsl.debug`.
+    # A docstring, or a call of print, which kernels ignore; see `opdsl.debug`.
     if not (isinstance(statement.value, ast.Constant) or frame.source.is_print(statement, frame.names)):
         raise frame.source.error(statement, "an expression whose value is not used has no effect", "Remove it.")
 
@@ -228,7 +230,7 @@ def _if(frame: Frame, statement: ast.If) -> None:
 
 
 def _meet(frame: Frame, condition: Symbol, chosen: Frame, other: Frame, statement: ast.stmt) -> None:
-    """Join the two sides of a branch."""
+    """Merge the frames of the two sides of a branch into the frame that they came from."""
     if chosen.is_done or other.is_done:
         frame.become((other if chosen.is_done else chosen).names)
     else:
@@ -268,14 +270,14 @@ def _for(frame: Frame, statement: ast.For) -> None:
         if frame.is_done or frame.names[GOES_ON] is False:
             break
         _unrolled(frame, statement, value)
-    # What this loop says of going on is that of the loop around it again.
+    # Restore the flag of the enclosing loop.
     del frame.names[GOES_ON]
     if outer is not None:
         frame.names[GOES_ON] = outer
 
 
 def _unrolled(frame: Frame, statement: ast.For, value: Any) -> None:
-    """A turn of a loop that is unrolled; where an earlier one may have ended it, a branch."""
+    """Trace one iteration of an unrolled loop, under a condition if an earlier iteration may have ended the loop."""
     going = frame.names[GOES_ON]
     if not isinstance(going, Symbol):
         frame.assign(statement.target, value)
@@ -288,7 +290,7 @@ def _unrolled(frame: Frame, statement: ast.For, value: Any) -> None:
 
 
 def _counter(frame: Frame, statement: ast.For) -> Counter | None:
-    """The numbers of a loop over a range; None for another loop, and for one over what has no numbers."""
+    """Return the range of a loop over ``range(...)``; None for other loops, and for ranges without integer bounds."""
     call = statement.iter
     if not isinstance(call, ast.Call) or call.keywords or any(isinstance(arg, ast.Starred) for arg in call.args):
         return None
@@ -339,7 +341,7 @@ def _continue(frame: Frame, statement: ast.Continue) -> None:
 
 
 def _pass(frame: Frame, statement: ast.Pass) -> None:
-    """Nothing to do."""
+    """Do nothing."""
 
 
 _STATEMENTS: Final[dict[type[ast.stmt], Callable[[Frame, Any], None]]] = {

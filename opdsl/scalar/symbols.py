@@ -1,4 +1,4 @@
-"""Symbols: the values that depend on parameters while a scalar function is read, and the graph that they stand in."""
+"""Symbolic values of a scalar function while it is traced, and the untyped graph that records them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Choice", "Graph", "Indexable", "Optional", "Sizes", "Symbol", "descr
 
 
 class Symbol:
-    """A value that depends on parameters: a position in a graph that is being read."""
+    """Symbolic value that depends on parameters: a position in a graph that is being traced."""
 
     __slots__ = ("graph", "position")
 
@@ -22,11 +22,12 @@ class Symbol:
 
 
 class Choice:
-    """A parameter whose value decides what is read: equal to nothing that it is compared with.
+    """Parameter whose value decides which code is traced: it compares unequal to everything, and records the
+    comparisons.
 
-    name: of the parameter.
-    excluded: what it is known not to be.
-    met: what else it has been compared with.
+    name: name of the parameter.
+    excluded: values that the parameter is known not to have.
+    met: other values that it has been compared with.
     """
 
     __slots__ = ("excluded", "met", "name")
@@ -50,9 +51,9 @@ class Choice:
 
 
 class Optional(Symbol):
-    """A parameter that is a number or None.
+    """Parameter that is a number or None.
 
-    choice: asked whether it is None.
+    choice: records that the parameter is compared with None.
     """
 
     __slots__ = ("choice",)
@@ -63,15 +64,17 @@ class Optional(Symbol):
 
 
 class Sizes:
-    """What a function of places indexes by numbers that are known: the sizes of a tensor."""
+    """Sequence of symbolic numbers that an indexed function subscripts by known integers, such as the sizes of a
+    tensor.
+    """
 
     def read(self, graph: Graph, index: Any, place: Place) -> Symbol:
-        """What stands for one of them."""
+        """Return the symbol for one of the numbers."""
         raise NotImplementedError
 
 
 class Indexable(Sizes):
-    """What a function of places indexes: a tensor.
+    """Tensor that an indexed function subscripts.
 
     shape: its sizes.
     """
@@ -80,9 +83,9 @@ class Indexable(Sizes):
 
 
 class Graph:
-    """An untyped graph while it grows; equal nodes are shared.
+    """Untyped graph under construction; equal nodes are shared.
 
-    captured: symbols of the graph around this one, that of a loop's body, which became parameters here, with these.
+    captured: for the graph of a loop's body, symbols of the enclosing graph, with the names of the parameters for them.
     has_rows: whether the function sees the rows of its elements.
     """
 
@@ -94,16 +97,18 @@ class Graph:
         self._positions: dict[object, int] = {}
 
     def add(self, op: str, operands: Sequence[Any], place: Place, value: int | UntypedLoop | None = None) -> Symbol:
-        """A node on symbols and numbers."""
+        """Add an operation on symbols and numbers, and return its symbol."""
         arguments = tuple(self.position(operand, place) for operand in operands)
         return Symbol(self, self._intern(UntypedNode(op, arguments, value), place))
 
     def parameter(self, name: str, place: Place) -> Symbol:
-        """A parameter's node."""
+        """Add a parameter, and return its symbol."""
         return Symbol(self, self._intern(UntypedNode("parameter", (), name), place))
 
     def position(self, value: Symbol | Number, place: Place) -> int:
-        """Where a value stands; numbers are added as literals, what a graph around this one holds as parameters."""
+        """Return the position of a value: numbers are added as literals, symbols of an enclosing graph as
+        parameters.
+        """
         if not isinstance(value, Symbol):
             return self._intern(UntypedNode("constant", (), value), place)
         if value.graph is self:
@@ -125,10 +130,10 @@ class Graph:
 
 
 def is_value(value: object) -> bool:
-    """Whether something is a symbol or a number."""
+    """Return whether a value is a symbol or a number."""
     return isinstance(value, (Symbol, bool, int, float, complex))
 
 
 def describe(value: object) -> str:
-    """Something for a message."""
+    """Return a description of a value for error messages."""
     return "a value that depends on a parameter" if isinstance(value, Symbol) else f"{value!r}"

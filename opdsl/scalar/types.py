@@ -1,4 +1,4 @@
-"""Scalar types and how they promote: PyTorch's lattice, and weak Python literals."""
+"""Scalar types and their promotion: PyTorch's promotion lattice, and weak Python literals."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 __all__ = ["BOOL", "COMPLEX", "FLOAT", "INTEGER", "ScalarType", "literal_category", "promote"]
 
-# Categories, in the order in which a higher one wins a promotion.
+# Categories: in a promotion the higher one wins.
 BOOL: Final = 0
 INTEGER: Final = 1
 FLOAT: Final = 2
@@ -15,7 +15,7 @@ COMPLEX: Final = 3
 
 
 class ScalarType(StrEnum):
-    """The type of one value in a scalar graph; equal to its name, so that plain strings can stand for it.
+    """Type of one value in a scalar graph; equal to its name, so that plain strings can stand for it.
 
     >>> ScalarType("float32").bits
     32
@@ -37,27 +37,27 @@ class ScalarType(StrEnum):
 
     @property
     def category(self) -> int:
-        """BOOL, INTEGER, FLOAT or COMPLEX."""
+        """Return BOOL, INTEGER, FLOAT or COMPLEX."""
         return _CATEGORY[self]
 
     @property
     def bits(self) -> int:
-        """Width of one value; of a complex number both parts together."""
+        """Return the width of one value in bits; of a complex number both parts together."""
         return _BITS[self]
 
     @property
     def is_signed(self) -> bool:
-        """Whether negative values exist."""
+        """Return whether the type has negative values."""
         return self is not ScalarType.BOOL and not self.startswith("u")
 
     @property
     def real(self) -> ScalarType:
-        """The type of the parts of a complex number; a real type itself."""
+        """Return the type of the parts of a complex number; for a real type the type itself."""
         return _REAL.get(self, self)
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """Smallest and largest value of an integer type (or bool)."""
+        """Return the smallest and largest value of an integer type (or bool)."""
         if self.category == BOOL:
             return 0, 1
         return (-(1 << self.bits - 1), (1 << self.bits - 1) - 1) if self.is_signed else (0, (1 << self.bits) - 1)
@@ -73,7 +73,7 @@ _COMPLEX_OF: Final = {real: kind for kind, real in _REAL.items()}
 
 
 def promote(first: ScalarType, second: ScalarType) -> ScalarType:
-    """The type in which both are computed: ``torch.promote_types``.
+    """Return the type in which two types are computed together: ``torch.promote_types``.
 
     >>> promote(ScalarType.UINT8, ScalarType.INT8).value, promote(ScalarType.INT64, ScalarType.FLOAT32).value
     ('int16', 'float32')
@@ -92,10 +92,11 @@ def _wider(first: ScalarType, second: ScalarType) -> ScalarType:
 
 
 def with_category(kind: ScalarType | None, category: int, default_float: ScalarType) -> ScalarType:
-    """``kind`` lifted to ``category``: the type that a weak literal of that category takes beside it.
+    """Return ``kind`` raised to ``category``: the type that a weak literal of that category takes beside a value of
+    ``kind``.
 
-    kind: the type to stay with where it is high enough; None when there is none.
-    default_float: what a float literal beside integers becomes.
+    kind: returned if its category is high enough; None if there is no type beside the literal.
+    default_float: the type that a float literal takes beside integers.
     """
     if category == BOOL:
         return kind or ScalarType.BOOL
@@ -107,7 +108,7 @@ def with_category(kind: ScalarType | None, category: int, default_float: ScalarT
 
 
 def literal_category(value: bool | int | float | complex) -> int:
-    """Category of a Python number."""
+    """Return the category of a Python number."""
     for category, python_type in enumerate((bool, int, float)):
         if isinstance(value, python_type):
             return category

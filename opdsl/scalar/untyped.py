@@ -1,4 +1,4 @@
-"""Nodes before types, and where they were written."""
+"""Nodes of untyped graphs, and their positions in the source text."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ __all__ = ["Place", "UntypedLoop", "UntypedNode"]
 
 
 class Place(NamedTuple):
-    """Where an untyped node was written: for errors that only types bring to light."""
+    """Position of an untyped node in the source text, for errors that are found only when types are known."""
 
     source: FunctionSource
     node: ast.AST
 
 
 class UntypedNode(NamedTuple):
-    """One operation before types: like ``graph.Node``, with literals that have not decided on a type yet."""
+    """Operation of an untyped graph: like ``graph.Node``, with literals that have no type yet."""
 
     op: str
     arguments: tuple[int, ...]
@@ -27,11 +27,12 @@ class UntypedNode(NamedTuple):
 
 
 class UntypedLoop(NamedTuple):
-    """What a loop does in a turn, before types: like ``graph.Loop``.
+    """Loop of an untyped graph: like ``graph.Loop``.
 
-    nodes, places, results: its graph; the results are whether there is another turn, then what is carried to it.
-    parameters: names of the parameters: what is carried, then what stays the same.
-    most: turns after which it ends in any case; None where the condition sees to that.
+    nodes, places, results: the graph of one iteration; its results are whether there is another iteration, then the
+        carried values for it.
+    parameters: names of the parameters: carried values, then loop invariants.
+    most: the largest number of iterations; None if the condition ends the loop.
     """
 
     nodes: tuple[UntypedNode, ...]

@@ -1,4 +1,4 @@
-"""Division, remainders, integer powers, shifts and predicates in terms of what every machine has."""
+"""Formulas for division, remainders, integer powers, shifts and predicates, from operations that every machine has."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ __all__ = ["FLOATING", "INTEGERS"]
 
 
 def floor_divide(first: Expression, second: Expression) -> Expression:
-    """Rounded down. Integers by 0 give 0; floats follow PyTorch's ``div_floor_floating``."""
+    """Return the quotient rounded down. Integers divided by 0 give 0; floats follow PyTorch's
+    ``div_floor_floating``.
+    """
     if first.type.category == INTEGER:
         quotient, remainder = _divide_integers(first, second)
         return select(_signs_differ(remainder, second), quotient - 1, quotient)
@@ -28,7 +30,7 @@ def floor_divide(first: Expression, second: Expression) -> Expression:
 
 
 def remainder(first: Expression, second: Expression) -> Expression:
-    """With the sign of the divisor; integers by 0 give 0."""
+    """Return the remainder with the divisor's sign; integers divided by 0 give 0."""
     if first.type.category == INTEGER:
         _, rest = _divide_integers(first, second)
     else:
@@ -37,11 +39,12 @@ def remainder(first: Expression, second: Expression) -> Expression:
 
 
 def fmod(first: Expression, second: Expression) -> Expression:
-    """With the sign of the dividend, exact; integers by 0 give 0.
+    """Return the exact remainder with the dividend's sign; integers divided by 0 give 0.
 
-    Where a quotient of floats is below 2**mantissa, rounding it leaves the integer or the next: the fused remainder is
-    exact, and one step back mends it. Larger quotients are left to the C library, as are infinite divisors. What gives
-    NaN does so here too: one NaN or zero among the divisors of a stretch costs nothing.
+    Where a quotient of floats is below 2**mantissa, rounding it gives the right integer or the next one: the fused
+    remainder is exact, and adding the divisor corrects it. Larger quotients are left to the C library, as are infinite
+    divisors. Operands whose result is NaN do not need it, so that a NaN or a zero among the divisors of a block costs
+    nothing.
     """
     if first.type.category == INTEGER:
         return _divide_integers(first, second)[1]
@@ -54,12 +57,12 @@ def fmod(first: Expression, second: Expression) -> Expression:
 
 
 def _signs_differ(rest: Expression, divisor: Expression) -> Expression:
-    """Whether a remainder has to be moved to the divisor's side."""
+    """Return whether a nonzero remainder and the divisor have different signs."""
     return rest.differs(0) & ((divisor < 0) ^ (rest < 0))
 
 
 def _divide_integers(first: Expression, second: Expression) -> tuple[Expression, Expression]:
-    """Truncated quotient and remainder, never trapping: by 0 both are 0, and dividing by -1 wraps."""
+    """Return the truncated quotient and the remainder, never trapping: by 0 both are 0, and dividing by -1 wraps."""
     zero = second.equals(0)
     unsafe = zero
     if first.type.is_signed:
@@ -74,7 +77,7 @@ def _divide_integers(first: Expression, second: Expression) -> tuple[Expression,
 
 
 def power(base: Expression, exponent: Expression) -> Expression:
-    """Integer powers by squaring; a negative exponent gives 1/base truncated (0 for base 0)."""
+    """Return an integer power by squaring; a negative exponent gives 1/base truncated (0 for base 0)."""
     constant, square = base.constant(1), base
     for bit in range(base.type.bits - base.type.is_signed):
         taken = (exponent & (1 << bit)).differs(0)
@@ -88,13 +91,13 @@ def power(base: Expression, exponent: Expression) -> Expression:
 
 
 def shift_left(value: Expression, amount: Expression) -> Expression:
-    """0 for an amount that is negative or not below the width."""
+    """Shift left; an amount that is negative or not below the width gives 0."""
     inside = _inside(value, amount)
     return select(inside, value << select(inside, amount, 0), 0)
 
 
 def shift_right(value: Expression, amount: Expression) -> Expression:
-    """All sign bits for an amount that is negative or not below the width."""
+    """Shift right; an amount that is negative or not below the width gives all sign bits."""
     inside = _inside(value, amount)
     if not value.type.is_signed:
         return select(inside, value >> select(inside, amount, 0), 0)
@@ -107,7 +110,9 @@ def _inside(value: Expression, amount: Expression) -> Expression:
 
 
 def hypot(x: Expression, y: Expression) -> Expression:
-    """``sqrt(x*x + y*y)`` without overflow: float32 in float64, float64 scaled by a power of two and corrected."""
+    """Return ``sqrt(x*x + y*y)`` without overflow: float32 in float64, float64 scaled by a power of two and
+    corrected.
+    """
     infinite = isinf(x) | isinf(y)
     if not x.is_double:
         wide_x, wide_y = x.cast(ScalarType.FLOAT64), y.cast(ScalarType.FLOAT64)
@@ -122,7 +127,7 @@ def hypot(x: Expression, y: Expression) -> Expression:
     square_a, square_b = a * a, b * b
     whole = square_a + square_b
     root = whole.apply("sqrt")
-    # What is lost: by both squares, by their sum, and by the root.
+    # The rounding errors of both squares, of their sum, and of the root.
     larger, smaller = select(a > b, square_a, square_b), select(a > b, square_b, square_a)
     rest = fma(a, a, -square_a) + fma(b, b, -square_b) + (smaller - (whole - larger)) - fma(root, root, -whole)
     corrected = root + select(root > 0.0, rest / (root + root), 0.0)
@@ -130,7 +135,7 @@ def hypot(x: Expression, y: Expression) -> Expression:
 
 
 def nextafter(x: Expression, y: Expression, step: int = 1) -> Expression:
-    """The number after x in the direction of y: of the bits, a step more or a step less."""
+    """Return the next number after x in the direction of y, by adding or subtracting ``step`` in the bits."""
     bits = x.bits()
     outward = (y > x) ^ (bits < 0)
     moved = (bits + select(outward, bits.constant(step), -step)).from_bits()
@@ -143,12 +148,14 @@ def _after(x: Expression, y: Expression, expression: Expression) -> Expression:
 
 
 def nextafter_bfloat16(x: Expression, y: Expression) -> Expression:
-    """bfloat16 is the upper half of float32."""
+    """Return the next bfloat16 after x in the direction of y; bfloat16 is the upper half of float32."""
     return nextafter(x, y, 1 << 16)
 
 
 def nextafter_float16(x: Expression, y: Expression) -> Expression:
-    """Steps of 13 bits; of 2**-24 near 0, where float16 is denormal and float32 is not. Infinity follows 65504."""
+    """Return the next float16 after x in the direction of y, in float32: a step of 13 bits, or 2**-24 where float16 is
+    denormal.
+    """
     bounded = select(abs(x) > 65504.0, x.constant(65536.0).copysign(x), x)
     small = x.constant(2.0**-24)
     outward = (y > x) ^ (x < 0.0)
@@ -159,14 +166,16 @@ def nextafter_float16(x: Expression, y: Expression) -> Expression:
 
 
 def round_bfloat16(x: Expression) -> Expression:
-    """float32 rounded to the nearest bfloat16, of two to the even one."""
+    """Round float32 to the nearest bfloat16, ties to even."""
     bits = x.bits()
     expression = (bits + ((bits >> 16) & 1) + 0x7FFF) & -0x10000
     return select(isnan(x), x, expression.from_bits())
 
 
 def round_float16(x: Expression) -> Expression:
-    """float32 rounded to the nearest float16, of two to the even one; denormals beside 1/2, whose steps are theirs."""
+    """Round float32 to the nearest float16, ties to even; denormals are rounded by adding 1/2, which has their step
+    size.
+    """
     bits = x.bits()
     normal = (bits + ((bits >> 13) & 1) + 0xFFF) & -0x2000
     a = abs(x)
@@ -176,17 +185,17 @@ def round_float16(x: Expression) -> Expression:
 
 
 def isnan(value: Expression) -> Expression:
-    """Unequal to itself."""
+    """Return whether a value is NaN: not equal to itself."""
     return value.differs(value)
 
 
 def isinf(value: Expression) -> Expression:
-    """Infinite magnitude."""
+    """Return whether a value is infinite, of either sign."""
     return abs(value).equals(float("inf"))
 
 
 def isfinite(value: Expression) -> Expression:
-    """Neither infinite nor NaN."""
+    """Return whether a value is neither infinite nor NaN."""
     return abs(value) < float("inf")
 
 

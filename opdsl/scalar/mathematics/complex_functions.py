@@ -1,8 +1,8 @@
-"""Trigonometric and hyperbolic functions of complex numbers, and their inverses, by their hyperbolic ones.
+"""Formulas for trigonometric and hyperbolic functions of complex numbers, and for their inverses.
 
 ``sinh`` and ``cosh`` are products of real functions, the inverses are Kahan's formulas ("Branch cuts for complex
-elementary functions", 1987): they keep the sign of zero on the cuts, and lose no digits beside them. Special values are
-those of C's Annex G.
+elementary functions", 1987): they keep the sign of zero on the cuts, and lose no digits near them. Special values are
+those of C's Annex G. The trigonometric functions are computed by the hyperbolic ones.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ def _is_finite(x: Expression) -> Expression:
 
 
 def _turned(function: Callable[[Pair], Pair]) -> Callable[[Pair], Pair]:
-    """``-i * f(i * z)``: the sine by the hyperbolic sine, and its kin."""
+    """Return the function ``-i * f(i * z)``, which is the sine if ``f`` is the hyperbolic sine, and similarly for
+    others.
+    """
 
     def formula(z: Pair) -> Pair:
         pair = function(Pair(-z.imaginary, z.real))
@@ -40,7 +42,9 @@ def _turned(function: Callable[[Pair], Pair]) -> Callable[[Pair], Pair]:
 
 
 def _halves(x: Expression) -> tuple[Expression, Expression, Expression]:
-    """``sinh(x)`` and ``cosh(x)`` over a factor, which is more than 1 where they are infinite themselves."""
+    """Return ``sinh(x)`` and ``cosh(x)`` divided by a factor, and the factor, which is above 1 where they would
+    overflow.
+    """
     most = number_range(x).overflow
     a = abs(x)
     beyond = a > most
@@ -50,7 +54,7 @@ def _halves(x: Expression) -> tuple[Expression, Expression, Expression]:
 
 
 def _sinh(z: Pair) -> Pair:
-    """``sinh(x)cos(y) + i cosh(x)sin(y)``"""
+    """Return the hyperbolic sine ``sinh(x)cos(y) + i cosh(x)sin(y)``."""
     x, y = z.real, z.imaginary
     sinh, cosh, factor = _halves(x)
     turning = _is_finite(y)
@@ -60,7 +64,7 @@ def _sinh(z: Pair) -> Pair:
 
 
 def _cosh(z: Pair) -> Pair:
-    """``cosh(x)cos(y) + i sinh(x)sin(y)``"""
+    """Return the hyperbolic cosine ``cosh(x)cos(y) + i sinh(x)sin(y)``."""
     x, y = z.real, z.imaginary
     sinh, cosh, factor = _halves(x)
     turning = _is_finite(y)
@@ -72,7 +76,7 @@ def _cosh(z: Pair) -> Pair:
 
 
 def _far(z: Pair) -> tuple[Expression, Expression]:
-    """Whether a number is so large that 1 beside it is nothing, and the logarithm of twice its magnitude."""
+    """Return whether z is so large that adding 1 does not change it, and the logarithm of twice its magnitude."""
     large, _ = sorted_magnitudes(z)
     x, y = z.real * 0.5, z.imaginary * 0.5
     return large > 2.0 ** number_range(z.real).far, x.apply("hypot", y).apply("log") + 2 * log(2)
@@ -86,7 +90,7 @@ def _roots(plus: Pair, minus: Pair) -> tuple[Pair, Pair]:
 
 
 def _acos(z: Pair) -> Pair:
-    """By the square roots of ``1 + z`` and ``1 - z``."""
+    """Return the arc cosine, by the square roots of ``1 + z`` and ``1 - z``."""
     x, y = z.real, z.imaginary
     far, logarithm = _far(z)
     far = far | _is_infinite(x) | _is_infinite(y)
@@ -98,7 +102,7 @@ def _acos(z: Pair) -> Pair:
 
 
 def _acosh(z: Pair) -> Pair:
-    """By the square roots of ``z + 1`` and ``z - 1``."""
+    """Return the inverse hyperbolic cosine, by the square roots of ``z + 1`` and ``z - 1``."""
     x, y = z.real, z.imaginary
     far, logarithm = _far(z)
     far = far | _is_infinite(x) | _is_infinite(y)
@@ -110,7 +114,7 @@ def _acosh(z: Pair) -> Pair:
 
 
 def _asinh(z: Pair) -> Pair:
-    """By the square roots of ``1 + iz`` and ``1 - iz``."""
+    """Return the inverse hyperbolic sine, by the square roots of ``1 + iz`` and ``1 - iz``."""
     x, y = z.real, z.imaginary
     far, logarithm = _far(z)
     far = far | _is_infinite(x) | _is_infinite(y)
@@ -122,7 +126,9 @@ def _asinh(z: Pair) -> Pair:
 
 
 def _atanh(z: Pair) -> Pair:
-    """``log1p(4x / ((1 - x)**2 + y**2)) / 4 + i atan2(2y, (1 - x)(1 + x) - y**2) / 2`` for positive x."""
+    """Return the inverse hyperbolic tangent, ``log1p(4x / ((1 - x)**2 + y**2)) / 4 + i atan2(2y, (1 - x)(1 + x) - y**2)
+    / 2`` for positive x.
+    """
     x, y = abs(z.real), z.imaginary
     a = abs(y)
     bounds = number_range(x)
@@ -132,7 +138,7 @@ def _atanh(z: Pair) -> Pair:
     height = (x * 0.5).apply("hypot", y * 0.5)
     distant = x * 0.25 / height / height
     distant = select(infinite, 0.0, distant)
-    # At 1 the denominator is what y squared would be, if it were no less than the smallest number.
+    # At x = 1 the denominator is y squared, which underflows for small y: use square roots instead.
     near = x.equals(1) & (a < 2.0 ** -(bounds.far // 2))
     pole = -((a.apply("sqrt") / a.apply("hypot", a.constant(2.0)).apply("sqrt")).apply("log"))
     real = (x * 4.0 / ((1.0 - x) * (1.0 - x) + y * y)).apply("log1p") * 0.25
@@ -146,13 +152,15 @@ def _atanh(z: Pair) -> Pair:
 
 
 def _expm1(z: Pair) -> Pair:
-    """``expm1(x)cos(y) + (cos(y) - 1) + i exp(x)sin(y)``, cos(y) - 1 by the sine of y/2."""
+    """Return ``exp(z) - 1`` as ``expm1(x)cos(y) + (cos(y) - 1) + i exp(x)sin(y)``, with cos(y) - 1 by the sine
+    of y/2.
+    """
     x, y = z.real, z.imaginary
     half = (y * 0.5).apply("sin")
     real = x.apply("expm1") * y.apply("cos") - half * half * 2.0
     whole = ELEMENTARY["exp"](z)
     assert isinstance(whole, Pair)
-    # Far from 0 the exponential's special values are the result's.
+    # Far from 0 the result has the special values of the exponential.
     near = abs(x) < 1.0
     return Pair(select(near, real, whole.real - 1.0), whole.imaginary)
 

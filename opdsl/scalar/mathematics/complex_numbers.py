@@ -1,4 +1,4 @@
-"""Complex numbers as pairs of real ones: what each operation does with real and imaginary parts.
+"""Complex numbers as pairs of real expressions, and formulas for operations on them.
 
 Products are those of the definition and quotients are scaled by the larger part (Smith), as in PyTorch's kernels, so an
 infinite operand can give NaN parts. ``exp``, ``log``, ``sqrt`` and ``tanh`` have the special values of C's Annex G.
@@ -21,7 +21,7 @@ __all__ = ["FORMULAS", "Pair", "Part", "cast", "number_range", "sorted_magnitude
 
 
 class Pair:
-    """A complex number: two expressions of one real type."""
+    """Complex number: a real and an imaginary part, expressions of one real type."""
 
     __slots__ = ("imaginary", "real")
 
@@ -52,7 +52,7 @@ Part: TypeAlias = Expression | Pair
 
 
 def cast(value: Part, kind: ScalarType) -> Part:
-    """A value in another type, one of the two complex: to a real type its real part, from one with imaginary part 0."""
+    """Convert a value to or from a complex type: complex to real drops the imaginary part, real to complex adds a 0."""
     real, imaginary = (value.real, value.imaginary) if isinstance(value, Pair) else (value, None)
     part = real.cast(kind.real)
     if kind.category != COMPLEX:
@@ -61,7 +61,7 @@ def cast(value: Part, kind: ScalarType) -> Part:
 
 
 def _divide(dividend: Pair, divisor: Pair) -> Pair:
-    """Scaled by the divisor's larger part; by 0 each part is divided by its magnitude."""
+    """Return the quotient, scaled by the divisor's larger part; dividing by 0 divides each part by the magnitude 0."""
     a, b, c, d = dividend.real, dividend.imaginary, divisor.real, divisor.imaginary
     by_real = abs(c) >= abs(d)
     large, small = select(by_real, c, d), select(by_real, d, c)
@@ -74,7 +74,7 @@ def _divide(dividend: Pair, divisor: Pair) -> Pair:
 
 
 def _absolute(z: Pair) -> Expression:
-    """The magnitude; float32 by way of float64, where squares are exact and do not overflow."""
+    """Return the magnitude; that of complex64 by way of float64, where squares are exact and do not overflow."""
     x, y = z.real, z.imaginary
     if x.is_double:
         return x.apply("hypot", y)
@@ -111,12 +111,12 @@ def _select(condition: Expression, chosen: Pair, other: Pair) -> Pair:
 
 
 class Range(NamedTuple):
-    """What a real type holds.
+    """Limits of a real type that the formulas need.
 
-    overflow: a number below the logarithm of the largest value, in whose multiples ``exp`` goes beyond it.
+    overflow: a number below the logarithm of the largest value; ``exp`` above it is computed in two steps.
     flat: from here on ``tanh`` is 1 to the last bit, and ``sinh`` still has a finite square.
-    far, factor: exponents of 2: squares of numbers beyond 2**far, or below 2**-far, are taken of numbers that are
-        scaled by 2**factor.
+    far, factor: exponents of 2: numbers beyond 2**far, or below 2**-far, are scaled by 2**factor before they are
+        squared.
     """
 
     overflow: float
@@ -130,12 +130,12 @@ _DOUBLE: Final = Range(709.0, 22.0, 500, 600)
 
 
 def number_range(x: Expression) -> Range:
-    """What the type of an expression holds."""
+    """Return the limits of an expression's type."""
     return _DOUBLE if x.is_double else _SINGLE
 
 
 def _exp(z: Pair) -> Pair:
-    """``exp(x) * (cos(y) + i sin(y))``; where only the product with the cosine is finite, in two steps."""
+    """Return ``exp(x) * (cos(y) + i sin(y))``; in two steps if exp(x) alone would overflow."""
     x, y = z.real, z.imaginary
     most = number_range(x).overflow
     beyond = x > most
@@ -148,7 +148,7 @@ def _exp(z: Pair) -> Pair:
 
 
 def _log(z: Pair) -> Pair:
-    """The logarithm of the magnitude, and the angle."""
+    """Return the logarithm: that of the magnitude, and the angle."""
     x, y = z.real, z.imaginary
     bounds = number_range(x)
     larger, smaller = sorted_magnitudes(z)
@@ -158,14 +158,14 @@ def _log(z: Pair) -> Pair:
     scaled_by = select(grow, x.constant(-offset), select(shrink, x.constant(offset), 0.0))
     a, b = larger * scale, smaller * scale
     whole = (a * a + b * b).apply("log") * 0.5 + scaled_by
-    # Near 1 the sum of squares would lose what its logarithm is made of.
+    # Near 1 the sum of squares would lose the digits that determine its logarithm.
     near = ((larger - 1.0) * (larger + 1.0) + smaller * smaller).apply("log1p") * 0.5
     real = select((larger > 0.5) & (larger < 2.0), near, whole)
     return Pair(select(_is_infinite(z), inf, real), y.apply("atan2", x))
 
 
 def _log1p(z: Pair) -> Pair:
-    """Near 0 by ``|1 + z|**2 - 1 = x * (x + 2) + y**2``, of which nothing is lost."""
+    """Return ``log(1 + z)``; near 0 by ``|1 + z|**2 - 1 = x * (x + 2) + y**2``, which loses no digits."""
     x, y = z.real, z.imaginary
     near = (x * (x + 2.0) + y * y).apply("log1p") * 0.5
     far = _log(Pair(x + 1.0, y))
@@ -174,14 +174,14 @@ def _log1p(z: Pair) -> Pair:
 
 
 def sorted_magnitudes(z: Pair) -> tuple[Expression, Expression]:
-    """The larger and the smaller part without their signs."""
+    """Return the larger and the smaller of the magnitudes of the two parts."""
     x, y = abs(z.real), abs(z.imaginary)
     first = x > y
     return select(first, x, y), select(first, y, x)
 
 
 def _sqrt(z: Pair) -> Pair:
-    """``t = sqrt((|x| + |z|) / 2)`` and ``y / 2t``, the larger of them first where x is positive; scaled."""
+    """Return the square root: parts ``t = sqrt((|x| + |z|) / 2)`` and ``y / 2t``, swapped for negative x; scaled."""
     x, y = z.real, z.imaginary
     bounds = number_range(x)
     larger, _ = sorted_magnitudes(z)
@@ -209,7 +209,7 @@ def _special_sqrt(z: Pair, pair: Pair) -> Pair:
 
 
 def _tanh(z: Pair) -> Pair:
-    """``(sinh(x)cosh(x) + i sin(y)cos(y)) / (sinh(x)**2 + cos(y)**2)``; far out, its limit."""
+    """Return ``(sinh(x)cosh(x) + i sin(y)cos(y)) / (sinh(x)**2 + cos(y)**2)``, or its limit for large ``|x|``."""
     x, y = z.real, z.imaginary
     sine, cosine = y.apply("sin"), y.apply("cos")
     sinh, cosh = x.apply("sinh"), x.apply("cosh")
@@ -223,7 +223,7 @@ def _tanh(z: Pair) -> Pair:
 
 
 def _power(base: Pair, exponent: Pair) -> Pair:
-    """By the logarithm, complex64 in complex128; 0 to the power of 0 is NaN, as it is in PyTorch."""
+    """Return the power, by the logarithm, complex64 in complex128; 0 to the power of 0 is NaN, as it is in PyTorch."""
     kind = base.real.type
     pair = _exp(_widened(exponent) * _log(_widened(base)))
     return Pair(pair.real.cast(kind), pair.imaginary.cast(kind))
@@ -241,7 +241,7 @@ def _scaled_log(divisor: float) -> Callable[[Pair], Pair]:
     return formula
 
 
-# The operations that exist for complex numbers, beside parameters, constants and casts.
+# The operations of complex numbers in this module, beside parameters, constants and casts.
 FORMULAS: Final[dict[str, Callable[..., Part]]] = {
     "add": Pair.__add__,
     "subtract": Pair.__sub__,

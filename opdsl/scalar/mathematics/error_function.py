@@ -1,4 +1,4 @@
-"""erf and erfc."""
+"""Formulas for the error functions erf and erfc."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ __all__ = ["FLOATING"]
 
 
 def _near_zero(x: Expression) -> Expression:
-    """erf(x) for magnitudes up to 0.93."""
+    """Return erf(x) for magnitudes up to 0.93."""
     return fma(polynomial(x * x, table("erf", x)), x, x)
 
 
 def erf(x: Expression) -> Expression:
-    """An odd polynomial near 0; beyond, one less two to the power of a polynomial."""
+    """Return the error function: an odd polynomial near 0, 1 minus two to the power of a polynomial elsewhere."""
     a = abs(x)
     end, name = (5.95, "erf_tail_double") if x.is_double else (3.95, "erf_tail")
     bounded = select(a < end, a, end)
@@ -29,7 +29,9 @@ def erf(x: Expression) -> Expression:
 
 
 def erfc(x: Expression) -> Expression:
-    """1 - erf(x) near 0; e**(-x*x) times a polynomial of (a - c)/(a + c), over 1 + 2*a, beyond."""
+    """Return the complementary error function: 1 - erf(x) near 0, elsewhere e**(-x*x) times a polynomial of (a - c)/(a
+    + c), divided by 1 + 2*a.
+    """
     a = abs(x)
     end, center, name = (27.3, 4.0, "erfc_double") if x.is_double else (10.1, 2.0, "erfc")
     bounded = select(a < end, a, end)
@@ -42,7 +44,7 @@ def erfc(x: Expression) -> Expression:
 
 
 def _quotient(a: Expression, center: float) -> Expression:
-    """``(a - center) / (a + center)``, corrected by what division lost."""
+    """Return ``(a - center) / (a + center)``, with the rounding error of the division corrected."""
     inverse = 1.0 / (a + center)
     t = (a - center) * inverse
     error = fma(t, -a, fma(t + 1.0, -center, a))
@@ -50,7 +52,7 @@ def _quotient(a: Expression, center: float) -> Expression:
 
 
 def _divide_next(p: Expression, a: Expression) -> tuple[Expression, Expression]:
-    """``(1 + p) / (1 + 2*a)``, and what its rounding lost."""
+    """Return ``(1 + p) / (1 + 2*a)`` and its rounding error."""
     inverse = 0.5 / (a + 0.5)
     q = fma(p, inverse, inverse)
     error = (p - q) + fma(q + q, -a, 1.0)

@@ -1,4 +1,6 @@
-"""exp, exp2, expm1, tanh: reduction to a short interval, a polynomial, and a power of two put together from bits."""
+"""Formulas for exp, exp2, expm1 and tanh: reduction to a short interval, a polynomial, and a power of two made from
+bits.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,10 @@ LOG2_E: Final = 1.4426950408889634
 
 
 class Layout(NamedTuple):
-    """How floats of a type are made.
+    """Bit layout of a floating-point type.
 
     mantissa: stored bits; bias: of the exponent.
-    magic: 1.5 * 2**mantissa; adding it rounds to an integer, which then stands in the lowest bits.
+    magic: 1.5 * 2**mantissa; adding it rounds to an integer, which is then in the lowest bits.
     log2_high, log2_low: log(2) in two parts, the first with trailing zeros, so that small multiples are exact.
     """
 
@@ -34,32 +36,33 @@ DOUBLE: Final = Layout(52, 1023, 6755399441055744.0, 0.6931471803691238, 1.90821
 
 
 def layout(x: Expression) -> Layout:
-    """The layout of an expression's type."""
+    """Return the bit layout of an expression's type."""
     return DOUBLE if x.is_double else SINGLE
 
 
 def table(name: str, x: Expression) -> tuple[float, ...]:
-    """Coefficients for an expression's type."""
+    """Return the polynomial coefficients of a function for an expression's type."""
     return TABLES[name]["float64" if x.is_double else "float32"]
 
 
 def shifted_power(t: Expression) -> Expression:
-    """2**n from a sum ``magic + bias + n``: its lowest bits, moved into the exponent."""
+    """Return 2**n, given the sum ``magic + bias + n``: its lowest bits are moved into the exponent."""
     return (t.bits() << layout(t).mantissa).from_bits()
 
 
 def reduce(x: Expression, factor: float = LOG2_E) -> tuple[Expression, Expression]:
-    """``magic + n`` and ``n``, the integer nearest to ``x * factor``."""
+    """Return ``magic + n`` and ``n``, where n is the integer nearest to ``x * factor``."""
     magic = layout(x).magic
     t = fma(x, factor, magic)
     return t, t - magic
 
 
 def _scale(value: Expression, t: Expression, logarithm: Expression, zero: float | None = None) -> Expression:
-    """``value * 2**n``; where that may be denormal, by way of a power far above, so that it is rounded once.
+    """Return ``value * 2**n``; if it may be denormal, the value is first scaled up, so that the result is rounded only
+    once.
 
-    logarithm: of the result, roughly; to either base.
-    zero: below that, or at it, the result is 0.
+    logarithm: logarithm of the result, roughly; to either base.
+    zero: the result is 0 if the logarithm is not above this.
     """
     form = layout(value)
     small = logarithm < (-700.0 if value.is_double else -80.0)
@@ -68,12 +71,12 @@ def _scale(value: Expression, t: Expression, logarithm: Expression, zero: float 
     lifted = (value.bits() + (t.bits() << form.mantissa) + lift).from_bits()
     fall = value.constant(2.0**-rise)
     if zero is not None:
-        fall = select(logarithm > zero, fall, 0.0)  # processors take long for what is too small for a number
+        fall = select(logarithm > zero, fall, 0.0)  # processors are slow on results that underflow
     return lifted * select(small, fall, 1.0)
 
 
 def exp(x: Expression) -> Expression:
-    """e**x."""
+    """Return e**x."""
     low, high = (-746.0, 709.782712893384) if x.is_double else (-104.0, 88.72283172607422)
     bounded = select(x > low, x, low)
     t, r = _reduced(bounded)
@@ -81,17 +84,17 @@ def exp(x: Expression) -> Expression:
 
 
 def exp_product(x: Expression, rest: Expression, factor: Expression, factor_rest: Expression) -> Expression:
-    """``(factor + factor_rest) * e**(x + rest)``, rounded once where it is denormal.
+    """Return ``(factor + factor_rest) * e**(x + rest)``, rounded once where it is denormal.
 
     x: bounded, so that the result is at least near the smallest number.
-    rest, factor_rest: what x and factor, which is of the order of 1, lost when they were rounded.
+    rest, factor_rest: the rounding errors of x and of factor, which is of the order of 1.
     """
     t, r = _reduced(x, rest)
     return _scale(factor + fma(factor, _less_one(r), factor_rest), t, x)
 
 
 def _reduced(x: Expression, rest: Expression | None = None) -> tuple[Expression, Expression]:
-    """``magic + n`` and r of x + rest = n*log(2) + r."""
+    """Return ``magic + n`` and r, such that x + rest = n*log(2) + r."""
     form = layout(x)
     t, n = reduce(x)
     r = fma(n, -form.log2_high, x)
@@ -99,12 +102,12 @@ def _reduced(x: Expression, rest: Expression | None = None) -> tuple[Expression,
 
 
 def _less_one(r: Expression) -> Expression:
-    """e**r - 1 for a reduced r, relative to 1."""
+    """Return e**r - 1 for a reduced r, with an error that is small relative to 1."""
     return fma(polynomial(r, table("exp", r)), r * r, r)
 
 
 def simple_exp2(x: Expression) -> tuple[Expression, Expression]:
-    """Two factors of 2**x, where neither denormals nor infinities can come, and NaN does not matter."""
+    """Return two factors of 2**x, for x without denormal or infinite results; NaN is not handled."""
     form = layout(x)
     magic = form.magic + form.bias
     t = x + magic
@@ -113,7 +116,7 @@ def simple_exp2(x: Expression) -> tuple[Expression, Expression]:
 
 
 def exp2(x: Expression) -> Expression:
-    """2**x."""
+    """Return 2**x."""
     low, high = (-1076.0, 1024.0) if x.is_double else (-151.0, 128.0)
     bounded = select(x > low, x, low)
     t, n = reduce(bounded, 1.0)
@@ -123,7 +126,7 @@ def exp2(x: Expression) -> Expression:
 
 
 def _expm1_parts(x: Expression) -> tuple[Expression, Expression, Expression, Expression]:
-    """(t, r, c, q): x = n*log(2) + r + c, e**(r + c) - 1 = r + (c + q)."""
+    """Return (t, r, c, q) with x = n*log(2) + r + c and e**(r + c) - 1 = r + (c + q)."""
     form = layout(x)
     t, n = reduce(x)
     high = fma(n, -form.log2_high, x)
@@ -134,18 +137,18 @@ def _expm1_parts(x: Expression) -> tuple[Expression, Expression, Expression, Exp
 
 
 def expm1(x: Expression) -> Expression:
-    """e**x - 1, exact near 0."""
+    """Return e**x - 1, accurate near 0."""
     form = layout(x)
     low, high = (-40.0, 709.782712893384) if x.is_double else (-20.0, 88.72283172607422)
     bounded = select(x > low, x, low)
     t, r, c, q = _expm1_parts(bounded)
-    half = shifted_power(t + (form.bias - 1.0))  # half of 2**n, which may be too large itself
+    half = shifted_power(t + (form.bias - 1.0))  # half of 2**n, since 2**n may overflow
     y = fma(half, q + c, fma(half, r, half - 0.5))
     return select(x <= high, y + y, x + inf).copysign(x)
 
 
 def tanh(x: Expression) -> Expression:
-    """An odd polynomial near 0, ``1 - 2 / (e**(2*a) + 1)`` beyond."""
+    """Return the hyperbolic tangent: an odd polynomial near 0, ``1 - 2 / (e**(2*a) + 1)`` elsewhere."""
     form = layout(x)
     a = abs(x)
     bounded = select(a < (22.0 if x.is_double else 9.25), a, 22.0 if x.is_double else 9.25)

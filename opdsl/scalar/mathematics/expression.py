@@ -1,4 +1,4 @@
-"""Formulas on graph nodes, written with Python's operators."""
+"""Wrapper of graph nodes that builds formulas with Python's operators."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Operand: TypeAlias = "Expression | float | int"
 
 
 class Expression:
-    """A node that is being combined with others of its type.
+    """Graph node wrapped for use in formulas, where Python's operators add nodes of its type.
 
     Numbers beside an expression become constants of its type.
     """
@@ -26,11 +26,11 @@ class Expression:
         self.type = builder.nodes[position].type
 
     def constant(self, value: float | int | bool) -> Expression:
-        """A number of this expression's type."""
+        """Return a constant of this expression's type."""
         return Expression(self.builder, self.builder.constant(value, self.type))
 
     def apply(self, op: str, *others: Operand, kind: ScalarType | None = None) -> Expression:
-        """An operation on this expression and others.
+        """Add an operation on this expression and others, and return its result.
 
         op: its name.
         kind: type of the result; this expression's by default.
@@ -40,25 +40,25 @@ class Expression:
         return Expression(self.builder, self.builder.node(op, positions, kind or self.type))
 
     def cast(self, kind: ScalarType) -> Expression:
-        """Converted by value."""
+        """Convert the value to another type."""
         return Expression(self.builder, self.builder.cast(self.position, kind))
 
     @property
     def is_double(self) -> bool:
-        """Whether the type is 64 bits wide: float64, or the int64 that holds its bits."""
+        """Return whether the type is 64 bits wide: float64, or the int64 that holds its bits."""
         return self.type.bits == 64
 
     @property
     def integer(self) -> ScalarType:
-        """The integer type that holds the bits."""
+        """Return the integer type that holds the bits."""
         return ScalarType.INT64 if self.is_double else ScalarType.INT32
 
     def bits(self) -> Expression:
-        """The bits of a float as an integer."""
+        """Return the bits of a float as an integer."""
         return self.apply("bits", kind=self.integer)
 
     def from_bits(self) -> Expression:
-        """The float that has these bits."""
+        """Return the float that has these bits."""
         return self.apply("from_bits", kind=ScalarType.FLOAT64 if self.is_double else ScalarType.FLOAT32)
 
     def __add__(self, other: Operand) -> Expression:
@@ -122,25 +122,25 @@ class Expression:
         return self.apply("greater_equal", other, kind=ScalarType.BOOL)
 
     def equals(self, other: Operand) -> Expression:
-        """``self == other`` as a node (``==`` itself stays Python's)."""
+        """Return ``self == other`` as a node (Python's ``==`` is not overloaded)."""
         return self.apply("equal", other, kind=ScalarType.BOOL)
 
     def differs(self, other: Operand) -> Expression:
-        """``self != other`` as a node."""
+        """Return ``self != other`` as a node."""
         return self.apply("not_equal", other, kind=ScalarType.BOOL)
 
     def copysign(self, sign: Expression) -> Expression:
-        """This magnitude with the sign of ``sign``."""
+        """Return this magnitude with the sign of ``sign``."""
         return self.apply("copysign", sign)
 
 
 def fma(first: Expression, second: Operand, third: Operand) -> Expression:
-    """``first * second + third``, rounded once."""
+    """Return ``first * second + third``, rounded once."""
     return first.apply("fma", second, third)
 
 
 def select(condition: Expression, chosen: Operand, other: Operand) -> Expression:
-    """``chosen if condition else other``; both are computed."""
+    """Return ``chosen if condition else other``; both are computed."""
     typed = chosen if isinstance(chosen, Expression) else other
     assert isinstance(typed, Expression)
     sides = [side if isinstance(side, Expression) else typed.constant(side) for side in (chosen, other)]
@@ -148,25 +148,27 @@ def select(condition: Expression, chosen: Operand, other: Operand) -> Expression
 
 
 def rare(condition: Expression, slow: Expression, fast: Expression) -> Expression:
-    """``slow if condition else fast``, where the condition seldom holds: ``slow`` may be the C library's function.
+    """Return ``slow if condition else fast`` for a condition that seldom holds: ``slow`` may call the C library.
 
-    A loop may test a stretch of elements first and leave the slow side out where none needs it.
+    A loop may test a block of elements first, and skip the slow side if no element needs it.
     """
     return condition.apply("rare", slow, fast, kind=fast.type)
 
 
 def maximum(first: Expression, second: Operand) -> Expression:
-    """The larger; NaN when either is."""
+    """Return the larger operand; NaN if either is NaN."""
     return first.apply("maximum", second)
 
 
 def minimum(first: Expression, second: Operand) -> Expression:
-    """The smaller; NaN when either is."""
+    """Return the smaller operand; NaN if either is NaN."""
     return first.apply("minimum", second)
 
 
 def polynomial(variable: Expression, coefficients: tuple[float, ...]) -> Expression:
-    """A polynomial by Horner's rule in fused steps; the highest power's coefficient first."""
+    """Return the value of a polynomial by Horner's rule with fused steps; the highest power's coefficient
+    comes first.
+    """
     constant = variable.constant(coefficients[0])
     for coefficient in coefficients[1:]:
         constant = fma(constant, variable, coefficient)

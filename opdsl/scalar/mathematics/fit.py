@@ -1,8 +1,9 @@
-"""Fits the tables of ``coefficients``: ``python -m opdsl.scalar.mathematics.fit`` prints that module. Needs mpmath.
+"""Script that fits the tables of ``coefficients``: ``python -m opdsl.scalar.mathematics.fit`` prints that module. Needs
+mpmath.
 
 Each table is the minimax polynomial (Remez' exchange, relative to a weight) of the function named in TARGETS, over the
-given interval. For float32 the coefficients are rounded one after another, from the lowest power on, and the rest is
-fitted anew to what rounding left.
+given interval. For float32 the coefficients are rounded one after another, from the lowest power on, and the remaining
+ones are fitted again to compensate for the rounding.
 """
 
 from __future__ import annotations
@@ -39,12 +40,12 @@ Function = Callable[[Any], Any]
 
 
 class Target(NamedTuple):
-    """One polynomial.
+    """Function to fit by a polynomial.
 
-    function: what is fitted.
-    weight: the error is taken times this; the reciprocal of the result gives relative errors.
+    function: the function.
+    weight: the error is multiplied by this; the reciprocal of the result gives relative errors.
     low, high: the interval.
-    single, double: how many coefficients for float32 and float64 (0: no such table).
+    single, double: the numbers of coefficients for float32 and float64 (0: no such table).
     """
 
     function: Function
@@ -56,7 +57,7 @@ class Target(NamedTuple):
 
 
 def taylor_safe(function: Function, at_zero: Any, order: int = 1) -> Function:
-    """``function``, where it can be computed; its limit at 0."""
+    """Return ``function`` with its limit ``at_zero`` near 0, where it cannot be computed."""
 
     def run(x: Any) -> Any:
         return at_zero if abs(x) < mpf(10) ** (-18 // order) else function(x)
@@ -65,12 +66,12 @@ def taylor_safe(function: Function, at_zero: Any, order: int = 1) -> Function:
 
 
 def one(x: Any) -> Any:
-    """No weight."""
+    """Return the weight 1 for any x, which leaves errors absolute."""
     return mpf(1)
 
 
 def scaled_erfc(center: int) -> Function:
-    """``erfc(a) * e**(a*a) * (1 + 2*a) - 1`` as a function of ``(a - center) / (a + center)``."""
+    """Return ``erfc(a) * e**(a*a) * (1 + 2*a) - 1`` as a function of ``(a - center) / (a + center)``."""
 
     def run(t: Any) -> Any:
         a = center * (1 + t) / (1 - t)
@@ -80,7 +81,7 @@ def scaled_erfc(center: int) -> Function:
 
 
 def gamma_ratio(t: Any) -> Any:
-    """``lgamma(y) / ((y - 1) * (y - 2))`` as a function of ``(y - 2) / (y + 2)``."""
+    """Return ``lgamma(y) / ((y - 1) * (y - 2))`` as a function of ``(y - 2) / (y + 2)``."""
     y = 2 * (1 + t) / (1 - t)
     for root in (1, 2):
         if abs(y - root) < mpf("1e-30"):
@@ -89,7 +90,9 @@ def gamma_ratio(t: Any) -> Any:
 
 
 def stirling_rest(square: Any) -> Any:
-    """What ``lgamma(x)`` is beyond ``(x - 1/2)*(log(x) - 1) + (log(2*pi) - 1)/2``, times x, of ``1/x**2``."""
+    """Return x times the difference of ``lgamma(x)`` and ``(x - 1/2)*(log(x) - 1) + (log(2*pi) - 1)/2``, given
+    ``1/x**2``.
+    """
     x = 1 / sqrt(square)
     return (loggamma(x) - (x - mpf(1) / 2) * (log(x) - 1) - (log(2 * pi) - 1) / 2) * x
 
@@ -106,10 +109,10 @@ TARGETS: dict[str, Target] = {
     # 2**r = 1 + r*P(r)
     "exp2": Target(taylor_safe(lambda r: (mpf(2) ** r - 1) / r, log(2)), lambda r: abs(r) + mpf("1e-9"),
                    -mpf("0.5001"), mpf("0.5001"), 6, 12),
-    # e**r - 1 = r + r*r*P(r), relative to itself
+    # e**r - 1 = r + r*r*P(r), with a relative error
     "expm1": Target(taylor_safe(lambda r: (exp(r) - 1 - r) / r**2, mpf(1) / 2, 2), lambda r: abs(r) + mpf("1e-9"),
                     -HALF_LOG2, HALF_LOG2, 6, 12),
-    # log(1 + f) = f + f*f*P(f), a third to either side
+    # log(1 + f) = f + f*f*P(f), f from -1/3 to 1/3
     "log": Target(taylor_safe(lambda f: (log1p(f) - f) / f**2, -mpf(1) / 2, 2), lambda f: abs(f) + mpf("1e-9"),
                   -THIRD, THIRD, 9, 0),
     "log2": Target(taylor_safe(lambda f: (log1p(f) - f) / f**2 / log(2), -1 / log(4), 2),
@@ -134,11 +137,11 @@ TARGETS: dict[str, Target] = {
     # e**(2*r) = 1 + 2*r + r*r*P(r), after reduction by log(2)/2
     "exp_twice": Target(taylor_safe(lambda r: (exp(2 * r) - 1 - 2 * r) / r**2, mpf(2), 2),
                         lambda r: r**2 + mpf("1e-9"), -HALF_LOG2 / 2, HALF_LOG2 / 2, 5, 11),
-    # erf(x) = x * P(x*x) = x + x*P(x*x) near 0
+    # erf(x) = x + x*P(x*x) near 0
     "erf": Target(taylor_safe(lambda u: erf(sqrt(u)) / sqrt(u) - 1, 2 / sqrt(pi) - 1, 2),
                   lambda u: 1 / (erf(sqrt(u)) / sqrt(u)) if u > mpf("1e-12") else mpf(1),
                   mpf(0), mpf("0.9301") ** 2, 6, 13),
-    # log2(1 - erf(a)) = a*P(a) - a beyond
+    # log2(1 - erf(a)) = a*P(a) - a above
     "erf_tail": Target(lambda a: log(erfc(a)) / log(2) / a + 1, lambda a: a * log(2) * erfc(a) / erf(a),
                        mpf("0.9299"), mpf("3.95"), 6, 0),
     "erf_tail_double": Target(lambda a: log(erfc(a)) / log(2) / a + 1, lambda a: a * log(2) * erfc(a) / erf(a),
@@ -150,7 +153,7 @@ TARGETS: dict[str, Target] = {
                           mpf("-3.66") / mpf("4.34"), mpf("23.3") / mpf("31.3"), 0, 25),
     # lgamma(y) = (y - 1)*(y - 2)*P((y - 2)/(y + 2)), y from 1/2 to 8
     "lgamma": Target(gamma_ratio, lambda t: 1 / gamma_ratio(t), mpf("-0.6001"), mpf("0.6001"), 15, 34),
-    # lgamma(x) = (x - 1/2)*(log(x) - 1) + (log(2*pi) - 1)/2 + P(1/x**2)/x beyond
+    # lgamma(x) = (x - 1/2)*(log(x) - 1) + (log(2*pi) - 1)/2 + P(1/x**2)/x above
     "lgamma_tail": Target(taylor_safe(stirling_rest, mpf(1) / 12, 1), one, mpf(0), mpf(1) / 64, 3, 6),
     # sinh(x) = x + x**3*P(x*x): over a reduced argument, and up to 1
     "sinh_reduced": Target(taylor_safe(lambda u: (sinh(sqrt(u)) / sqrt(u) - 1) / u, mpf(1) / 6, 2),
@@ -175,7 +178,7 @@ TARGETS: dict[str, Target] = {
 
 
 def remez(target: Target, count: int) -> list[Any]:
-    """Minimax coefficients, lowest power first, by Remez' exchange."""
+    """Fit the minimax polynomial of a target by Remez' exchange, and return its coefficients, lowest power first."""
     low, high = mpf(target.low), mpf(target.high)
     points = [(low + high) / 2 + (high - low) / 2 * cos(pi * (k + mpf("0.5")) / (count + 1)) for k in range(count + 1)]
     coefficients: list[Any] = []
@@ -202,7 +205,7 @@ def _value(coefficients: list[Any], x: Any) -> Any:
 
 
 def _extrema(target: Target, coefficients: list[Any], count: int) -> tuple[list[Any], bool]:
-    """The places of alternating extreme errors, and whether they are level."""
+    """Return the points of alternating extreme errors, and whether these errors are equal within 1 %."""
     runs: list[tuple[Any, Any]] = []
     for x in _grid(target, 40 * count):
         value = (target.function(x) - _value(coefficients, x)) * target.weight(x)
@@ -220,13 +223,13 @@ def _extrema(target: Target, coefficients: list[Any], count: int) -> tuple[list[
 
 
 def _grid(target: Target, size: int) -> list[Any]:
-    """Chebyshev points of the interval."""
+    """Return the Chebyshev points of the interval."""
     low, high = mpf(target.low), mpf(target.high)
     return [(low + high) / 2 - (high - low) / 2 * cos(pi * k / size) for k in range(size + 1)]
 
 
 def fit_single(target: Target, count: int) -> tuple[list[float], float]:
-    """Float32 coefficients, lowest power first, and the largest weighted error.
+    """Fit float32 coefficients, and return them, lowest power first, with the largest weighted error.
 
     Lawson's iteration (least squares, reweighted towards the largest errors); float64 is ample for it.
     """
@@ -252,14 +255,14 @@ def fit_single(target: Target, count: int) -> tuple[list[float], float]:
 
 
 def fit_double(target: Target, count: int) -> tuple[list[float], float]:
-    """Float64 coefficients, lowest power first, and the largest weighted error."""
+    """Fit float64 coefficients, and return them, lowest power first, with the largest weighted error."""
     fixed = [float(value) for value in remez(target, count)]
     worst = max(abs((_value(fixed, x) - target.function(x)) * target.weight(x)) for x in _grid(target, 1000))
     return fixed, float(worst)
 
 
 def module() -> str:
-    """The text of ``coefficients.py``."""
+    """Return the text of the module ``coefficients``."""
     lines = [
         '"""Polynomial coefficients, the highest power first; printed by ``fit``, where each function is named."""',
         "",

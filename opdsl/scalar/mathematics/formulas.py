@@ -1,4 +1,4 @@
-"""The formulas of all operations that have one, and how accurate they are."""
+"""Tables of the formulas for all operations that have one, and of their accuracy."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ FLOATING: Final[dict[str, Callable[..., Expression]]] = {
     **trigonometric.FLOATING,
 }
 
-# The operations that exist for complex numbers, beside parameters, constants and casts.
+# All operations of complex numbers, beside parameters, constants and casts.
 COMPLEX: Final[dict[str, Callable[..., Part]]] = {**complex_numbers.FORMULAS, **complex_functions.FORMULAS}
 
-# Largest error in units in the last place, over all arguments; held by the tests against mpmath.
+# Largest error in units in the last place, over all arguments; tests check it against mpmath.
 ACCURACY: Final[dict[str, dict[str, float]]] = {
     name: {"float32": single, "float64": double}
     for name, single, double in (

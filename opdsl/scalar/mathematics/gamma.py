@@ -1,4 +1,6 @@
-"""lgamma: a polynomial from 1/2 to 8, Stirling's formula beyond, reflection below -1/2 (DLMF 5.5.1, 5.5.3, 5.11.1)."""
+"""Formula for lgamma: a polynomial from 1/2 to 8, Stirling's formula above, reflection below -1/2 (DLMF 5.5.1, 5.5.3,
+5.11.1).
+"""
 
 from __future__ import annotations
 
@@ -18,16 +20,16 @@ LOG_PI: Final = number_log(pi)
 
 
 def lgamma(x: Expression) -> Expression:
-    """The logarithm of the gamma function's magnitude.
+    """Return the logarithm of the gamma function's magnitude.
 
-    Near its zeros at 1 and 2 it is as accurate as elsewhere, near those at negative numbers what is cancelled counts.
+    Near its zeros at 1 and 2 it is as accurate as elsewhere; near those at negative numbers cancellation loses digits.
     """
     a = abs(x)
     near = a < 0.5
     logarithm = log(a)
     y = select(near, x + 1.0, a)
     ratio = polynomial((y - 2.0) / (y + 2.0), table("lgamma", x))
-    moderate = fma(ratio, (y - 1.0) * (y - 2.0), 0.0)  # no negative zero
+    moderate = fma(ratio, (y - 1.0) * (y - 2.0), 0.0)  # adding 0.0 turns -0.0 into 0.0
     expression = select(near, moderate - logarithm, select(a < STIRLING_FROM, moderate, _stirling(a, logarithm)))
     expression = select(x <= -0.5, _reflected(x, a, expression), expression)
     return select(a < inf, expression, a)
@@ -40,8 +42,8 @@ def _stirling(a: Expression, logarithm: Expression) -> Expression:
 
 
 def _reflected(x: Expression, a: Expression, positive: Expression) -> Expression:
-    """Of ``-a``, by what it is of ``a``: ``log(pi / (a * |sin(pi*a)|))`` less that."""
-    r = (x - x.apply("round")) * (pi / 2)  # the sine is that of twice this angle, at most pi/4
+    """Return lgamma(-a), given lgamma(a) as ``positive``: ``log(pi / (a * |sin(pi*a)|)) - lgamma(a)``."""
+    r = (x - x.apply("round")) * (pi / 2)  # half the angle whose sine is needed; its magnitude is at most pi/4
     u = r * r
     sine = fma(polynomial(u, table("sin", x)), u * r, r)
     cosine = fma(polynomial(u, table("cos", x)), u * u, fma(u, -0.5, 1.0))

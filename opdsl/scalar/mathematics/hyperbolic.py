@@ -1,4 +1,6 @@
-"""sinh and cosh, by the addition theorem: x = n*log(2) + r, with powers of two for n*log(2). Inverses, by log1p."""
+"""Formulas for sinh and cosh, by the addition theorem for x = n*log(2) + r with powers of two for n*log(2), and for
+their inverses, by log1p.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ __all__ = ["FLOATING"]
 
 
 class Parts(NamedTuple):
-    """Of a = n*log(2) + r.
+    """Hyperbolic functions of the parts of a = n*log(2) + r.
 
     sinh_n, cosh_n: half of sinh and cosh of n*log(2), so that they are finite wherever the result is.
     sinh_r, cosh_r: sinh(r), and cosh(r) - 1.
@@ -46,7 +48,7 @@ def _parts(x: Expression) -> Parts:
 
 
 def sinh(x: Expression) -> Expression:
-    """An odd polynomial up to 1, the addition theorem beyond."""
+    """Return the hyperbolic sine: an odd polynomial up to 1, the addition theorem above."""
     parts = _parts(x)
     half = parts.sinh_n + fma(parts.sinh_n, parts.cosh_r, parts.cosh_n * parts.sinh_r)
     u = x * x
@@ -55,26 +57,26 @@ def sinh(x: Expression) -> Expression:
 
 
 def cosh(x: Expression) -> Expression:
-    """The addition theorem."""
+    """Return the hyperbolic cosine, by the addition theorem."""
     parts = _parts(x)
     half = parts.cosh_n + fma(parts.cosh_n, parts.cosh_r, parts.sinh_n * parts.sinh_r)
     return half + half
 
 
 def _far(x: Expression) -> Expression:
-    """Where 1 beside a number is nothing, but its square is finite still."""
+    """Return whether x is so large that adding 1 does not change it, while its square may still be finite."""
     return x > (2.0**400 if x.is_double else 2.0**50)
 
 
 def _logarithm(small: Expression, large: Expression) -> Expression:
-    """``log(1 + small)``; where ``large`` is far out, ``log(2 * large)``."""
+    """Return ``log(1 + small)``, or ``log(2 * large)`` if ``large`` is so large that adding 1 does not change it."""
     far = _far(large)
     expression = log1p(select(far, large, small))
     return select(far, expression + log(2), expression)
 
 
 def asinh(x: Expression) -> Expression:
-    """``log(a + sqrt(a*a + 1))``, as ``log1p(a + a*a / (1 + sqrt(a*a + 1)))``."""
+    """Return the inverse hyperbolic sine ``log(a + sqrt(a*a + 1))``, as ``log1p(a + a*a / (1 + sqrt(a*a + 1)))``."""
     a = abs(x)
     square = a * a
     small = a + square / ((square + 1.0).apply("sqrt") + 1.0)
@@ -82,13 +84,17 @@ def asinh(x: Expression) -> Expression:
 
 
 def acosh(x: Expression) -> Expression:
-    """``log(x + sqrt(x*x - 1))``, as ``log1p(t + sqrt(2*t + t*t))`` of t = x - 1; NaN below 1."""
+    """Return the inverse hyperbolic cosine ``log(x + sqrt(x*x - 1))``, as ``log1p(t + sqrt(2*t + t*t))`` for t = x - 1;
+    NaN below 1.
+    """
     t = x - 1.0
     return select(x < 1.0, nan, _logarithm(t + fma(t, t, t + t).apply("sqrt"), x))
 
 
 def atanh(x: Expression) -> Expression:
-    """``log((1 + a) / (1 - a)) / 2``, as ``log1p(2*a / (1 - a)) / 2``; NaN outside of [-1, 1]."""
+    """Return the inverse hyperbolic tangent ``log((1 + a) / (1 - a)) / 2``, as ``log1p(2*a / (1 - a)) / 2``; NaN
+    outside [-1, 1].
+    """
     a = abs(x)
     return (log1p((a + a) / (1.0 - a)) * 0.5).copysign(x)
 

@@ -1,4 +1,4 @@
-"""asin, acos, atan, atan2."""
+"""Formulas for asin, acos, atan and atan2."""
 
 from __future__ import annotations
 
@@ -10,44 +10,44 @@ from opdsl.scalar.mathematics.expression import Expression, fma, polynomial, sel
 
 __all__ = ["FLOATING"]
 
-# pi/2 and what its rounding to float32 and float64 left.
+# pi/2 rounded to float32 and float64, with the rounding error.
 HALF_PI: Final = {32: (1.5707963705062866, -4.371138828673793e-08), 64: (1.5707963267948966, 6.123233995736766e-17)}
 
 
 def _arc(z: Expression) -> Expression:
-    """atan(z) for z in [0, 1]."""
+    """Return atan(z) for z in [0, 1]."""
     u = z * z
     return fma(polynomial(u, table("atan", z)), u * z, z)
 
 
 def _complement(swap: Expression, arc: Expression) -> Expression:
-    """``pi/2 - arc`` where ``swap``."""
+    """Return ``pi/2 - arc`` where ``swap`` is true, else ``arc``."""
     high, low = HALF_PI[arc.type.bits]
     return select(swap, high - (arc - low), arc)
 
 
 def atan(x: Expression) -> Expression:
-    """Of magnitudes above 1 by way of the reciprocal."""
+    """Return the arc tangent; magnitudes above 1 are reduced by their reciprocal."""
     a = abs(x)
     swap = a > 1.0
     return _complement(swap, _arc(select(swap, 1.0 / a, a))).copysign(x)
 
 
 def atan2(y: Expression, x: Expression) -> Expression:
-    """The angle of the point (x, y), with C's results for zeros and infinities."""
+    """Return the angle of the point (x, y), with C's results for zeros and infinities."""
     down, across = abs(y), abs(x)
     swap = down > across
     large, small = select(swap, down, across), select(swap, across, down)
     ratio = select(small.equals(large), select(large.equals(0.0), small, 1.0), small / large)
     arc = _complement(swap, _arc(ratio))
     high, low = HALF_PI[x.type.bits]
-    left = x.bits() < 0  # the sign of -0.0 counts
+    left = x.bits() < 0  # by the bits, since -0.0 counts as negative
     arc = select(left, 2.0 * high - (arc - 2.0 * low), arc)
     return select((x.differs(x)) | (y.differs(y)), x + y, arc.copysign(y))
 
 
 def _root(a: Expression) -> tuple[Expression, Expression]:
-    """sqrt((1 - a)/2) and what its rounding lost."""
+    """Return sqrt((1 - a)/2) and its rounding error."""
     square = fma(a, -0.5, 0.5)
     root = square.apply("sqrt")
     rest = fma(root, -root, square) / (root + root)
@@ -55,12 +55,14 @@ def _root(a: Expression) -> tuple[Expression, Expression]:
 
 
 def _arcsine_tail(z: Expression, u: Expression) -> Expression:
-    """asin(z) - z for z up to 1/2, u = z*z."""
+    """Return asin(z) - z for z up to 1/2, given u = z*z."""
     return polynomial(u, table("asin", z)) * (u * z)
 
 
 def asin(x: Expression) -> Expression:
-    """An odd polynomial up to 1/2, ``pi/2 - 2*asin(sqrt((1 - a)/2))`` beyond; NaN outside of [-1, 1]."""
+    """Return the arc sine: an odd polynomial up to 1/2, ``pi/2 - 2*asin(sqrt((1 - a)/2))`` above; NaN outside
+    [-1, 1].
+    """
     a = abs(x)
     root, rest = _root(a)
     high, low = HALF_PI[x.type.bits]
@@ -71,7 +73,9 @@ def asin(x: Expression) -> Expression:
 
 
 def acos(x: Expression) -> Expression:
-    """``pi/2 - asin(x)`` up to 1/2, twice the arcsine of a half-angle beyond; NaN outside of [-1, 1]."""
+    """Return the arc cosine: ``pi/2 - asin(x)`` up to 1/2, twice the arc sine of a half-angle above; NaN outside [-1,
+    1].
+    """
     a = abs(x)
     root, rest = _root(a)
     high, low = HALF_PI[x.type.bits]

@@ -1,4 +1,6 @@
-"""log, log2, log10, log1p: the exponent apart from a number near 1, and a polynomial for that."""
+"""Formulas for log, log2, log10 and log1p: the exponent is split off, and a polynomial takes the rest, a
+number near 1.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ __all__ = ["FLOATING"]
 
 
 class Base(NamedTuple):
-    """A logarithm's constants, each in two parts.
+    """Constants of a logarithm, each in two parts.
 
     one: log(e); two: log(2), the first part with trailing zeros so that multiples by an exponent are exact.
     """
@@ -23,7 +25,8 @@ class Base(NamedTuple):
     two: tuple[float, float]
 
 
-# Where the lower binade ends: float32 2/3, so that its polynomial serves both sides; float64 sqrt(1/2).
+# Bits of the number at which the exponent changes: float32 2/3, so that one polynomial fits both sides of 1; float64
+# sqrt(1/2).
 SPLIT: Final = {32: 0x3F2AAAAB, 64: 0x3FE6A09E667F3BCD}
 BASES: Final = {
     "log2": {
@@ -38,20 +41,24 @@ BASES: Final = {
 
 
 def _binade(bits: Expression) -> Expression:
-    """The exponent, in place, of the power of two that brings bits next to 1."""
+    """Return the exponent field, in its bit position, of the power of two by which the number is divided to be
+    near 1.
+    """
     return (bits - SPLIT[bits.type.bits]) & -(1 << layout(bits).mantissa)
 
 
 def _exponent(binade: Expression) -> Expression:
-    """A binade as a number."""
+    """Convert the exponent field of ``_binade`` to a floating-point number."""
     if not binade.is_double:
         return binade.cast(ScalarType.FLOAT32) * 2.0**-23
-    shifted = (binade >> DOUBLE.mantissa) + 0x4338000000000000  # the bits of 1.5 * 2**52: a conversion that every
-    return shifted.from_bits() - DOUBLE.magic  # vector unit has
+    shifted = (binade >> DOUBLE.mantissa) + 0x4338000000000000  # the bits of 1.5 * 2**52: converts an integer by
+    return shifted.from_bits() - DOUBLE.magic  # operations that every vector unit has
 
 
 def split(x: Expression) -> tuple[Expression, Expression]:
-    """``e`` and ``f`` of x = 2**e * (1 + f) with a small f; x is positive and finite, denormals are lifted."""
+    """Return ``e`` and ``f`` of x = 2**e * (1 + f) with a small f; x is positive and finite, denormals are
+    scaled up.
+    """
     form = layout(x)
     denormal = x < 2.0 ** (1 - form.bias)
     bits = select(denormal, x * 2.0**form.mantissa, x).bits()
@@ -61,13 +68,13 @@ def split(x: Expression) -> tuple[Expression, Expression]:
 
 
 def _special(x: Expression, y: Expression) -> Expression:
-    """The logarithms of 0, infinity, negative numbers and NaN."""
+    """Return y, or the logarithm of 0, infinity, a negative number or NaN if x is one."""
     y = select(x < inf, y, x)
     return select(x > 0.0, y, select(x.equals(0.0), x.constant(-inf), nan))
 
 
 def _second_order(f: Expression) -> Expression:
-    """``f - log(1 + f)``, for float64."""
+    """Return ``f - log(1 + f)``, for float64."""
     s = f / (f + 2.0)
     u = s * s
     half = f * f * 0.5
@@ -75,7 +82,7 @@ def _second_order(f: Expression) -> Expression:
 
 
 def _natural(e: Expression, f: Expression) -> Expression:
-    """``e * log(2) + log(1 + f)``."""
+    """Return ``e * log(2) + log(1 + f)``."""
     if not f.is_double:
         return fma(e, 0.6931471824645996, fma(polynomial(f, table("log", f)), f * f, f))
     c = _second_order(f)
@@ -83,13 +90,13 @@ def _natural(e: Expression, f: Expression) -> Expression:
 
 
 def log(x: Expression) -> Expression:
-    """The natural logarithm."""
+    """Return the natural logarithm."""
     e, f = split(x)
     return _special(x, _natural(e, f))
 
 
 def _other(name: str) -> Callable[[Expression], Expression]:
-    """A logarithm to another base."""
+    """Return the formula for a logarithm to another base, ``log2`` or ``log10``."""
 
     def run(x: Expression) -> Expression:
         base = BASES[name][x.type.bits]
@@ -110,10 +117,10 @@ def _other(name: str) -> Callable[[Expression], Expression]:
 
 
 def log1p(x: Expression) -> Expression:
-    """log(1 + x), exact near 0: the scaling that brings 1 + x next to 1 is applied to x."""
+    """Return log(1 + x), accurate near 0: the scaling that brings 1 + x near 1 is applied to x."""
     binade = _binade((x + 1.0).bits())
     four = x.constant(4.0).bits()
-    inverse = (four - binade).from_bits()  # 4 * 2**-e, which is a normal number for every e
+    inverse = (four - binade).from_bits()  # 4 * 2**-e: a normal number for every e, unlike 2**-e
     f = (x.bits() - binade).from_bits() + fma(inverse, 0.25, -1.0)
     y = _natural(_exponent(binade), f).copysign(x)
     y = select(x < inf, y, x)

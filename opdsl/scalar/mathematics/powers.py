@@ -1,4 +1,4 @@
-"""base**exponent for floats, with C's results for zeros, ones, infinities and NaN.
+"""Formula for base**exponent of floats, with C's results for zeros, ones, infinities and NaN.
 
 The logarithm has to be far more precise than the result: float32 computes in float64, float64 in pairs of numbers.
 """
@@ -17,31 +17,31 @@ from opdsl.scalar.types import ScalarType
 __all__ = ["FLOATING"]
 
 TWO_THIRDS: Final = (0.6666666666666666, 3.7007434154171886e-17)
-LOG2: Final = (0.6931471805598903, 5.497923018708371e-14)  # the first part times an exponent is exact
+LOG2: Final = (0.6931471805598903, 5.497923018708371e-14)  # the product of the first part and an exponent is exact
 
 
 class Pair(NamedTuple):
-    """A number in two parts that do not overlap: their unrounded sum."""
+    """Number in two parts that do not overlap, whose unrounded sum it is (double-double arithmetic)."""
 
     high: Expression
     low: Expression
 
 
 def _sum(large: Expression, small: Expression) -> Pair:
-    """``large + small`` exactly; large is the larger, or 0."""
+    """Return ``large + small`` exactly; ``large`` has the larger magnitude, or is 0."""
     high = large + small
     return Pair(high, small - (high - large))
 
 
 def _product(first: Pair, second: Pair) -> Pair:
-    """To about twice the precision."""
+    """Return the product to about twice the precision of float64."""
     high = first.high * second.high
     low = fma(first.high, second.high, -high)
     return Pair(high, fma(first.high, second.low, fma(first.low, second.high, low)))
 
 
 def _logarithm(x: Expression) -> Pair:
-    """log(x) to 65 bits or so, for positive finite float64."""
+    """Return log(x) to 65 bits or so, for positive finite float64."""
     e, f = split(x)
     below = f + 2.0
     inverse = 1.0 / below
@@ -60,7 +60,7 @@ def _logarithm(x: Expression) -> Pair:
 
 
 def _magnitude_double(base: Expression, exponent: Expression) -> Expression:
-    """``base**exponent`` for positive finite bases."""
+    """Return ``base**exponent`` in float64 for positive finite bases."""
     logarithm = _logarithm(base)
     product = exponent * logarithm.high
     low = fma(exponent, logarithm.low, fma(exponent, logarithm.high, -product))
@@ -70,14 +70,14 @@ def _magnitude_double(base: Expression, exponent: Expression) -> Expression:
     r = fma(n, -DOUBLE.log2_high, bounded)
     r = fma(n, -DOUBLE.log2_low, r + low)
     p = fma(polynomial(r, table("exp", base)), r * r, r) + 1.0
-    half = (n * 0.5).apply("floor")  # in two steps, as the result may be denormal, or infinite
+    half = (n * 0.5).apply("floor")  # scale in two steps, as the result may be denormal or infinite
     rest = n - half
     magic = DOUBLE.magic + DOUBLE.bias
     return p * shifted_power(half + magic) * shifted_power(rest + magic)
 
 
 def _magnitude_single(base: Expression, exponent: Expression) -> Expression:
-    """``base**exponent`` for positive finite bases, by way of float64."""
+    """Return ``base**exponent`` in float32 for positive finite bases, by way of float64."""
     x, y = base.cast(ScalarType.FLOAT64), exponent.cast(ScalarType.FLOAT64)
     bits = x.bits()
     binade = (bits - 0x3FE6A09E667F3BCD) & -(1 << DOUBLE.mantissa)
@@ -94,7 +94,7 @@ def _magnitude_single(base: Expression, exponent: Expression) -> Expression:
 
 
 def power(base: Expression, exponent: Expression) -> Expression:
-    """C's ``pow``."""
+    """Return C's ``pow(base, exponent)``."""
     a = abs(base)
     magnitude = (_magnitude_double if base.is_double else _magnitude_single)(a, exponent)
     falls = exponent < 0.0
@@ -109,7 +109,9 @@ def power(base: Expression, exponent: Expression) -> Expression:
 
 
 def _signed(base: Expression, exponent: Expression, magnitude: Expression, negative: Expression) -> Expression:
-    """The sign that an odd exponent gives, and NaN for a negative base with an exponent that is not whole."""
+    """Apply the sign for an odd exponent, and return NaN for a negative base with an exponent that is not an
+    integer.
+    """
     half = exponent * 0.5
     whole = exponent.apply("round").equals(exponent)
     odd = whole & half.apply("round").differs(half)

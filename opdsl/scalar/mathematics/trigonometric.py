@@ -1,4 +1,6 @@
-"""sin, cos, tan: reduction by multiples of pi/2, then polynomials. Huge arguments are the C library's."""
+"""Formulas for sin, cos and tan: reduction by multiples of pi/2, then polynomials; the C library takes huge
+arguments.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ TWO_OVER_PI: Final = 0.6366197723675814
 
 
 class Reduction(NamedTuple):
-    """pi/2 in three parts of the type's precision, each rounded down; and up to where they suffice."""
+    """Constants of the reduction: pi/2 in three parts of the type's precision, each rounded down, and the largest
+    argument.
+    """
 
     parts: tuple[float, float, float]
     limit: float
@@ -27,7 +31,7 @@ REDUCTIONS: Final = {
 
 
 class Parts(NamedTuple):
-    """Of x = q*(pi/2) + r: q in the lowest two bits of ``quadrant``, sin(r) and cos(r)."""
+    """Reduced argument of x = q*(pi/2) + r: q in the lowest two bits of ``quadrant``, sin(r) and cos(r)."""
 
     quadrant: Expression
     sin: Expression
@@ -35,9 +39,10 @@ class Parts(NamedTuple):
 
 
 def _parts(x: Expression, *, exact: bool) -> Parts:
-    """The reduction and both polynomials.
+    """Reduce an argument by multiples of pi/2, and compute the sine and cosine of the rest by polynomials.
 
-    exact: keep what rounding r lost; it costs a third more, and saves half a unit in the last place of sine and cosine.
+    exact: whether to keep what rounding r lost; it costs a third more, and saves half a unit in the last place of sine
+        and cosine.
     """
     t, n = reduce(x, TWO_OVER_PI)
     first, second, third = REDUCTIONS[x.type.bits].parts
@@ -63,32 +68,34 @@ def _odd(quadrant: Expression) -> Expression:
 
 
 def _signed(quadrant: Expression, value: Expression) -> Expression:
-    """Negated in the third and fourth quadrant."""
+    """Negate a value in the third and fourth quadrant."""
     sign = (quadrant & 2) << (value.type.bits - 2)
     return (value.bits() ^ sign).from_bits()
 
 
 def _guarded(name: str, x: Expression, fast: Expression) -> Expression:
-    """What three parts of pi/2 cannot reduce goes to the C library; NaN stays NaN without it."""
+    """Return the C library's result for arguments that are too large for the reduction, else the fast one, also for
+    NaN.
+    """
     return rare(abs(x) > REDUCTIONS[x.type.bits].limit, x.apply(name), fast)
 
 
 def sin(x: Expression) -> Expression:
-    """The sine."""
+    """Return the sine of an angle in radians."""
     parts = _parts(x, exact=x.is_double)
     y = _signed(parts.quadrant, select(_odd(parts.quadrant), parts.cos, parts.sin))
     return _guarded("sin", x, select(x.equals(0.0), x, y))
 
 
 def cos(x: Expression) -> Expression:
-    """The cosine."""
+    """Return the cosine of an angle in radians."""
     parts = _parts(x, exact=x.is_double)
     next_quadrant = parts.quadrant + 1
     return _guarded("cos", x, _signed(next_quadrant, select(_odd(parts.quadrant), parts.sin, parts.cos)))
 
 
 def tan(x: Expression) -> Expression:
-    """The tangent."""
+    """Return the tangent of an angle in radians."""
     parts = _parts(x, exact=True)
     odd = _odd(parts.quadrant)
     y = select(odd, -parts.cos, parts.sin) / select(odd, parts.sin, parts.cos)
