@@ -1,6 +1,7 @@
-"""The operator library: PyTorch's own operators, written in the language, one room a kind, one module a topic.
+"""Operator library: PyTorch's own operators, written in the operator language, with a folder per kind and a module per
+topic.
 
-A topic is loaded when one of its operators is first asked for: ``catalog`` knows which one that is. May import:
+A topic is imported when one of its operators is first looked up; ``catalog`` maps operators to topics. May import:
 everything below; nothing private of it.
 """
 
@@ -16,14 +17,16 @@ from opdsl.runtime import Tensor, install_late_methods
 from opdsl.runtime.importing import is_importing
 from opdsl.runtime.init_hooks import prepare
 
-# "pointwise.arithmetic" and its kin.
+# Names of modules, such as "pointwise.arithmetic".
 TOPICS = tuple(sorted({*PACKETS.values(), *METHODS.values()}))
 
 _is_loaded = False
 
 
 def load() -> None:
-    """Import every topic, which registers its operators, and install every method; a second time does nothing."""
+    """Import every topic, which registers its operators, and install every method of Tensor; do nothing if called
+    again.
+    """
     global _is_loaded
     if _is_loaded:
         return
@@ -36,18 +39,19 @@ def load() -> None:
 
 
 def load_topic(topic: str) -> ModuleType:
-    """Import a topic (``"pointwise.arithmetic"``), or wait for a thread that does.
+    """Import the module of a topic (``"pointwise.arithmetic"``), or wait for a thread that is importing it.
 
-    Its operators may make the first tensor, so that has methods then.
+    Importing a topic may create tensors, so Tensor's methods are prepared first.
     """
     prepare()
-    # A module that is looked at apart may be the first to call one: the operators are the process's own all the same.
+    # The first call may come from a module that declares into another registry; the library belongs to the process's
+    # own.
     with without_collecting(), declaring_into(registry):
         return importlib.import_module(f"opdsl.aten.{topic}")
 
 
 def load_packet(name: str) -> None:
-    """Import the topic that declares a packet; every topic for a name that none of them has."""
+    """Import the topic that declares a packet, or every topic if ``catalog`` lists no topic for the name."""
     if name in PACKETS:
         load_topic(PACKETS[name])
     else:
@@ -55,10 +59,10 @@ def load_packet(name: str) -> None:
 
 
 class _Methods:
-    """The methods of Tensor that topics install."""
+    """Loader of the methods of Tensor that topics install."""
 
     def load(self, name: str) -> None:
-        """Have a method installed, by loading what it needs."""
+        """Import the topic that installs a method of Tensor, and install the method."""
         topic = load_topic(METHODS[name])
         install = getattr(topic, "install", None)
         if install is not None:
@@ -70,5 +74,5 @@ class _Methods:
 
 
 def prepare_tensor() -> None:
-    """Give Tensor its methods, each loaded when it is first looked up."""
+    """Install placeholders for Tensor's methods, each of which loads its method when it is first looked up."""
     install_late_methods(METHODS, _Methods())

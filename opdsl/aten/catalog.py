@@ -1,6 +1,7 @@
-"""Which topic has which packet, and which topic installs which method of Tensor.
+"""Index of the topic that declares each packet, and of the topic that installs each method of Tensor.
 
-Written by ``OPDSL_REFRESH=1 pytest tests/unit/test_aten_index.py``, which holds it against what the topics declare.
+``OPDSL_REFRESH=1 pytest tests/unit/test_aten_index.py`` writes the index; without the variable the test compares it
+with the topics' declarations.
 """
 
 from __future__ import annotations

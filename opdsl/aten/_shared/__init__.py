@@ -1,1 +1,1 @@
-"""What several rooms need: what entries say alike, checks, index tensors."""
+"""Helpers that several operator modules share: options of declarations, checks, index tensors."""

@@ -10,9 +10,10 @@ __all__ = ["blocks"]
 
 
 def blocks(length: int, size: int) -> Iterator[slice]:
-    """Yield the blocks that a dimension is cut into: what ``range(0, length, size)`` would need both numbers for.
+    """Yield the slices that split a dimension of ``length`` elements into blocks of at most ``size`` elements.
 
-    A plan of a form is then for all lengths of so many blocks.
+    Unlike ``range(0, length, size)`` this works for a symbolic ``length``: a plan of a form then serves all lengths
+    that have the same number of blocks.
 
     >>> list(blocks(5, 2))
     [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]

@@ -1,4 +1,4 @@
-"""Checks that several operators share, in PyTorch's words."""
+"""Checks that several operators share, with PyTorch's error messages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def is_boolean(operand: Tensor | complex) -> bool:
 
 
 def category_of(operand: Tensor | complex) -> Category:
-    """The kind of numbers that an operand is."""
+    """Return the category of numbers (bool, integer, floating or complex) that an operand belongs to."""
     if isinstance(operand, Tensor):
         return operand.dtype.category
     kinds = (bool, Category.BOOL), (int, Category.INT), (float, Category.FLOAT)
@@ -21,17 +21,21 @@ def category_of(operand: Tensor | complex) -> Category:
 
 
 def require_floating(operator: str, tensor: Tensor, *others: DType) -> None:
-    """Refuses what PyTorch has no kernel for.
+    """Raise an error for a dtype that PyTorch has no kernel for: one that is neither floating nor listed in ``others``.
 
     Raises:
-        UnsupportedDTypeError: the dtype is neither floating nor one of the others.
+        UnsupportedDTypeError: the dtype is neither floating nor one of ``others``.
     """
     has_one = tensor.dtype.category is Category.FLOAT or tensor.dtype in others
     require_kernel(has_one, operator, tensor.dtype, ". Convert first: x.to(float32).")
 
 
 def real(number: complex) -> float:
-    """A number that has to be real. Raises NumberError: it has an imaginary part."""
+    """Return the real part of a number that must be real.
+
+    Raises:
+        NumberError: the number has an imaginary part.
+    """
     if number.imag:
         raise NumberError("value cannot be converted to type double without overflow")
     return number.real
@@ -41,10 +45,12 @@ def check_alpha(self: Tensor | complex, other: Tensor | complex, alpha: complex,
     """Check that ``alpha`` fits the result's dtype (``alpha_check`` in ATen/native/BinaryOps.h).
 
     Args:
-        name: of the argument, for the error.
+        self, other: the operands, which determine the result's category of numbers.
+        alpha: the factor to check.
+        name: the argument's name in the error message.
 
     Raises:
-        ShapeError: a bool for numbers, a float for integers, a complex number for real ones.
+        ShapeError: ``alpha`` is a bool for numbers, a float for integers, or a complex number for real numbers.
     """
     category = max(category_of(self), category_of(other))
     is_flag = isinstance(alpha, bool)
@@ -60,28 +66,28 @@ def check_alpha(self: Tensor | complex, other: Tensor | complex, alpha: complex,
 
 
 def holds(condition: Tensor) -> bool:
-    """Return whether a condition holds everywhere; on meta, where nothing is known, it does."""
+    """Return whether all elements of a condition are True; always True on meta, where elements are unknown."""
     return condition.is_meta or range_of(condition.to(int64)) in (None, (1, 1))
 
 
 def require_kernel(has_one: bool, kernel: str, dtype: DType, hint: str = "") -> None:
-    """Check that PyTorch has a kernel for a dtype.
+    """Raise an error if PyTorch has no kernel for a dtype.
 
     Args:
-        has_one: whether it has.
-        kernel: what PyTorch calls it.
-        dtype: that is asked for.
-        hint: what follows in the message.
+        has_one: whether PyTorch has a kernel.
+        kernel: PyTorch's name of the kernel, for the error message.
+        dtype: the dtype of the call.
+        hint: text that is appended to the error message.
 
     Raises:
-        UnsupportedDTypeError: it has none.
+        UnsupportedDTypeError: ``has_one`` is false.
     """
     if not has_one:
         raise UnsupportedDTypeError(f"\"{kernel}\" not implemented for '{dtype.scalar_type}'{hint}")
 
 
 def is_ordered(dtype: DType) -> bool:
-    """Return whether PyTorch compares the numbers of a dtype: no bools, and no complex numbers."""
+    """Return whether PyTorch compares numbers of a dtype by size: True unless the dtype is bool or complex."""
     return not (dtype is bool_ or dtype.is_complex)
 
 

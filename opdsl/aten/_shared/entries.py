@@ -1,4 +1,4 @@
-"""What many entries of native_functions.yaml say alike, and what declarations of families say."""
+"""Options of ``op`` that many entries of native_functions.yaml share, and a decorator for shared docstrings."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def number_entry(
     inplace_tags: object = "pointwise",
     device_check: str = "NoCheck",
 ) -> dict[str, Any]:
-    """What the entry says of an overload whose second operand is a number: PyTorch makes a tensor of it.
+    """Return the ``op`` options of an overload whose second operand is a number, which PyTorch converts to a tensor.
 
     Args:
-        name: of the packet.
-        overload: of the functional.
-        core: whether it belongs to PyTorch's core set.
-        inplace_tags: of the in-place variant.
-        device_check: what all three entries say.
+        name: the packet's name.
+        overload: the overload's name, which the out variant's name is made of.
+        core: whether the operator belongs to PyTorch's core set.
+        inplace_tags: the tags of the in-place variant.
+        device_check: the device check of all three variants.
     """
     return {
         "variants": "method, function",
@@ -70,12 +70,12 @@ def number_entry(
 
 
 def unbound_number_entry(name: str, *, overload: str = "Scalar", **options: object) -> dict[str, Any]:
-    """What the entry says of an overload that calls the one of tensors, and that no Python call reaches.
+    """Return the ``op`` options of an overload for numbers that calls the tensor overload and is not bound in Python.
 
     Args:
-        name: of the packet.
-        overload: of the functional.
-        options: what it says besides.
+        name: the packet's name.
+        overload: the overload's name, which the out variant's name is made of.
+        options: further options of ``op``.
     """
     return {
         "kernel": "CompositeExplicitAutograd",
@@ -87,7 +87,7 @@ def unbound_number_entry(name: str, *, overload: str = "Scalar", **options: obje
 
 
 def number_first_entry(name: str) -> dict[str, Any]:
-    """What the entry says of an overload whose first operand is a number."""
+    """Return the ``op`` options of an overload whose first operand is a number."""
     return {
         "variants": "function",
         "tags": "pointwise",
@@ -98,7 +98,7 @@ def number_first_entry(name: str) -> dict[str, Any]:
 
 
 def documented(text: str) -> Callable[[F], F]:
-    """Give a function its documentation, where several are declared by one text."""
+    """Return a decorator that sets a function's docstring, for functions that a loop or a helper declares."""
 
     def give(function: F) -> F:
         function.__doc__ = text

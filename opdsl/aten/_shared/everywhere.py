@@ -1,4 +1,4 @@
-"""The backends on which a kernel is right that does nothing to elements but what the memory protocol does."""
+"""Dispatch keys of all backends, for kernels that use a backend's memory operations and no arithmetic."""
 
 from __future__ import annotations
 

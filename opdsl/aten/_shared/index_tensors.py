@@ -1,4 +1,4 @@
-"""Index tensors: what operators accept as one, and where its elements lead."""
+"""Index tensors: bounds checks, offsets of the elements that they select, and indices of nonzero elements."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from opdsl.runtime.geometry import geometry
 from opdsl.runtime.lowering import Lowering, SymbolicArray, lowering
 from opdsl.runtime.values import readable
 
-# So few elements are searched before they would have been compared with zero.
+# A tensor with fewer elements is searched as it is: a comparison with 0 would take longer than it saves.
 _FEW = 128
 
 BOTH = (int64, int32)
@@ -22,19 +22,20 @@ LONG = (int64,)
 
 
 def as_int64(index: Tensor) -> Tensor:
-    """An index tensor as int64."""
+    """Return an index tensor converted to int64."""
     return index if index.dtype is int64 else cast(index, int64)
 
 
 def outside(index: Tensor, size: int, *, least: int = 0) -> int | None:
-    """An element of an int64 tensor that is no position of a dimension; None if all are.
+    """Return an index in an int64 tensor that is out of bounds for a dimension; None if all are in bounds.
 
     Args:
-        index: on meta nothing is known of its elements, so nothing is wrong.
-        size: of the dimension.
-        least: the smallest position, ``-size`` where negative ones count from the end.
+        index: the indices. On meta they are unknown, and the result is None.
+        size: the dimension's size.
+        least: the smallest valid index, ``-size`` where negative indices count from the end.
 
-    Where devices look by themselves, None: who waits for them next gets the error.
+    The result is also None where a plan or the device checks the bounds itself. A device reports the error at the next
+    synchronization.
     """
     if index.is_meta or known_inside(index, least, size) or looked_at_later(index, least, size):
         return None
@@ -45,30 +46,41 @@ def outside(index: Tensor, size: int, *, least: int = 0) -> int | None:
 
 
 def require_inside(index: Tensor, size: int, dim: int, *, least: int = 0) -> None:
-    """Check that every element of an int64 tensor is a position of a dimension. Raises PositionError: one is not."""
+    """Check that every element of an int64 tensor is a valid index into a dimension.
+
+    Args:
+        index: the indices.
+        size: the dimension's size.
+        dim: the dimension's number, for the error message.
+        least: the smallest valid index, see ``outside``.
+
+    Raises:
+        PositionError: an index is out of bounds.
+    """
     wrong = outside(index, size, least=least)
     if wrong is not None:
         raise PositionError(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
 
 
 def sizes_of(tensor: Tensor) -> tuple[int, ...]:
-    """The sizes, where a number counts as a tensor of one dimension (``ensure_nonempty_size``)."""
+    """Return a tensor's sizes, ``(1,)`` for a tensor without dimensions (``ensure_nonempty_size``)."""
     return tensor.shape or (1,)
 
 
 def along(tensor: Tensor, dim: int, index: Tensor) -> tuple[tuple[int, ...], Positions]:
-    """Return how elements of ``index`` lead along a dimension of a tensor, in the others step by step.
+    """Return how a loop over the shape of ``index`` reads a tensor: by ``index`` along one dimension, by strides along
+    others.
 
     Args:
-        tensor: with as many dimensions as ``index``, a number counting as one.
-        dim: not negative.
-        index: int32 or int64.
+        tensor: a tensor with as many dimensions as ``index``; a number counts as one dimension.
+        dim: the indexed dimension, not negative.
+        index: the indices, int32 or int64.
 
     Returns:
-        The strides of a loop over the shape of ``index``, and what moves its steps.
+        The tensor's strides in the loop, 0 for ``dim``, and the indices that determine the offset along ``dim``.
 
     Raises:
-        PositionError: an element leads out of the dimension.
+        PositionError: an index is out of bounds.
     """
     wide = as_int64(index)
     size = sizes_of(tensor)[dim]
@@ -79,15 +91,17 @@ def along(tensor: Tensor, dim: int, index: Tensor) -> tuple[tuple[int, ...], Pos
 
 
 def modulo(index: Tensor, size: int) -> Tensor:
-    """The remainders, none negative."""
+    """Return the remainders of ``index`` divided by ``size``, all of them nonnegative."""
     return index - index.div(size, rounding_mode="floor") * size
 
 
 def among_all(tensor: Tensor, index: Tensor) -> list[Positions]:
-    """Return how positions among all elements, which are counted in row-major order, lead through a tensor.
+    """Return the indices into each dimension of a tensor that flat row-major indices correspond to.
+
+    A contiguous tensor needs only one entry, the flat index with stride 1.
 
     Raises:
-        PositionError: there is no such element.
+        PositionError: an index is out of bounds.
     """
     numel = tensor.numel()
     wrong = outside(index, numel, least=-numel)
@@ -95,7 +109,7 @@ def among_all(tensor: Tensor, index: Tensor) -> list[Positions]:
         raise PositionError(f"out of range: tried to access index {wrong} on a tensor of {numel} elements.")
     if tensor.is_contiguous() or index.numel() == 0:
         return [Positions(index, numel, 1)]
-    # Each dimension by itself: the quotient by the number of elements behind it, without the dimensions around it.
+    # The index into a dimension: the flat index divided by the number of elements that one step skips, modulo the size.
     behind = contiguous_strides(tensor.shape)
     wrapped = modulo(index, numel)
     return [
@@ -105,7 +119,7 @@ def among_all(tensor: Tensor, index: Tensor) -> list[Positions]:
 
 
 def nonzero_columns(tensor: Tensor) -> list[Tensor]:
-    """Return where elements are not zero: for each dimension its positions, int64, in row-major order."""
+    """Return the indices of a tensor's nonzero elements in row-major order, one int64 tensor per dimension."""
     recorder = lowering.get()
     if recorder is None and tensor.device is cpu:
         return [wrap(column, int64) for column in _columns_where(readable(tensor, "nonzero"))]
@@ -120,9 +134,10 @@ def nonzero_columns(tensor: Tensor) -> list[Tensor]:
 
 
 def nonzero_rows(tensor: Tensor) -> Tensor:
-    """The same for a tensor of the CPU that has dimensions, in one tensor: a row for each element.
+    """Return the indices of the nonzero elements of a CPU tensor as one int64 tensor with a row per element.
 
-    The positions of one dimension lie next to each other, as PyTorch's kernel writes them.
+    The tensor must have at least one dimension. The indices into one dimension are adjacent in memory, as PyTorch's
+    kernel writes them.
     """
     recorder = lowering.get()
     if recorder is None:
@@ -137,7 +152,10 @@ def nonzero_rows(tensor: Tensor) -> Tensor:
 
 
 def is_quickly_searched(tensor: Tensor) -> bool:
-    """Return whether NumPy finds what is not zero as quickly as what is true; in bfloat16 it does not find it."""
+    """Return whether NumPy's ``nonzero`` is applied to a tensor itself, not to the comparison of the tensor with 0.
+
+    NumPy searches bools faster than numbers, which pays off for large tensors, and cannot search bfloat16.
+    """
     return tensor.dtype is bool_ or (tensor.dtype is not bfloat16 and tensor.geometry.numel < _FEW)
 
 
@@ -148,14 +166,14 @@ def _rows_where(array: Any) -> Any:
 
 
 def _count_of(recorder: Lowering, array: SymbolicArray, among: Tensor) -> Any:
-    """Return how many there are, which a plan finds out."""
+    """Return the length of a recorded array as a symbolic size, which the plan computes at run time."""
     (name,) = recorder.run(len, (array,), ["count"])
-    # About as many as may be expected: what is asked of their number should be answered as in most calls.
+    # The example is half of all elements, so that branches on the count are traced as most calls take them.
     return recorder.size(name, max(int(str(among.numel())) // 2, 2), 0)
 
 
 def _columns_where(mask: Any) -> list[Any]:
-    """The positions where elements of an array are not zero: an array for each dimension."""
+    """Return the indices of an array's nonzero elements, one array per dimension."""
     if mask.ndim == 1:
         return list(mask.nonzero())
     if not mask.flags.c_contiguous:
@@ -165,8 +183,8 @@ def _columns_where(mask: Any) -> list[Any]:
 
 
 def _columns(places: Any, shape: tuple[int, ...]) -> list[Any]:
-    """Places among all elements as positions in every dimension."""
-    # Dividing what is found is several times as fast as counting in every dimension.
+    """Convert flat row-major indices to indices into each dimension, one array per dimension."""
+    # Dividing the flat indices is several times as fast as NumPy's search in several dimensions.
     columns: list[Any] = []
     for size in reversed(shape[1:]):
         quotient = places // max(size, 1)
@@ -176,12 +194,12 @@ def _columns(places: Any, shape: tuple[int, ...]) -> list[Any]:
 
 
 def _places_on_device(mask: Tensor) -> Tensor:
-    """Return where a mask holds, in row-major order: how often it has held so far says where a place is written to."""
+    """Return the flat indices of a mask's True elements; a cumulative sum counts them, a scatter writes them."""
     held = mask.reshape((-1,))
     ends = held.cumsum(0)
     count = ends[-1].item() if mask.numel() else 0
     assert isinstance(count, int), "a sum of bools is whole"
-    # The other places meet behind those that count.
+    # Indices of False elements are all written to one extra element at the end, which is cut off.
     targets = held * (ends - 1 - count) + count
     places = ends.new_empty((count + 1,)).scatter(0, targets, held.new_ones(held.shape, dtype=int64).cumsum(0) - 1)
     return places.narrow(0, 0, count)

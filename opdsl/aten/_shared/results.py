@@ -1,4 +1,4 @@
-"""Several results stored in given tensors: all of them, or none."""
+"""Helper that stores several results in ``out`` tensors: all of them, or none where one does not fit."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from opdsl.runtime import Tensor, bump_version
 def store_results(
     name: str, outs: Sequence[Tensor], tensors: Sequence[Tensor], written: Sequence[tuple[Tensor, Tensor]] = ()
 ) -> tuple[Tensor, ...]:
-    """Store results in tensors that are resized where they have other shapes.
+    """Store results in the ``out`` tensors of a call, resizing those of another shape.
 
     Args:
-        name: of the operator.
-        outs: what they are stored in.
+        name: the operator's name, for error messages.
+        outs: the tensors to store the results in.
         tensors: the results.
-        written: further tensors with what becomes of them.
+        written: further pairs of a tensor and the tensor that is copied into it.
 
     Raises:
-        DTypeError: a tensor has another dtype than the result; nothing is stored then.
-        ReadOnlyError, OverlapError: one cannot be written.
+        DTypeError: an ``out`` tensor has another dtype than its result; nothing is stored then.
+        ReadOnlyError, OverlapError: a tensor cannot be written; nothing is stored then.
     """
     stores = list(zip(outs, tensors, strict=True))
     for out, value in stores:

@@ -1,4 +1,4 @@
-"""Scalar functions by which several rooms combine numbers."""
+"""Scalar functions that combine two numbers: sum, product, maximum and minimum."""
 
 from __future__ import annotations
 

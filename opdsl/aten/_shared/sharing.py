@@ -1,4 +1,4 @@
-"""Gradients that several elements share."""
+"""Division of a gradient among several elements."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ __all__ = ["shared"]
 
 
 def shared(value: Tensor, counts: Tensor) -> Tensor:
-    """Return ``value / counts`` for whole numbers that the value's dtype may not hold, rounded once.
+    """Return ``value / counts``, computed in at least float32 and rounded once to the dtype of ``value``.
 
-    float16 holds no number of elements above 65,504, and counts in steps of 32 there.
+    ``counts`` are not converted to float16, which holds no integer above 65,504, and only multiples of 32 near it.
 
     Args:
-        value: what is shared.
-        counts: among how many, as int64; broadcast to the value or the other way round.
+        value: the gradient to divide.
+        counts: the numbers of elements that share it, int64; broadcast with ``value``.
     """
     wide = promote_types(value.dtype, float32)
     return (value.to(wide) / counts).to(value.dtype)

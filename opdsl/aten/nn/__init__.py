@@ -1,1 +1,1 @@
-"""Neural networks: activations, normalisation, convolution, pooling, attention, losses."""
+"""Neural networks: activations, normalization, convolution, pooling, attention, losses."""

@@ -1,6 +1,6 @@
-"""Gradients of activation functions, as PyTorch names them; their own gradients are derived from them.
+"""Gradients of activation functions, under PyTorch's names; their own gradients are derived from their formulas.
 
-Each takes the gradient of the result first, and then what the function was given, or what it gave.
+Each operator takes the gradient of the result first, then the input or the result of the activation function.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ UNTAGGED = Out(".grad_input", args=("grad_input",), tags=())
 
 
 def require_positive(name: str, slope: complex, is_result: bool) -> None:
-    """Check that what was given follows from the result.
+    """Check that a slope is not negative if the gradient is computed from the activation's result.
 
     Raises:
-        ShapeError: it does not, of a negative slope.
+        ShapeError: the slope is negative, so that the result does not determine the input.
     """
     check(
         not is_result or real(slope) >= 0.0,
@@ -63,7 +63,9 @@ def tanh_backward(grad_output: Tensor, output: Tensor) -> Tensor:
 @op("aten::logit_backward", **{**GRADIENT, "tags": "pointwise"})
 @formula(dtypes="floating")
 def logit_backward(grad_output: Tensor, self: Tensor, eps: float | None = None) -> Tensor:
-    """``grad_output / (self * (1 - self))``; 0 beyond ``eps`` and ``1 - eps``, NaN beyond 0 and 1 without it."""
+    """``grad_output / (self * (1 - self))``; outside of ``[eps, 1 - eps]`` 0, or, without ``eps``, NaN outside of ``[0,
+    1]``.
+    """
     low, beyond = (0.0, math.nan) if eps is None or eps < 0 else (eps, 0.0)
     return where((self < low) | (self > 1.0 - low), beyond, grad_output / (self * (1.0 - self)))
 
@@ -74,7 +76,7 @@ def logit_backward(grad_output: Tensor, self: Tensor, eps: float | None = None) 
 )
 @formula(dtypes=INEXACT)
 def silu_backward(grad_output: Tensor, self: Tensor) -> Tensor:
-    """The gradient of ``silu``."""
+    """Return the gradient of ``silu`` with respect to its input."""
     sigmoid = sigmoid_of(self)
     return grad_output * (sigmoid * (1.0 + self * (1.0 - sigmoid))).conj()
 
@@ -82,7 +84,7 @@ def silu_backward(grad_output: Tensor, self: Tensor) -> Tensor:
 @op("aten::mish_backward", **{**GRADIENT, "structured": False, "out": False})
 @formula(dtypes="floating")
 def mish_backward(grad_output: Tensor, self: Tensor) -> Tensor:
-    """The gradient of ``mish``."""
+    """Return the gradient of ``mish`` with respect to its input."""
     slope = self.exp().log1p().tanh()
     return grad_output * (slope + self * sigmoid_of(self) * (1.0 - slope * slope))
 
@@ -90,7 +92,7 @@ def mish_backward(grad_output: Tensor, self: Tensor) -> Tensor:
 @op("aten::gelu_backward", **{**GRADIENT, "tags": "pointwise", "out": UNTAGGED})
 @formula(dtypes="floating")
 def gelu_backward(grad_output: Tensor, self: Tensor, *, approximate: str = spelled("none", "'none'")) -> Tensor:
-    """The gradient of ``gelu``."""
+    """Return the gradient of ``gelu`` with respect to its input."""
     check(approximate in ("none", "tanh"), "approximate argument must be either none or tanh.")
     if approximate == "none":
         area = 0.5 * (1.0 + (math.sqrt(0.5) * self).erf())
@@ -106,7 +108,7 @@ def gelu_backward(grad_output: Tensor, self: Tensor, *, approximate: str = spell
 @op("aten::softplus_backward", **GRADIENT)
 @formula(dtypes="floating")
 def softplus_backward(grad_output: Tensor, self: Tensor, beta: Scalar, threshold: Scalar) -> Tensor:
-    """The gradient of ``softplus``."""
+    """Return the gradient of ``softplus`` with respect to its input."""
     power = (self * beta).exp()
     return grad_output if self * beta > threshold else grad_output * power / (power + 1.0)
 
@@ -116,7 +118,7 @@ def softplus_backward(grad_output: Tensor, self: Tensor, beta: Scalar, threshold
 def elu_backward(
     grad_output: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, is_result: bool, self_or_result: Tensor
 ) -> Tensor:
-    """The gradient of ``elu``, of what it was given or, where ``is_result``, of what it gave."""
+    """Return the gradient of ``elu`` with respect to its input, from the input or (``is_result``) from the result."""
     known = self_or_result
     below = known + alpha * scale if is_result else alpha * scale * (known * input_scale).exp()
     return grad_output * (input_scale * below if known <= 0 else scale)
@@ -128,7 +130,7 @@ elu_backward.meta(lambda ctx, alpha, is_result: require_positive("elu", alpha, i
 @op("aten::log_sigmoid_backward", **{**GRADIENT, "structured": False, "out": OWN_GRAD_INPUT})
 @formula(dtypes="floating")
 def log_sigmoid_backward(grad_output: Tensor, self: Tensor, buffer: Tensor) -> Tensor:
-    """The gradient of ``log_sigmoid``; ``buffer`` is ``exp(-abs(self))``."""
+    """Return the gradient of ``log_sigmoid`` with respect to its input; ``buffer`` is ``exp(-abs(self))``."""
     share = buffer / (1.0 + buffer)
     return grad_output * (1.0 - share if self < 0 else share)
 
@@ -136,14 +138,14 @@ def log_sigmoid_backward(grad_output: Tensor, self: Tensor, buffer: Tensor) -> T
 @op("aten::threshold_backward", **{**GRADIENT, "python_module": None, "tags": "pointwise", "out": UNTAGGED})
 @formula(dtypes=("integer", "floating"))
 def threshold_backward(grad_output: Tensor, self: Tensor, threshold: Scalar) -> Tensor:
-    """``grad_output`` where ``self`` is larger than the threshold, 0 elsewhere."""
+    """``grad_output`` where ``self`` is larger than ``threshold``, 0 elsewhere."""
     return where(self <= threshold, 0, grad_output)
 
 
 @op("aten::leaky_relu_backward", **GRADIENT)
 @formula(dtypes="floating")
 def leaky_relu_backward(grad_output: Tensor, self: Tensor, negative_slope: Scalar, self_is_result: bool) -> Tensor:
-    """``grad_output``, times ``negative_slope`` where ``self`` is not positive."""
+    """``grad_output``, multiplied by ``negative_slope`` where ``self`` is not positive."""
     return grad_output if self > 0 else grad_output * negative_slope
 
 
@@ -155,26 +157,26 @@ leaky_relu_backward.meta(
 @op("aten::hardtanh_backward", **{**GRADIENT, "structured": False, "out": OWN_GRAD_INPUT})
 @formula(dtypes="floating")
 def hardtanh_backward(grad_output: Tensor, self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor:
-    """``grad_output`` where ``self`` is between two bounds, 0 elsewhere."""
+    """``grad_output`` where ``self`` is strictly between ``min_val`` and ``max_val``, 0 elsewhere."""
     return where((self <= min_val) | (self >= max_val), 0.0, grad_output)
 
 
 @op("aten::hardsigmoid_backward", **GRADIENT)
 @formula(dtypes="floating")
 def hardsigmoid_backward(grad_output: Tensor, self: Tensor) -> Tensor:
-    """The gradient of ``hardsigmoid``."""
+    """Return the gradient of ``hardsigmoid`` with respect to its input."""
     return where((self > -3.0) & (self < 3.0), grad_output * (1.0 / 6.0), 0.0)
 
 
 @op("aten::hardswish_backward", **{**GRADIENT, "structured": False, "out": True})
 @formula(dtypes="floating")
 def hardswish_backward(grad_output: Tensor, self: Tensor) -> Tensor:
-    """The gradient of ``hardswish``."""
+    """Return the gradient of ``hardswish`` with respect to its input."""
     rising = grad_output * (self / 3.0 + 0.5)
     return where(self <= -3.0, 0.0, where(self < 3.0, rising, grad_output))
 
 
-# PyTorch compares with the bound in the dtype of the elements.
+# PyTorch rounds the bound to the dtype of the elements before it compares.
 def shrunk(grad: Any, x: Any, lambd: Any) -> Any:
     return 0.0 if x >= -rounded(lambd) and x <= rounded(lambd) else grad
 
@@ -185,7 +187,7 @@ softshrink_backward_elements = primitives.elements(shrunk, dtypes="floating")
 @op("aten::softshrink_backward", **GRADIENT)
 @formula
 def softshrink_backward(grad_output: Tensor, self: Tensor, lambd: Scalar) -> Tensor:
-    """``grad_output`` where the magnitude is larger than ``lambd``, 0 elsewhere."""
+    """``grad_output`` where ``abs(self)`` is larger than ``lambd``, 0 elsewhere."""
     return softshrink_backward_elements(grad_output, self, lambd)
 
 
@@ -195,7 +197,7 @@ hardshrink_backward_elements = primitives.elements(shrunk, dtypes="floating")
 @op("aten::hardshrink_backward", **{**GRADIENT, "python_module": None, "variants": "function, method"})
 @formula
 def hardshrink_backward(grad_out: Tensor, self: Tensor, lambd: Scalar) -> Tensor:
-    """``grad_out`` where the magnitude is larger than ``lambd``, 0 elsewhere."""
+    """``grad_out`` where ``abs(self)`` is larger than ``lambd``, 0 elsewhere."""
     return hardshrink_backward_elements(grad_out, self, lambd)
 
 
@@ -216,7 +218,7 @@ def mish_backward_composite(grad_output, self):
 
 @op("aten::infinitely_differentiable_gelu_backward", python_module="nn", device_check="NoCheck", device_guard=False)
 def infinitely_differentiable_gelu_backward(grad: Tensor, self: Tensor) -> Tensor:
-    """The gradient of ``gelu``, made of operators that have gradients of every order."""
+    """Return the gradient of ``gelu``, composed of operators that can be differentiated any number of times."""
     area = 0.5 * (1.0 + (self * math.sqrt(0.5)).erf())
     density = (self * self * -0.5).exp() / math.sqrt(2.0 * math.pi)
     return grad * (area + self * density)

@@ -34,7 +34,7 @@ UNTAGGED = Inplace(tags=())
 
 
 class LogSigmoid(NamedTuple):
-    """The results of ``log_sigmoid_forward``."""
+    """Results of ``log_sigmoid_forward``: the values, and the buffer from which the gradient is computed."""
 
     output: Tensor
     buffer: Tensor
@@ -47,7 +47,7 @@ class LogSigmoid(NamedTuple):
 @formula
 def sigmoid(self: Tensor) -> Tensor:
     """``1 / (1 + exp(-self))``"""
-    # The negative of an integer may be none, and a product of complex numbers NaN where one of them is infinite.
+    # An unsigned integer has no negative, and a product of complex numbers is NaN where one of them is infinite.
     opposite = -self if self.dtype.is_complex else -1.0 * self
     return 1.0 / (1.0 + opposite.exp())
 
@@ -65,7 +65,7 @@ sigmoid.derivative(self=lambda grad, result: sigmoid_backward(grad, result))
 )
 @formula(dtypes="floating")
 def log_sigmoid_forward(self: Tensor) -> LogSigmoid:
-    """``log(sigmoid(self))``, and ``exp(-abs(self))``, which its gradient is made of."""
+    """``log(sigmoid(self))``, and ``exp(-abs(self))``, from which the gradient is computed."""
     buffer = (-self if self > 0 else self).exp()
     return LogSigmoid((0.0 if self > 0 else self) - buffer.log1p(), buffer)
 
@@ -80,10 +80,11 @@ def log_sigmoid(self: Tensor) -> Tensor:
 
 
 def require_bounds(ctx, self, min_val, max_val):
-    """Check that elements can be held between two bounds.
+    """Check that ``hardtanh`` can clamp a tensor's elements to ``min_val`` and ``max_val``.
 
     Raises:
-        ShapeError, OptionError: they cannot.
+        ShapeError: the elements are bools, or unsigned integers with a negative limit.
+        OptionError: ``min_val`` is greater than ``max_val``.
     """
     check(not is_boolean(self), "Bool inputs not supported for hardtanh")
     if category_of(self) is Category.INT:
@@ -96,7 +97,7 @@ def require_bounds(ctx, self, min_val, max_val):
 
 
 def require_distance(ctx, lambd):
-    """Check that elements move towards 0."""
+    """Check that ``lambd`` is not negative."""
     check(real(lambd) >= 0, f"lambda must be greater or equal to 0, but found to be {real(lambd):g}.")
 
 
@@ -107,7 +108,7 @@ CORE = ("core", "pointwise")
 ACTIVATION: dict[str, Any] = {"python_module": "nn", "tags": "pointwise", "inplace": True, "out": Out(tags=())}
 
 
-# PyTorch's relu is no structured operator, so ours is exported as a plain one. At 0 nothing passes, as there.
+# PyTorch's relu is not structured, so this one is exported as unstructured. The gradient at 0 is 0, as in PyTorch.
 @op("aten::relu", structured=False, **{**CORE_UNARY, "python_module": None})
 @formula
 def relu(self: Tensor) -> Tensor:
@@ -132,7 +133,7 @@ silu.derivative(self=silu_backward)
 @op("aten::leaky_relu", **{**ACTIVATION, "tags": CORE})
 @formula(dtypes="floating")
 def leaky_relu(self: Tensor, negative_slope: Scalar = 0.01) -> Tensor:
-    """``self``, times ``negative_slope`` where it is negative."""
+    """``self``, multiplied by ``negative_slope`` where it is negative."""
     return self if self > 0 else self * negative_slope
 
 
@@ -142,11 +143,11 @@ leaky_relu.derivative(self=forward(leaky_relu_backward, self_is_result=False))
 hardtanh_elements = primitives.elements(between, dtypes=("integer", "floating"))
 
 
-# At the bounds none of the gradient passes, as in PyTorch.
+# The gradient at the bounds is 0, as in PyTorch.
 @op("aten::hardtanh", **{**ACTIVATION, "structured": False, "tags": CORE, "out": Out(tags=(), explicit=True)})
 @formula
 def hardtanh(self: Tensor, min_val: Scalar = -1, max_val: Scalar = 1) -> Tensor:
-    """``self`` between two bounds."""
+    """``self`` clamped to ``min_val`` and ``max_val``."""
     return hardtanh_elements(self, min_val, max_val)
 
 
@@ -157,14 +158,14 @@ hardtanh.meta(require_bounds)
 @op("aten::hardsigmoid", **ACTIVATION)
 @formula(dtypes="floating")
 def hardsigmoid(self: Tensor) -> Tensor:
-    """``self / 6 + 1 / 2`` between 0 and 1."""
+    """``self / 6 + 1 / 2``, clamped to 0 and 1."""
     return (self + 3.0).clamp(0.0, 6.0) / 6.0
 
 
 hardsigmoid.derivative(self=hardsigmoid_backward)
 
 
-# At the kinks the gradient is that of the straight pieces, as in PyTorch.
+# The gradient at -3 is 0 and at 3 it is 1, those of the linear pieces outside, as in PyTorch.
 @op(
     "aten::hardswish",
     **{**ACTIVATION, "structured": False, "device_check": "NoCheck", "tags": (), "out": Out(explicit=True)},
@@ -188,7 +189,7 @@ threshold_elements = primitives.elements(
 @op("aten::threshold", **{**ACTIVATION, "python_module": None, "inplace": UNTAGGED})
 @formula
 def threshold(self: Tensor, threshold: Scalar, value: Scalar) -> Tensor:
-    """``value`` where ``self`` is no larger than a threshold."""
+    """``value`` where ``self`` is at most ``threshold``, ``self`` elsewhere."""
     return threshold_elements(self, threshold, value)
 
 
@@ -200,14 +201,14 @@ hardshrink_elements = primitives.elements(
 @op("aten::hardshrink", **{**ACTIVATION, "variants": "function, method", "python_module": None, "inplace": False})
 @formula
 def hardshrink(self: Tensor, lambd: Scalar = 0.5) -> Tensor:
-    """0 where the magnitude is at most ``lambd``."""
+    """``self``, with 0 in place of elements whose magnitude is at most ``lambd``."""
     return hardshrink_elements(self, lambd)
 
 
 @op("aten::softshrink", **{**ACTIVATION, "inplace": False})
 @formula(dtypes="floating")
 def softshrink(self: Tensor, lambd: Scalar = 0.5) -> Tensor:
-    """``self``, moved by ``lambd`` towards 0."""
+    """``self``, moved towards 0 by ``lambd``, with 0 for elements whose magnitude is at most ``lambd``."""
     return self - lambd if self > lambd else self * 0.0 if self >= -lambd else self + lambd
 
 
@@ -218,7 +219,7 @@ softshrink.meta(require_distance)
 @op("aten::gelu", **{**ACTIVATION, "tags": CORE, "inplace": UNTAGGED})
 @formula(dtypes="floating")
 def gelu(self: Tensor, *, approximate: str = spelled("none", "'none'")) -> Tensor:
-    """``self`` times the probability that a normal variable is less; ``"tanh"`` approximates that."""
+    """``self`` times the probability that a standard normal variable is below ``self``; ``"tanh"`` approximates it."""
     check(approximate in ("none", "tanh"), "approximate argument must be either none or tanh.")
     if approximate == "none":
         return 0.5 * self * (1.0 + (math.sqrt(0.5) * self).erf())
@@ -232,7 +233,7 @@ gelu.derivative(self=gelu_backward)
 @op("aten::elu", **{**ACTIVATION, "tags": CORE})
 @formula(dtypes="floating")
 def elu(self: Tensor, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1) -> Tensor:
-    """``scale * self``; of negative elements ``scale * alpha * (exp(input_scale * self) - 1)``."""
+    """``scale * self``, or for negative elements ``scale * alpha * (exp(input_scale * self) - 1)``."""
     if self <= 0:
         return (self * input_scale).expm1() * (alpha * scale)
     return self * scale
@@ -266,7 +267,7 @@ celu.derivative(self=lambda grad, self, alpha: elu_backward(grad, alpha, 1, 1.0 
 @op("aten::softplus", **{**ACTIVATION, "inplace": False})
 @formula(dtypes="floating")
 def softplus(self: Tensor, beta: Scalar = 1, threshold: Scalar = 20) -> Tensor:
-    """``log(1 + exp(beta * self)) / beta``; ``self`` where ``beta * self`` is larger than the threshold."""
+    """``log(1 + exp(beta * self)) / beta``, or ``self`` where ``beta * self`` is larger than ``threshold``."""
     scaled = self * beta
     return self if scaled > threshold else scaled.exp().log1p() / beta
 
@@ -290,10 +291,10 @@ SELU: dict[str, Any] = {"alpha": 1.6732632423543772848170429916717, "scale": 1.0
 @op("aten::relu6", tags="pointwise", python_module="nn", inplace=UNTAGGED)
 @forward(hardtanh, min_val=0, max_val=6)
 def relu6(self: Tensor) -> Tensor:
-    """``self`` between 0 and 6."""
+    """``self`` clamped to 0 and 6."""
 
 
 @op("aten::selu", tags="pointwise", device_check="NoCheck", inplace=True)
 @forward(elu, input_scale=1, **SELU)
 def selu(self: Tensor) -> Tensor:
-    """``elu`` with the numbers that keep mean and variance (Klambauer et al., 2017)."""
+    """``elu`` with the constants that preserve mean 0 and variance 1 (Klambauer et al., 2017)."""

@@ -1,4 +1,4 @@
-"""Pools whose windows divide a tensor into as many parts as are asked for."""
+"""Adaptive pooling: means and maxima of windows whose sizes follow from the wanted output size."""
 
 from __future__ import annotations
 
@@ -22,12 +22,17 @@ if TYPE_CHECKING:
 
 
 def windows_into(operator: str, self: Tensor, output_size: Sequence[int], dims: int, *, every: bool) -> Windows:
-    """The windows that give an output of a size.
+    """Return the windows with which adaptive pooling gives an output of ``output_size``.
 
-    every: whether channels may not be empty, as only a batch may be.
+    Args:
+        operator: the operator's name, for error messages.
+        self: the tensor that is pooled.
+        output_size: the number of windows along each dimension.
+        dims: the number of pooled dimensions.
+        every: whether all dimensions but the first must be nonempty, instead of the pooled ones only.
 
     Raises:
-        ShapeError: it is no size, or the tensor has not the dimensions.
+        ShapeError: ``output_size`` is invalid, or the tensor has a wrong number of dimensions or an empty one.
     """
     check(
         self.ndim in (dims + 1, dims + 2),
@@ -47,7 +52,7 @@ def windows_into(operator: str, self: Tensor, output_size: Sequence[int], dims: 
 
 
 def format_of(self: Tensor, shape: Shape, dims: int) -> tuple[int, ...] | None:
-    """The strides of a result: images keep their memory format."""
+    """Return the strides of a result: those of the input's memory format for images, None (contiguous) otherwise."""
     return strides_like(self, shape, dims) if dims == 2 else None
 
 
@@ -55,10 +60,10 @@ def format_of(self: Tensor, shape: Shape, dims: int) -> tuple[int, ...] | None:
 
 
 def check_mean_gradient(operator: str, grad_output: Tensor, self: Tensor, dims: int) -> Windows:
-    """The windows of the mean that a gradient belongs to.
+    """Check that a gradient fits adaptive average pooling of a tensor, and return the pooling's windows.
 
     Raises:
-        ShapeError, DTypeError: it does not fit the tensor.
+        ShapeError, DTypeError: the gradient does not fit the tensor.
     """
     check(grad_output.ndim == self.ndim, f"{operator}: Expected dimensions {self.ndim}, but got {grad_output.ndim}")
     windows = windows_into(operator, self, grad_output.shape[-dims:], dims, every=True)
@@ -73,25 +78,27 @@ def check_mean_gradient(operator: str, grad_output: Tensor, self: Tensor, dims: 
 
 
 def declare_mean(dims: int, *, backward_tags: tuple[str, ...]) -> tuple[Operator[..., Tensor], Operator[..., Tensor]]:
-    """Declare the operator of means, and that of its gradient.
+    """Declare the operator of adaptive average pooling and the operator of its gradient; return both.
 
     Args:
-        dims: how many dimensions are divided.
-        backward_tags: of the gradient's entry.
+        dims: the number of pooled dimensions.
+        backward_tags: the tags of the gradient operator.
     """
     name = f"adaptive_avg_pool{dims}d"
     errors = name if dims == 2 else f"{name}_cpu"
 
     @op(f"aten::_{name}", tags="core", structured=False, out=True)
     def pool(self: Tensor, output_size: Annotated[SymIntList, Size(dims)]) -> Tensor:
-        """The means of as many windows as ``output_size`` says."""
+        """Return the means of the windows that ``output_size`` divides each image or volume into."""
         ...
 
     into = Out(python_module=None)
 
     @op(f"aten::_{name}_backward", python_module="nn", structured=False, tags=backward_tags, out=into)
     def pool_backward(grad_output: Tensor, self: Tensor) -> Tensor:
-        """The gradient of what was averaged: of each element, its share of the windows that it is in."""
+        """Return the gradient of the input, where each window's gradient is divided equally among the window's
+        elements.
+        """
         ...
 
     @pool.meta
@@ -119,10 +126,12 @@ _adaptive_avg_pool3d, _adaptive_avg_pool3d_backward = declare_mean(3, backward_t
 
 
 def mean_into(dims: int, pool: Callable[..., Tensor], self: Tensor, output_size: int | Sequence[int]) -> Tensor:
-    """The means; the one mean of all elements is in a memory format of its own.
+    """Compute adaptive average pooling with ``pool``, or, for an output size of 1, as a mean over the dimensions.
+
+    Such a mean has the strides of the input's memory format.
 
     Raises:
-        ShapeError: ``output_size`` is no size.
+        ShapeError: ``output_size`` has a wrong length or a negative element.
     """
     name = f"adaptive_avg_pool{dims}d"
     output_size = as_sizes(output_size)
@@ -142,11 +151,11 @@ def mean_into(dims: int, pool: Callable[..., Tensor], self: Tensor, output_size:
 
 @op("aten::adaptive_avg_pool2d", python_module="nn")
 def adaptive_avg_pool2d(self: Tensor, output_size: Annotated[SymIntList, Size(2)]) -> Tensor:
-    """The means of as many windows of images as are asked for.
+    """Return the means of the windows that ``output_size`` divides each image into.
 
     Args:
-        self: (channels, height, width), with or without a batch before them.
-        output_size: how many windows there are along each dimension; they overlap where it does not divide it.
+        self: (channels, height, width), with or without a batch dimension in front.
+        output_size: the number of windows along each dimension; windows overlap where it does not divide the size.
 
     >>> import opdsl
     >>> opdsl.nn.adaptive_avg_pool2d(opdsl.tensor([[[1.0, 2.0, 6.0], [3.0, 4.0, 8.0]]]), (1, 2))
@@ -157,24 +166,24 @@ def adaptive_avg_pool2d(self: Tensor, output_size: Annotated[SymIntList, Size(2)
 
 @op("aten::adaptive_avg_pool3d", python_module="nn")
 def adaptive_avg_pool3d(self: Tensor, output_size: Annotated[SymIntList, Size(3)]) -> Tensor:
-    """The means of as many windows of volumes as are asked for; see ``adaptive_avg_pool2d``."""
+    """Return the means of the windows that ``output_size`` divides each volume into; see ``adaptive_avg_pool2d``."""
     return mean_into(3, _adaptive_avg_pool3d, self, output_size)
 
 
 @op("aten::adaptive_avg_pool1d", tags="core", autogen="adaptive_avg_pool1d.out")
 def adaptive_avg_pool1d(self: Tensor, output_size: Ints[1]) -> Tensor:
-    """The means of as many windows of signals as are asked for; see ``adaptive_avg_pool2d``."""
+    """Return the means of the windows that ``output_size`` divides each signal into; see ``adaptive_avg_pool2d``."""
     tensor: Tensor = over_signals("adaptive_avg_pool1d", adaptive_avg_pool2d, self, output_size=output_size)
     return tensor.squeeze(-2)
 
 
-# Into given tensors there is no memory format of their own.
+# The out variants always run the kernel: a given tensor keeps its own memory format.
 @op("aten::adaptive_avg_pool2d.out", kernel=True, python_module="nn")
 @forward(_adaptive_avg_pool2d)
 def adaptive_avg_pool2d_out(
     self: Tensor, output_size: Annotated[SymIntList, Size(2)], *, out: Tensor[Alias("a", write=True)]
 ) -> Tensor[Alias("a", write=True)]:
-    """``adaptive_avg_pool2d`` into a given tensor."""
+    """Write the result of ``adaptive_avg_pool2d`` into ``out``."""
 
 
 @op("aten::adaptive_avg_pool3d.out", kernel=True, python_module="nn")
@@ -182,7 +191,7 @@ def adaptive_avg_pool2d_out(
 def adaptive_avg_pool3d_out(
     self: Tensor, output_size: Annotated[SymIntList, Size(3)], *, out: Tensor[Alias("a", write=True)]
 ) -> Tensor[Alias("a", write=True)]:
-    """``adaptive_avg_pool3d`` into a given tensor."""
+    """Write the result of ``adaptive_avg_pool3d`` into ``out``."""
 
 
 @op("aten::adaptive_avg_pool3d_backward.grad_input", python_module="nn", dispatch="CPU, CUDA")
@@ -190,28 +199,31 @@ def adaptive_avg_pool3d_out(
 def adaptive_avg_pool3d_backward(
     grad_output: Tensor, self: Tensor, *, grad_input: Tensor[Alias("a", write=True)]
 ) -> Tensor[Alias("a", write=True)]:
-    """The gradient of ``adaptive_avg_pool3d``, written into a tensor."""
+    """Write the gradient of the input of ``adaptive_avg_pool3d`` into ``grad_input``."""
 
 
 # ------------------------------------------------------------------------------------------------- the largest element
 
 
 def declare_largest(dims: int) -> Operator[..., tuple[Tensor, Tensor]]:
-    """Declare the operator of the largest elements, with their indices, and that of its gradient.
+    """Declare the operator of adaptive max pooling with indices and the operator of its gradient; return the first.
 
-    dims: how many dimensions are divided.
+    Args:
+        dims: the number of pooled dimensions.
     """
     name = f"adaptive_max_pool{dims}d"
     errors = name if dims == 2 else f"{name}_cpu"
 
     @op(f"aten::{name}", python_module="nn", out=Out(args=("out", "indices")))
     def pool(self: Tensor, output_size: Annotated[IntList, Size(dims)]) -> tuple[Tensor, Tensor]:
-        """The largest elements of as many windows as are asked for, and their numbers in what is divided."""
+        """Return the largest element of each window that ``output_size`` divides the input into, and its flat index in
+        the input.
+        """
         ...
 
     @op(f"aten::{name}_backward", python_module="nn", out=GRAD_INPUT)
     def pool_backward(grad_output: Tensor, self: Tensor, indices: Tensor) -> Tensor:
-        """The gradient of what was pooled: that of each largest element at its place."""
+        """Return the gradient of the input, where each window's gradient goes to the window's largest element."""
         ...
 
     @pool.meta
@@ -246,6 +258,8 @@ adaptive_max_pool3d = declare_largest(3)
 
 @op("aten::adaptive_max_pool1d")
 def adaptive_max_pool1d(self: Tensor, output_size: Ints[1]) -> tuple[Tensor, Tensor]:
-    """The largest elements of as many windows of signals as are asked for, and where they are."""
+    """Return the largest element of each window that ``output_size`` divides each signal into, and its index in the
+    signal.
+    """
     values, indices = over_signals("adaptive_max_pool1d", adaptive_max_pool2d, self, output_size=output_size)
     return values.squeeze(-2), indices.squeeze(-2)

@@ -1,4 +1,4 @@
-"""Images in another size, each element an average over all that it covers: they do not alias when they shrink.
+"""Antialiased resizing of images: each output element is a weighted average of all input elements that it covers.
 
 The rules are those of ATen/native/cpu/UpSampleKernel.cpp. Along a dimension the result is a product with a matrix of
 weights, so that its gradient is one with the transposed matrix.
@@ -21,7 +21,7 @@ from opdsl.kernels import check
 from opdsl.runtime import Tensor, float64, uint8
 from opdsl.schema.vocabulary import Size, SymInt, SymIntList
 
-# --------------------------------------------------------------------------------------- weights of distances from 0 on
+# -------------------------------------------------------------------------------------------------------------- filters
 
 
 def triangle(x: Tensor) -> Tensor:
@@ -29,7 +29,7 @@ def triangle(x: Tensor) -> Tensor:
 
 
 def cubic(x: Tensor) -> Tensor:
-    """The cubic convolution whose free parameter is -1/2, as Pillow has it."""
+    """Return the cubic convolution kernel with parameter -1/2, as in Pillow, at distances ``x`` from 0 on."""
     return where(x < 1, (1.5 * x - 2.5) * x * x + 1, ((-0.5 * x + 2.5) * x - 4) * x + 2)
 
 
@@ -47,7 +47,9 @@ FILTERS: dict[str, tuple[Callable[[Tensor], Tensor], int]] = {
 
 
 def shares(mode: str, size: int, count: int, aligned: bool, scale: float | None, device: Any) -> Tensor:
-    """Return how much each of ``size`` elements counts for each of ``count``, in double precision."""
+    """Return the matrix of weights, (``count``, ``size``) in float64, that resizes a dimension from ``size`` to
+    ``count``.
+    """
     weight, reach = FILTERS[mode]
     step = step_of(int(size), int(count), scale, numpy.float64, aligned)
     wide = max(step, 1.0)
@@ -55,7 +57,7 @@ def shares(mode: str, size: int, count: int, aligned: bool, scale: float | None,
     centers = (arange(count, dtype=float64, device=device).unsqueeze(1) + 0.5) * step
     distances = ((places - centers + 0.5) / wide).abs()
     result = where(distances < reach, weight(distances), 0.0)
-    # Elements whose centres lie beyond by rounding alone are left out, as PyTorch leaves them out.
+    # Elements just outside of a window, which rounding would let in, get no weight, as in PyTorch.
     first, last = ((centers + reach * wide * side + 0.5).trunc() for side in (-1, 1))
     result = where((places >= first).logical_and(places < last), result, 0.0)
     total = result.sum(1, keepdim=True)
@@ -63,7 +65,9 @@ def shares(mode: str, size: int, count: int, aligned: bool, scale: float | None,
 
 
 def in_bytes(images: Tensor, weights: Tensor) -> Tensor:
-    """The last dimension averaged: integer weights of 16 bits, sums that are rounded."""
+    """Resize the last dimension of images of bytes with weights rounded to 16-bit integers, and round and clamp the
+    sums.
+    """
     powers = arange(1, 23, dtype=float64, device=weights.device).exp2()
     fitting = (weights.max() * powers + 0.5).trunc() < 2**15
     unit = fitting.sum().to(float64).exp2()
@@ -73,11 +77,19 @@ def in_bytes(images: Tensor, weights: Tensor) -> Tensor:
 
 
 def resized(name: str, mode: str, self: Tensor, output_size: Any, aligned: bool, *scales: float | None) -> Tensor:
-    """Images in another size.
+    """Return images resized to ``output_size``.
+
+    Args:
+        name: the operator's name, for error messages.
+        mode: the filter, a key of ``FILTERS``.
+        self: the images, (batch, channels, height, width).
+        output_size: height and width of the result.
+        aligned: whether the corner elements of input and output coincide.
+        scales: the scale factors of height and width, None where they follow from the sizes.
 
     Raises:
-        ShapeError: there is no element before or after.
-        UnsupportedDTypeError: the elements are not floating-point numbers or bytes.
+        ShapeError: the images have no elements before or after.
+        UnsupportedDTypeError: the elements are neither floating-point numbers nor bytes.
     """
     check_sizes(self.shape[2:], output_size, 2, self.ndim)
     check(0 not in self.shape[1:], f"Non-empty 4D data tensor expected but got a tensor with sizes {list(self.shape)}")
@@ -101,11 +113,11 @@ def resized(name: str, mode: str, self: Tensor, output_size: Any, aligned: bool,
 def spread(
     name: str, mode: str, grad: Tensor, output_size: Any, input_size: Any, aligned: bool, *scales: float | None
 ) -> Tensor:
-    """The gradient of images that got another size.
+    """Return the gradient of the images that ``resized`` has resized.
 
     Raises:
-        ShapeError: the gradient is not of such images.
-        UnsupportedDTypeError: its elements are not floating-point numbers.
+        ShapeError: the gradient does not have the shape of the resized images.
+        UnsupportedDTypeError: the gradient's elements are not floating-point numbers.
     """
     check_sizes(input_size[2:], output_size, 2, len(input_size))
     wanted = [*input_size[:2], *output_size]
@@ -127,7 +139,7 @@ def spread(
 
 
 def declare_gradient(name: str, mode: str, *devices: str) -> None:
-    """Declare the operator of the gradient of one that is declared with a filter."""
+    """Declare the gradient operator of the antialiased resizing operator ``name``, which ``declare`` declares."""
     grad_input = Out(
         ".grad_input",
         args=("grad_input",),
@@ -144,12 +156,14 @@ def declare_gradient(name: str, mode: str, *devices: str) -> None:
         scales_h: float | None = None,
         scales_w: float | None = None,
     ) -> Tensor:
-        """The gradient of images that got another size."""
+        """Return the gradient of the images from the gradient of the resized images."""
         return spread(name, mode, grad_output, output_size, input_size, align_corners, scales_h, scales_w)
 
 
 def declare(mode: str, *devices: str) -> Any:
-    """Declare an operator of a filter that PyTorch has on these devices, and that of its gradient."""
+    """Declare the resizing operators of a filter, for the devices that PyTorch supports, and the operator of their
+    gradient.
+    """
     name = f"_upsample_{mode}2d_aa"
     out = Out(structured=True, dispatch={device: f"{name}_out_{device.lower()}" for device in devices})
 
@@ -161,7 +175,7 @@ def declare(mode: str, *devices: str) -> Any:
         scales_h: float | None = None,
         scales_w: float | None = None,
     ) -> Tensor:
-        """Images in another size, each element the average of what it covers."""
+        """Return images resized to ``output_size``, each element the weighted average of the elements it covers."""
         return resized(name, mode, self, output_size, align_corners, scales_h, scales_w)
 
     declare_gradient(name, mode, *devices)
@@ -170,7 +184,9 @@ def declare(mode: str, *devices: str) -> Any:
     def upsample_by_factors(
         input: Tensor, output_size: list[SymInt] | None, align_corners: bool, scale_factors: list[float] | None
     ) -> Tensor:
-        """The same by sizes, or by what sizes are multiplied with."""
+        """Return images resized to ``output_size`` or by ``scale_factors``, each element the weighted average of those
+        it covers.
+        """
         return by_factors(upsample, 2, input, output_size, scale_factors, align_corners)
 
     return upsample

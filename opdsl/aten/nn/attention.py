@@ -1,8 +1,8 @@
-"""Attention: weights made of products of queries and keys, and the mean of values by them.
+"""Scaled dot product attention: means of values, weighted by the softmax of products of queries and keys.
 
-The fused kernel goes over tiles: blocks of queries by blocks of keys. Of each query it keeps the largest score so far
-and the sum of weights (online softmax, Milakov and Gimelshein 2018; Dao et al. 2022), so that no matrix of all scores
-is ever made, and memory is linear in the lengths. Products are those of the backend.
+The fused kernel iterates over tiles: blocks of queries times blocks of keys. For each query it keeps the largest score
+so far and the sum of weights (online softmax, Milakov and Gimelshein 2018; Dao et al. 2022). It never stores the matrix
+of all scores, so memory is linear in the lengths. Matrix products are those of the backend.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ lib = Library("opdsl")
 
 _TWO_MASKS = "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
 
-# Rows and columns of a tile, and how many scores of all heads it may hold: more than that leave the second cache.
+# Rows and columns of a tile, and the most scores of all heads that it may hold: more do not fit the second-level cache.
 _ROWS, _COLUMNS = 128, 512
 _SCORES = 1 << 19
 
@@ -41,7 +41,7 @@ _SCORES = 1 << 19
 
 @op("aten::_safe_softmax", kernel="CompositeExplicitAutograd")
 def _safe_softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
-    """``softmax``, and zeros where all elements are -inf."""
+    """``softmax(self, dim)``, with zeros where all elements along ``dim`` are -inf."""
     return where((self == -math.inf).all(dim, True), 0.0, softmax(self, dim, dtype))
 
 
@@ -61,22 +61,24 @@ weights_below_elements = primitives.elements(weights_below_scalar)
 @lib.op(variants="function")
 @formula
 def weights_below(scores: Tensor, most: Tensor) -> Tensor:
-    """``exp(scores - most)``; 0 where all scores of a row are -inf, and so the largest of them is."""
+    """``exp(scores - most)``, with 0 for scores of -inf, even where the largest score ``most`` is -inf."""
     return weights_below_elements(scores, most)
 
 
 @lib.op(variants="function")
 @formula
 def score_gradient(weights: Tensor, grad: Tensor, through: Tensor, scale: float) -> Tensor:
-    """``weights * (grad - through) * scale``: from the gradient of weights to that of scores."""
+    """``weights * (grad - through) * scale``, the gradient of scores computed from the gradient of weights."""
     return weights * (grad - through) * scale
 
 
 class Attention(NamedTuple):
-    """Queries, keys and values, the heads of all samples one after another: (heads, length, size).
+    """Operands of an attention kernel: queries, keys and values of shape (heads, length, size), for the heads of all
+    samples.
 
-    mask: what is added to scores, (heads or 1, queries or 1, keys or 1); None for nothing.
-    is_causal: whether a query sees keys up to its own position alone.
+    mask: the tensor that is added to scores, (heads or 1, queries or 1, keys or 1), or None.
+    is_causal: whether a query attends only to keys up to its own index.
+    scale: the factor of the scores.
     """
 
     query: Tensor
@@ -87,7 +89,7 @@ class Attention(NamedTuple):
     scale: float
 
     def parts(self) -> Iterator[Attention]:
-        """The same of so many heads that the scores of a tile stay in the second cache."""
+        """Yield the operands of groups of heads, each so small that a tile's scores fit the second-level cache."""
         step = max(1, _SCORES // (_ROWS * min(_COLUMNS, max(1, self.key.shape[1]))))
         for heads in blocks(self.query.shape[0], step):
             mask = self.mask if self.mask is None or self.mask.shape[0] == 1 else self.mask[heads]
@@ -95,16 +97,16 @@ class Attention(NamedTuple):
             yield Attention(query, key, value, mask, self.is_causal, self.scale)
 
     def rows(self) -> Iterator[slice]:
-        """Blocks of queries."""
+        """Return an iterator over blocks of queries."""
         return blocks(self.query.shape[1], _ROWS)
 
     def columns(self, rows: slice) -> Iterator[slice]:
-        """Blocks of the keys that a block of queries sees."""
+        """Return an iterator over blocks of the keys that a block of queries attends to."""
         seen = min(self.key.shape[1], rows.stop) if self.is_causal else self.key.shape[1]
         return blocks(seen, _COLUMNS)
 
     def scores(self, query: Tensor, rows: slice, columns: slice) -> Tensor:
-        """Of a tile, from the scaled queries of its rows."""
+        """Return the masked scores of a tile; ``query`` holds the scaled queries of its rows."""
         scores = bmm(query, wide(self.key[:, columns]).transpose(1, 2))
         if self.mask is not None:
             scores = scores + wide(of_block(self.mask, rows, columns))
@@ -115,12 +117,12 @@ class Attention(NamedTuple):
 
 
 def wide(tensor: Tensor) -> Tensor:
-    """In the dtype that is computed in."""
+    """Convert a tensor to the dtype that its arithmetic is done in, float32 for 16-bit dtypes."""
     return tensor.to(precision_of(tensor.dtype))
 
 
 def of_block(mask: Tensor, rows: slice, columns: slice) -> Tensor:
-    """What a tile sees of a mask, which may have one row, or column, for all."""
+    """Return the part of a mask for a tile; a mask dimension of size 1 stays, to broadcast."""
     if mask.shape[1] > 1:
         mask = mask[:, rows]
     return mask[:, :, columns] if mask.shape[2] > 1 else mask
@@ -129,7 +131,7 @@ def of_block(mask: Tensor, rows: slice, columns: slice) -> Tensor:
 def attention_of(
     query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, is_causal: bool, scale: float | None
 ) -> Attention:
-    """The call of a fused kernel.
+    """Check the arguments of a fused attention kernel, and return them as an ``Attention``.
 
     Raises:
         ShapeError, DTypeError: the tensors do not fit.
@@ -156,20 +158,22 @@ def attention_of(
 
 
 def empty_heads(query: Tensor, length: int) -> Tensor:
-    """A new tensor shaped as queries, keys or values of so many positions are, whose heads lie inside of positions."""
+    """Return an uninitialized tensor, (batch, heads, length, size), in which the heads of one position are adjacent in
+    memory.
+    """
     batch, heads, _, size = query.shape
     return query.new_empty((batch, length, heads, size)).transpose(1, 2)
 
 
 class Attended(NamedTuple):
-    """The means of values, and of each query the logarithm of its sum of weights: (batch, heads, length)."""
+    """Results of an attention kernel: the output, and each query's log-sum-exp of scores, (batch, heads, length)."""
 
     output: Tensor
     logsumexp: Tensor
 
 
 class AttentionGradients(NamedTuple):
-    """Of queries, keys and values."""
+    """Gradients of queries, keys and values."""
 
     grad_query: Tensor
     grad_key: Tensor
@@ -190,14 +194,14 @@ def _scaled_dot_product_flash_attention_for_cpu(
     attn_mask: Tensor | None = None,
     scale: float | None = None,
 ) -> Attended:
-    """Attention by tiles, and the logarithms of the sums of weights.
+    """Compute attention by tiles; return the output, and the log-sum-exp of each query's scores.
 
     Args:
         query, key, value: (batch, heads, length, size).
         dropout_p: 0.
-        is_causal: whether a query sees keys up to its own position alone.
-        attn_mask: what is added to scores, or which of them count.
-        scale: of scores; by default 1 / the root of the size.
+        is_causal: whether a query attends only to keys up to its own index.
+        attn_mask: numbers that are added to scores, or bools that say which scores count.
+        scale: the factor of scores; by default 1 / sqrt(size).
     """
     check(dropout_p == 0, "scaled_dot_product_attention_flash_attention: Currently do not support dropout > 0")
     call = attention_of(query, key, value, attn_mask, is_causal, scale)
@@ -212,7 +216,7 @@ def _scaled_dot_product_flash_attention_for_cpu(
 
 
 def attended(call: Attention) -> Attended:
-    """A part of a call, tile by tile."""
+    """Compute attention for one group of heads, tile by tile."""
     output, sums = wide(call.query).new_zeros(call.query.shape), wide(call.query).new_zeros(call.query.shape[:2])
     for rows in call.rows() if call.key.numel() else ():
         scaled = wide(call.query[:, rows]) * call.scale
@@ -250,7 +254,7 @@ def _composite_gradients(
     is_causal: bool,
     scale: float | None,
 ) -> AttentionGradients:
-    """The gradients by operators that can be differentiated again."""
+    """Return the gradients of attention, composed of operators that can be differentiated again."""
     factor = scale_of(query, scale)
     weights = _safe_softmax(masked_scores(query * factor, key, attn_mask, is_causal), -1)
     of_weights = matmul(grad, value.transpose(-2, -1))
@@ -282,7 +286,7 @@ def _scaled_dot_product_flash_attention_for_cpu_backward(
 ) -> tuple[
     Annotated[Tensor, Name("grad_query")], Annotated[Tensor, Name("grad_key")], Annotated[Tensor, Name("grad_value")]
 ]:
-    """The gradients of queries, keys and values, whose weights are computed again, a tile at a time."""
+    """Return the gradients of queries, keys and values, recomputing the weights tile by tile."""
     call = attention_of(query, key, value, attn_mask, is_causal, scale)
     outputs = AttentionGradients(*(empty_heads(query, tensor.shape[2]) for tensor in (query, key, value)))
     if query.device is cpu:
@@ -298,7 +302,7 @@ def _scaled_dot_product_flash_attention_for_cpu_backward(
 
 
 def gradients_of(call: Attention, grad_out: Tensor, out: Tensor, logsumexp: Tensor) -> AttentionGradients:
-    """Those of a part of a call, tile by tile."""
+    """Return the gradients of attention for one group of heads, tile by tile."""
     gradients = AttentionGradients(
         *(wide(tensor).new_zeros(tensor.shape) for tensor in (call.query, call.key, call.value))
     )
@@ -319,15 +323,15 @@ def gradients_of(call: Attention, grad_out: Tensor, out: Tensor, logsumexp: Tens
 
 
 def scale_of(query: Tensor, scale: float | None) -> float:
-    """What products of queries and keys are multiplied by; those of no features are 0, whatever it is."""
+    """Return the factor of the scores: ``scale``, or by default 1 / sqrt(size), with 1 for a size of 0."""
     return 1 / math.sqrt(query.shape[-1] or 1) if scale is None else scale
 
 
 def masked_scores(query: Tensor, key: Tensor, attn_mask: Tensor | None, is_causal: bool) -> Tensor:
-    """The products of queries and keys, those that do not count as -inf.
+    """Return the products of queries and keys with the mask added, or with -inf where a bool mask is False.
 
     Raises:
-        ShapeError: there are two masks.
+        ShapeError: ``is_causal`` is set and there is a mask as well.
     """
     scores = matmul(query, key.transpose(-2, -1))
     if is_causal:
@@ -351,19 +355,19 @@ def _scaled_dot_product_attention_math(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """Attention by whole matrices: the means of values, and the weights.
+    """Compute attention with whole matrices of scores; return the output and the weights.
 
     Args:
         query, key, value, attn_mask, is_causal, scale, enable_gqa: see ``scaled_dot_product_attention``.
-        dropout_p: the share of weights that are dropped.
-        dropout_mask: which of them stay, if that is known.
+        dropout_p: the probability with which a weight is dropped.
+        dropout_mask: the weights to keep; None to draw them.
     """
     dtype = query.dtype
     key, value = for_groups(query, key, value, enable_gqa)
     query, key, value = (wide(tensor) for tensor in (query, key, value))
     factor = scale_of(query, scale)
     root = math.sqrt(abs(factor))
-    # Both are scaled, so that products stay in range.
+    # Both operands are scaled by the root of the factor, so that their products do not overflow.
     weights = _safe_softmax(masked_scores(query * math.copysign(root, factor), key * root, attn_mask, is_causal), -1)
     if dropout_p and dropout_mask is not None:
         weights, value = where(dropout_mask, weights, 0.0), value * (1 / (1 - dropout_p))
@@ -373,10 +377,11 @@ def _scaled_dot_product_attention_math(
 
 
 def for_groups(query: Tensor, key: Tensor, value: Tensor, enable_gqa: bool) -> tuple[Tensor, Tensor]:
-    """Keys and values, those of a group of heads repeated for each of them.
+    """Return keys and values with their heads repeated, one copy for each query head of a group (grouped-query
+    attention).
 
     Raises:
-        ShapeError: one has too few dimensions, or the heads of queries are no multiple of the others.
+        ShapeError: a tensor has too few dimensions, or the number of query heads is no multiple of the others'.
     """
     least = 3 if enable_gqa else 2
     for name, tensor in (("query", query), ("key", key), ("value", value)):
@@ -416,15 +421,15 @@ def scaled_dot_product_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Tensor:
-    """The means of values, weighted by the softmax of the products of queries and keys.
+    """Return the means of values, weighted by the softmax of the products of queries and keys.
 
     Args:
         query, key, value: (..., heads, length, size).
-        attn_mask: what is added to scores, or which of them count.
-        dropout_p: the share of weights that are dropped.
-        is_causal: whether a query sees keys up to its own position alone.
-        scale: of scores; by default 1 / the root of the size.
-        enable_gqa: whether keys and values may have fewer heads, each for a group of those of queries.
+        attn_mask: numbers that are added to scores, or bools that say which scores count.
+        dropout_p: the probability with which a weight is dropped.
+        is_causal: whether a query attends only to keys up to its own index.
+        scale: the factor of scores; by default 1 / sqrt(size).
+        enable_gqa: whether keys and values may have fewer heads, each shared by a group of query heads.
     """
     check(attn_mask is None or not is_causal, _TWO_MASKS)
     if is_fused(query, key, value, attn_mask, dropout_p):
@@ -439,7 +444,7 @@ def scaled_dot_product_attention(
 
 
 def is_fused(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float) -> bool:
-    """Return whether the fused kernel takes a call."""
+    """Return whether the fused kernel supports a call."""
     tensors = (query, key, value)
     return (
         all(tensor.device is cpu and tensor.ndim == 4 and tensor.numel() > 0 for tensor in tensors)

@@ -1,7 +1,7 @@
-"""Attention under the signatures of PyTorch's fused kernels for CUDA, by operators.
+"""Attention under the signatures of PyTorch's fused CUDA kernels, composed of operators.
 
-What those kernels keep for dropout, states of random numbers, is 0: none of these drops anything. Where PyTorch's give
-undefined tensors, of sequences of different lengths and for debugging, there are tensors without elements.
+The random states that those kernels return for dropout are 0, since dropout is not supported here. Where PyTorch's
+kernels return undefined tensors (cumulative lengths of sequences, debug masks), these return tensors without elements.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from opdsl.kernels import check
 from opdsl.runtime import DType, Tensor, bool_, int32, int64, uint64
 from opdsl.schema.vocabulary import BoolList, Name, Size, SymInt
 
-# To a multiple of how many logarithms of sums of weights are padded.
+# The log-sum-exp is padded to a multiple of this length.
 _ALIGNMENT = 32
 
 
@@ -27,10 +27,10 @@ _ALIGNMENT = 32
 
 
 def require_heads(name: str, query: Tensor, key: Tensor, value: Tensor, dropout_p: float) -> None:
-    """Check that queries, keys and values of several heads fit.
+    """Check that shapes and dtypes of queries, keys and values fit, and that there is no dropout.
 
     Raises:
-        ShapeError, DTypeError: they do not, or there is dropout.
+        ShapeError, DTypeError: they do not fit, or ``dropout_p`` is not 0.
     """
     tensors = (query, key, value)
     check(all(tensor.ndim == 4 for tensor in tensors), f"{name}: expected tensors of 4 dimensions")
@@ -46,7 +46,9 @@ def require_heads(name: str, query: Tensor, key: Tensor, value: Tensor, dropout_
 
 
 def scores_of(query: Tensor, key: Tensor, bias: Tensor | None, is_causal: bool, factor: float) -> Tensor:
-    """The products of queries and keys, plus the bias; those of keys that a query does not see as -inf."""
+    """Return the scaled products of queries and keys plus the bias, with -inf for keys that a causal query does not
+    see.
+    """
     scores = matmul(wide(query) * factor, wide(key).transpose(-2, -1))
     scores = scores if bias is None else scores + bias
     if is_causal:
@@ -67,10 +69,10 @@ def attention_gradients(
     is_causal: bool,
     scale: float | None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The gradients of queries, keys, values and scores, whose weights are computed again.
+    """Return the gradients of queries, keys, values and scores, recomputing the weights from ``logsumexp``.
 
     Raises:
-        ShapeError: what the forward pass gave has other shapes.
+        ShapeError: ``grad``, ``out`` or ``logsumexp`` has a wrong shape.
     """
     shape = (*query.shape[:3], value.shape[3])
     check(
@@ -94,10 +96,11 @@ def attention_gradients(
 
 
 def require_bias(name: str, bias: Tensor | None, query: Tensor, key: Tensor) -> None:
-    """Check that a bias can be added to scores.
+    """Check that a bias can be added to the scores.
 
     Raises:
-        ShapeError, DTypeError: it cannot.
+        ShapeError: the bias does not broadcast to the shape of the scores.
+        DTypeError: the bias is not of a floating dtype.
     """
     if bias is None:
         return
@@ -123,7 +126,7 @@ def fused(
     is_causal: bool,
     scale: float | None,
 ) -> tuple[Tensor, Tensor]:
-    """The means of values, and the logarithms of the sums of weights, of what fits."""
+    """Check the operands and compute attention; return the output, and the log-sum-exp of each query's scores."""
     require_heads(name, query, key, value, dropout_p)
     require_bias(name, attn_bias, query, key)
     scores = scores_of(query, key, attn_bias, is_causal, scale_of(query, scale))
@@ -142,7 +145,13 @@ def flash(
     scale: float | None,
     attn_bias: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, int, int, Tensor, Tensor, Tensor]:
-    """``fused``, and what the gradient's kernel wants to know; ``seeds`` and ``dtype`` are those of random numbers."""
+    """Return the results of ``fused``, and the lengths and random states that PyTorch's flash kernels return for the
+    gradient.
+
+    Args:
+        seeds: the shape of the first random state.
+        dtype: the dtype of the random states.
+    """
     output, sums = fused(name, query, key, value, attn_bias, dropout_p, is_causal, scale)
     lengths = query.new_empty((0,), dtype=int32), query.new_empty((0,), dtype=int32)
     state = query.new_zeros(seeds, dtype=dtype), query.new_zeros((), dtype=dtype)
@@ -160,7 +169,7 @@ def efficient(
     is_causal: bool,
     scale: float | None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """``fused``, the logarithms padded with infinity; and two states of random numbers."""
+    """Return the results of ``fused``, with the log-sum-exp padded with infinity, and two random states."""
     output, sums = fused(name, query, key, value, attn_bias, dropout_p, is_causal, scale)
     batch, heads, length = sums.shape
     missing = sums.new_full((batch, heads, -length % _ALIGNMENT), math.inf)
@@ -183,9 +192,11 @@ def gradients(
     attn_bias: Tensor | None = None,
     grad_input_mask: Any = None,
 ) -> Any:
-    """The gradients of queries, keys and values; with a mask those that it asks for, that of the bias, too.
+    """Return the gradients of queries, keys and values; given ``grad_input_mask``, the selected ones of these and the
+    bias.
 
-    grad_out, grad_out_: of the result, which is called by one of these names.
+    Args:
+        grad_out, grad_out_: the gradient of the output, which the backward operators call by one of these names.
     """
     require_heads(name, query, key, value, dropout_p)
     require_bias(name, attn_bias, query, key)
@@ -237,14 +248,14 @@ def _scaled_dot_product_flash_attention(
     Annotated[Tensor, Name("unused")],
     Annotated[Tensor, Name("debug_attn_mask")],
 ]:
-    """Attention without a mask, the logarithms of sums of weights, and what the gradient's kernel wants to know.
+    """Compute attention without a mask; return the output, the log-sum-exp of scores, and values for the gradient.
 
     Args:
         query, key, value: (batch, heads, length, size).
         dropout_p: 0.
-        is_causal: whether a query sees keys up to its own position alone.
-        scale: of scores; by default 1 / the root of the size.
-        return_debug_mask: is for dropout.
+        is_causal: whether a query attends only to keys up to its own index.
+        scale: the factor of scores; by default 1 / sqrt(size).
+        return_debug_mask: ignored, as it concerns dropout.
     """
     return flash(_FLASH, (2,), uint64, query, key, value, dropout_p, is_causal, scale)
 
@@ -278,7 +289,7 @@ def _scaled_dot_product_flash_attention_backward(
 ) -> tuple[
     Annotated[Tensor, Name("grad_query")], Annotated[Tensor, Name("grad_key")], Annotated[Tensor, Name("grad_value")]
 ]:
-    """The gradients of ``_scaled_dot_product_flash_attention``: of queries, keys and values."""
+    """Return the gradients of ``_scaled_dot_product_flash_attention`` with respect to queries, keys and values."""
     of_inputs: tuple[Tensor, Tensor, Tensor] = gradients(
         f"{_FLASH}_backward", query, key, value, out, logsumexp, dropout_p, is_causal, scale, grad_out
     )
@@ -311,7 +322,7 @@ def _scaled_dot_product_fused_attention_overrideable(
     Annotated[Tensor, Name("philox_offset")],
     Annotated[Tensor, Name("debug_attn_mask")],
 ]:
-    """``_scaled_dot_product_flash_attention`` with a bias, for backends that compute it themselves."""
+    """Compute ``_scaled_dot_product_flash_attention`` with a bias; backends may override this operator."""
     return flash(_FUSED, (), int64, query, key, value, dropout_p, is_causal, scale, attn_bias)
 
 
@@ -345,7 +356,7 @@ def _scaled_dot_product_fused_attention_overrideable_backward(
     Annotated[Tensor, Name("grad_value")],
     Annotated[Tensor, Name("grad_attn_bias")],
 ]:
-    """The gradients of queries, keys, values and bias, those that the mask asks for."""
+    """Return the gradients of queries, keys, values and bias that ``grad_input_mask`` selects."""
     of_inputs: tuple[Tensor, Tensor, Tensor, Tensor] = gradients(
         f"{_FUSED}_backward",
         query,
@@ -384,15 +395,15 @@ def _scaled_dot_product_efficient_attention(
     Annotated[Tensor, Name("philox_seed")],
     Annotated[Tensor, Name("philox_offset")],
 ]:
-    """Attention with a bias, and the logarithms of sums of weights, padded with infinity to a multiple of 32.
+    """Compute attention with a bias; return the output, and the log-sum-exp of scores, padded to a multiple of 32.
 
     Args:
         query, key, value: (batch, heads, length, size).
         dropout_p: 0.
-        is_causal: whether a query sees keys up to its own position alone.
-        scale: of scores; by default 1 / the root of the size.
-        attn_bias: what is added to scores.
-        compute_log_sumexp: whether these are asked for; there are none otherwise.
+        is_causal: whether a query attends only to keys up to its own index.
+        scale: the factor of scores; by default 1 / sqrt(size).
+        attn_bias: numbers that are added to scores.
+        compute_log_sumexp: whether to return the log-sum-exp, padded with infinity, instead of an empty tensor.
     """
     return efficient(_EFFICIENT, query, key, value, attn_bias, compute_log_sumexp, dropout_p, is_causal, scale)
 
@@ -419,7 +430,7 @@ def _scaled_dot_product_efficient_attention_backward(
     *,
     scale: float | None = None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The gradients of queries, keys, values and bias, those that the mask asks for."""
+    """Return the gradients of queries, keys, values and bias that ``grad_input_mask`` selects."""
     of_inputs: tuple[Tensor, Tensor, Tensor, Tensor] = gradients(
         f"{_EFFICIENT}_backward",
         query,
@@ -444,7 +455,7 @@ def _scaled_dot_product_efficient_attention_backward(
     autogen="_triton_scaled_dot_attention.out",
 )
 def _triton_scaled_dot_attention(q: Tensor, k: Tensor, v: Tensor, dropout_p: float = 0.0) -> Tensor:
-    """Attention without a mask, see ``_scaled_dot_product_flash_attention``."""
+    """Compute attention without a mask; see ``_scaled_dot_product_flash_attention``."""
     return fused("_triton_scaled_dot_attention", q, k, v, None, dropout_p, False, None)[0]
 
 
@@ -460,5 +471,5 @@ def _fused_sdp_choice(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> int:
-    """Return which kernel computes attention: 0 for whole matrices, 1 for tiles."""
+    """Return the number of the kernel that computes attention: 0 for whole matrices, 1 for tiles."""
     return int(is_fused(query, key, value, attn_mask, dropout_p))

@@ -1,4 +1,4 @@
-"""The mean of windows that slide over signals, images and volumes."""
+"""Average pooling: means of windows that slide over signals, images and volumes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def quotient(total: Any, divisor: Any, is_whole: Any) -> Any:
-    """The mean; that of integers without what is behind the point."""
+    """Return ``total / divisor``, truncated to an integer for integer dtypes."""
     return trunc_divide(total, divisor) if is_whole else total / divisor
 
 
@@ -70,23 +70,28 @@ MEANS: dict[int, Callable[..., Any]] = {2: mean_2, 3: mean_3}
 def set_means(
     ctx: MetaContext, self: Tensor, windows: Windows, strides: tuple[int, ...] | None, divisor: int | None = None
 ) -> dict[str, Any]:
-    """The output of an operator that takes means, and what its functions take.
+    """Set the output of an average pooling operator, and return the arguments that its scalar functions take.
 
-    divisor: of the sums; None for how many elements a window has.
+    Args:
+        ctx: the meta function's context.
+        self: the tensor that is pooled.
+        windows: the windows.
+        strides: the output's strides; None for contiguous ones.
+        divisor: the number that sums are divided by; None for the number of elements of each window.
     """
     ctx.set_output(0, (*self.shape[: self.ndim - len(windows.sizes)], *windows.counts), strides, like=self)
     return means(self, windows, divisor)
 
 
 def means(self: Tensor, windows: Windows, divisor: int | None = None) -> dict[str, Any]:
-    """What the functions of means take."""
+    """Return the arguments that the scalar functions of average pooling take: the windows and the divisor."""
     if divisor is None and is_even(windows):
         divisor = math.prod(windows.lengths)
     return {**windows.numbers, "divisor": divisor, "is_whole": self.dtype.category is Category.INT}
 
 
 def is_even(windows: Windows) -> bool:
-    """Return whether as many elements count in all windows."""
+    """Return whether all windows count the same number of elements."""
     rows = zip(windows.first, windows.counts, windows.stride, windows.lengths, windows.sizes, strict=True)
     return windows.parts is None and all(
         first >= -margin and first + (count - 1) * stride + length <= size + margin
@@ -95,7 +100,7 @@ def is_even(windows: Windows) -> bool:
 
 
 def take_means(pool: Operator[..., Tensor], dims: int) -> None:
-    """Compute an operator, whose shape function gives ``means``."""
+    """Define the formula of an average pooling operator whose meta function returns the arguments made by ``means``."""
     sums = primitives.positions(
         ELEMENTS[dims],
         at=("...", *AT[:dims]),
@@ -121,10 +126,10 @@ def average(
     count_include_pad: bool,
     divisor_override: int | None,
 ) -> tuple[Parameters, Windows]:
-    """The parameters of means, and the windows that they are of.
+    """Check the arguments of average pooling; return its parameters and its windows.
 
     Raises:
-        ShapeError: they do not fit the tensor.
+        ShapeError: the parameters do not fit the tensor.
     """
     params = parameters(operator, dims, kernel_size, stride, padding, ceil_mode=ceil_mode)
     require_images(operator, self, dims)
@@ -141,13 +146,13 @@ def average(
 def declare_avg_pool(
     dims: int, taken: tuple[DType, ...], *, precomputed: tuple[str, ...], backward_tags: tuple[str, ...]
 ) -> Operator[..., Tensor]:
-    """Declare the operator of means, but for its out-kernel, and that of its gradient.
+    """Declare the operator of average pooling and the operator of its gradient; return the first.
 
     Args:
-        dims: how many dimensions windows slide over.
+        dims: the number of pooled dimensions.
         taken: the dtypes that PyTorch has kernels for.
-        precomputed: names of what the out-kernel gets in place of size, stride and padding.
-        backward_tags: the tags of the gradient's operator.
+        precomputed: the names of the numbers that the out kernel takes in place of size, stride and padding.
+        backward_tags: the tags of the gradient operator.
     """
     name = f"avg_pool{dims}d"
     replaced = {
@@ -172,10 +177,11 @@ def declare_avg_pool(
         count_include_pad: bool = True,
         divisor_override: int | None = None,
     ) -> Tensor:
-        """The mean of each window.
+        """Return the mean of each window.
 
-        count_include_pad: whether the zeros of the margin count. divisor_override: what sums are divided by
-        instead.
+        Args:
+            count_include_pad: whether the zeros of the padding count as elements.
+            divisor_override: the number that sums are divided by, instead of the number of elements.
         """
         ...
 
@@ -192,7 +198,9 @@ def declare_avg_pool(
         count_include_pad: bool,
         divisor_override: int | None,
     ) -> Tensor:
-        """The gradient of what was averaged: of each element, its share of the windows that it is in."""
+        """Return the gradient of the input, where each window's gradient is divided equally among the window's
+        elements.
+        """
         ...
 
     @pool.meta
@@ -244,7 +252,7 @@ def avg_pool1d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Tensor:
-    """The mean of each window of signals; ``count_include_pad`` says whether the zeros of the margin count."""
+    """Return the mean of each window of signals; ``count_include_pad`` says whether padding zeros count as elements."""
     means_of_rows: Tensor = over_signals(
         *("avg_pool1d", avg_pool2d, self, ceil_mode, count_include_pad),
         kernel_size=kernel_size,

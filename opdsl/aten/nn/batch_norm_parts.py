@@ -1,4 +1,4 @@
-"""The parts that batch normalisation over several devices is made of, and the names it has beside ``batch_norm``."""
+"""Operators for batch normalization over several devices, and other signatures of ``batch_norm``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from opdsl.schema.vocabulary import BoolList, Size
 
 @op("aten::batch_norm_stats", dispatch={"CUDA": "batch_norm_stats_cuda"}, autogen="batch_norm_stats.out")
 def batch_norm_stats(input: Tensor, eps: float) -> tuple[Tensor, Tensor]:
-    """The mean and 1 / deviation of each channel."""
+    """Return the mean and 1 / standard deviation of each channel."""
     wide = input.to(precision_of(input.dtype))
     variance, mean = var_mean_correction(wide, others(input), correction=0)
     return mean, (variance + eps).rsqrt()
@@ -41,7 +41,7 @@ def batch_norm_stats(input: Tensor, eps: float) -> tuple[Tensor, Tensor]:
 def batch_norm_elemt(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, mean: Tensor, invstd: Tensor, eps: float
 ) -> Tensor:
-    """Each channel less its mean, times 1 / deviation and ``weight``, plus ``bias``."""
+    """``(input - mean) * invstd * weight + bias``, with a value of each vector per channel."""
     result = (input - by_channel(mean, input.ndim)) * by_channel(invstd, input.ndim)
     result = result if weight is None else result * by_channel(weight, input.ndim)
     result = result if bias is None else result + by_channel(bias, input.ndim)
@@ -63,8 +63,11 @@ def batch_norm_backward_reduce(
     weight_g: bool,
     bias_g: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Sums of gradients over each channel, also of these times what lies above the mean; then the gradients
-    of weight and bias.
+    """Return, per channel, the sum of gradients, the sum of ``grad_out * (input - mean)``, and gradients of weight and
+    bias.
+
+    ``input_g``, ``weight_g`` and ``bias_g`` say which of them are wanted: the two sums, the weight's and the bias's
+    gradient. The others are None.
     """
     wide, dims = precision_of(input.dtype), others(input)
     tensor = grad_out.to(wide)
@@ -92,7 +95,7 @@ def batch_norm_backward_elemt(
     sum_dy_xmu: Tensor,
     count: Tensor,
 ) -> Tensor:
-    """The gradient of the input, from sums over all devices and the numbers of elements on each."""
+    """Return the gradient of the input, from sums over all devices and the number of elements on each device."""
     mean, invstd, sum_dy, sum_dy_xmu = (by_channel(tensor, input.ndim) for tensor in (mean, invstd, sum_dy, sum_dy_xmu))
     elements = count.sum()
     through = (input - mean) * (invstd * invstd * (sum_dy_xmu / elements))
@@ -112,7 +115,7 @@ def with_reserve(
     *,
     training: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """``native_batch_norm``, and memory of a backend's own: nothing, for ours."""
+    """Return the results of ``native_batch_norm``, and an empty tensor as the memory that a backend would reserve."""
     tensors = batch_normalized(input, weight, bias, running_mean, running_var, training, momentum, eps)
     return *tensors, empty((0,), dtype=uint8, device=input.device)
 
@@ -127,7 +130,9 @@ def _batch_norm_with_update(
     momentum: float,
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """``native_batch_norm`` in training, and memory of a backend's own: nothing, for ours."""
+    """Compute ``native_batch_norm`` in training; the last result is an empty tensor, in place of a backend's reserved
+    memory.
+    """
     return with_reserve(input, weight, bias, running_mean, running_var, momentum, eps, training=True)
 
 
@@ -141,7 +146,7 @@ def _batch_norm_no_update(
     momentum: float,
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """``native_batch_norm`` with the running statistics, and memory of a backend's own: nothing, for ours."""
+    """Compute ``native_batch_norm`` with running statistics; the last result is an empty tensor for reserved memory."""
     return with_reserve(input, weight, bias, running_mean, running_var, momentum, eps, training=False)
 
 
@@ -170,7 +175,7 @@ def _batch_norm_impl_index_backward(
     output_mask: Annotated[BoolList, Size(3)],
     reservedSpace: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of ``_batch_norm_impl_index``, those that ``output_mask`` asks for."""
+    """Return the gradients of ``_batch_norm_impl_index`` that ``output_mask`` selects."""
 
 
 # -------------------------------------------------------------------------------------------------- several devices
@@ -191,15 +196,16 @@ def batch_norm_gather_stats_with_counts(
     eps: float,
     counts: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    """The mean and 1 / deviation of each channel from those of several devices; running ones are moved towards them.
+    """Combine the mean and 1 / standard deviation of each channel from several devices, and update the running
+    statistics.
 
     Args:
-        input: of one device, of which the dtype alone counts.
+        input: the input on one device, which is not read.
         mean, invstd: (devices, channels).
-        running_mean, running_var: of each channel, if there are some; they are written.
-        momentum: by which they move.
-        eps: what has been added to variances.
-        counts: how many elements of a channel each device had.
+        running_mean, running_var: running statistics of each channel, updated in place, or None.
+        momentum: the weight of the new statistics in the running ones.
+        eps: the number that has been added to variances.
+        counts: the number of elements of a channel on each device.
     """
     check(
         mean.ndim == 2 and mean.shape == invstd.shape, "expected statistics of each device and channel", got=mean.shape
@@ -236,7 +242,7 @@ def batch_norm_gather_stats(
     eps: float,
     count: int,
 ) -> tuple[Tensor, Tensor]:
-    """``batch_norm_gather_stats_with_counts`` of devices that had the same number of elements."""
+    """Compute ``batch_norm_gather_stats_with_counts`` for devices with ``count`` elements per channel each."""
 
 
 # ------------------------------------------------------------------------------------------------- other signatures
@@ -262,7 +268,7 @@ def batch_norm_backward(
     output_mask: Annotated[BoolList, Size(3)],
     reserve: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of ``_batch_norm_with_update``, or for ``update=False`` of ``_batch_norm_no_update``."""
+    """Return the gradients of ``_batch_norm_with_update``, or of ``_batch_norm_no_update`` if ``update`` is False."""
 
 
 @batch_norm_backward.derivative("grad_out", "input", "weight")
@@ -302,7 +308,7 @@ def _batch_norm_with_update_out(
     Tensor[Alias("f", write=True)],
     Tensor[Alias("g", write=True)],
 ]:
-    """``_batch_norm_with_update`` into given tensors."""
+    """Write the results of ``_batch_norm_with_update`` into given tensors."""
     outs = (out, save_mean, save_invstd, reserve)
     stored = store_moved(
         "_batch_norm_with_update.out",

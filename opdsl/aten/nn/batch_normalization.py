@@ -1,4 +1,4 @@
-"""Normalisation of channels over a batch (batch norm) and over a sample (instance norm), and its derivatives."""
+"""Batch normalization of channels and its derivatives; instance normalization is built on it."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ lib, aten = Library("opdsl"), Library("aten")
 
 
 class Statistics(NamedTuple):
-    """Of each channel, in the shape in which they broadcast to the input: the mean, and 1 / the deviation."""
+    """Mean and 1 / standard deviation of each channel, in shapes that broadcast to the input."""
 
     mean: Tensor
     rstd: Tensor
 
 
 def others(input: Tensor) -> list[int]:
-    """The dimensions besides the channels."""
+    """Return the dimensions other than the channels, dimension 1."""
     return [0, *range(2, input.ndim)]
 
 
 def by_channel(values: Tensor, ndim: int) -> Tensor:
-    """One value for each channel, in the shape in which they broadcast to an input."""
+    """Reshape a vector with a value per channel so that it broadcasts to an input of ``ndim`` dimensions."""
     return values.view((-1, *(1,) * (ndim - 2)))
 
 
 def check_channels(input: Tensor) -> None:
-    """Check that there are channels.
+    """Check that an input has a dimension of channels.
 
     Raises:
-        DimensionError: the tensor is a vector or a number.
+        DimensionError: the input has fewer than two dimensions.
     """
     if input.ndim < 2:
         raise DimensionError(
@@ -58,17 +58,18 @@ def check_channels(input: Tensor) -> None:
 
 
 def parameter_dtype(input: Tensor, *parameters: Tensor | None) -> DType:
-    """The dtype of statistics: that of the parameters.
+    """Return the dtype of the statistics that batch normalization returns, that of the parameters.
 
     Raises:
-        UnsupportedDTypeError: the input is not of floating numbers. DTypeError: the dtypes do not fit.
+        UnsupportedDTypeError: the input is not floating.
+        DTypeError: the dtypes of input and parameters do not fit.
     """
     require_floating("batch_norm", input)
     return statistics_dtype(input, *parameters)
 
 
 def statistics_of(input: Tensor, eps: float) -> Statistics:
-    """Of the elements that a batch has."""
+    """Compute the statistics of each channel of a batch."""
     variance, mean = var_mean_correction(input.to(precision_of(input.dtype)), others(input), correction=0, keepdim=True)
     return Statistics(mean, (variance + eps).rsqrt())
 
@@ -76,10 +77,10 @@ def statistics_of(input: Tensor, eps: float) -> Statistics:
 def running_statistics(
     input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, eps: float
 ) -> Statistics:
-    """Those that were collected before.
+    """Return running means and variances as ``Statistics``.
 
     Raises:
-        ShapeError: there are none.
+        ShapeError: one of them is None.
     """
     if running_mean is None or running_var is None:
         raise ShapeError("running_mean and running_var must be defined in evaluation mode")
@@ -112,7 +113,7 @@ def gradient_through_statistics(
 
 
 def normalized(input: Tensor, statistics: Statistics, weight: Tensor | None, bias: Tensor | None) -> Tensor:
-    """The input with these statistics brought to 0 and 1, times ``weight`` plus ``bias``, in its own memory format."""
+    """Return the input normalized with given statistics, times ``weight`` plus ``bias``, in its memory format."""
     mean, scale = statistics
     if weight is not None:
         scale = scale * by_channel(weight.to(scale.dtype), input.ndim)
@@ -126,9 +127,13 @@ def normalized(input: Tensor, statistics: Statistics, weight: Tensor | None, bia
 def update_running(
     input: Tensor, statistics: tuple[Tensor, Tensor], running: tuple[Tensor | None, Tensor | None], momentum: float
 ) -> None:
-    """Move running means and variances towards those of a batch, of which the variance is unbiased.
+    """Move running means and variances in place towards those of a batch, with the unbiased variance.
 
-    statistics: the mean and the biased variance of each channel.
+    Args:
+        input: the batch.
+        statistics: the mean and the biased variance of each channel.
+        running: the running means and variances, each a tensor or None.
+        momentum: the weight of the batch's statistics.
 
     Raises:
         ShapeError: there is not one running number for each channel.
@@ -145,15 +150,16 @@ def update_running(
     for kept, statistic, factor in zip(running, statistics, (1.0, unbiased), strict=True):
         if kept is not None:
             moved = statistic.view((-1,)) * (momentum * factor) + kept * (1 - momentum)
-            # Not a write of this operator's schema: what others have saved of it stays as good as it was.
+            # The schema declares no write, so the version stays: tensors that were saved for a backward pass remain
+            # valid.
             copy_elements(kept, moved)
 
 
 def require_elements(input: Tensor) -> None:
-    """Check that a batch has statistics.
+    """Check that a batch has elements, without which it has no statistics.
 
     Raises:
-        ShapeError: it is empty.
+        ShapeError: the batch is empty.
     """
     check(input.numel() > 0, f"input tensor must have at least one element, but got input_sizes = {list(input.shape)}")
 
@@ -171,11 +177,13 @@ def batch_normalized(
     momentum: float,
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The kernel of all batch norms: the result, and the mean and 1 / deviation of each channel, none in evaluation.
+    """Compute batch normalization for all its operators; return the result, and mean and 1 / deviation of each channel.
+
+    In evaluation the mean and the deviation are empty tensors.
 
     Raises:
         DimensionError, ShapeError: the shapes do not fit.
-        UnsupportedDTypeError, DTypeError: the dtypes do not.
+        UnsupportedDTypeError, DTypeError: the dtypes do not fit.
     """
     check_channels(input)
     dtype = parameter_dtype(input, weight, bias)
@@ -198,9 +206,15 @@ def batch_normalized(
 def channel_gradients(
     grad: Tensor, input: Tensor, weight: Tensor | None, statistics: Statistics, training: bool, mask: tuple[bool, ...]
 ) -> tuple[Any, Any, Any]:
-    """The gradients of input, weight and bias that the mask asks for, from the statistics that were used.
+    """Return the gradients of input, weight and bias that ``mask`` selects, from the statistics of the forward pass.
 
-    training: whether these are the input's own, and so depend on it.
+    Args:
+        grad: the gradient of the result.
+        input: the input of the forward pass.
+        weight: the weight of each channel, or None.
+        statistics: the statistics that the forward pass used.
+        training: whether these are the input's own, through which gradients flow as well.
+        mask: whether the gradients of input, weight and bias are wanted.
     """
     dims, (mean, rstd) = others(input), statistics
     wide = precision_of(input.dtype)
@@ -232,11 +246,11 @@ def used_statistics(
     training: bool,
     eps: float,
 ) -> Statistics:
-    """The statistics that a forward pass used, of which it has saved the input's own."""
+    """Return the statistics that the forward pass used: running ones, or in training saved or recomputed ones."""
     if not training:
         mean, variance = running
         return running_statistics(input, mean, variance, eps)
-    if is_grad_enabled():  # the saved ones have no history
+    if is_grad_enabled():  # the saved ones are not differentiable
         return statistics_of(input, eps)
     mean, rstd = saved
     if mean is None or rstd is None:
@@ -256,19 +270,19 @@ def native_batch_norm(
     momentum: float,
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Each channel brought to mean 0 and variance 1, times ``weight`` plus ``bias``.
+    """Normalize each channel to mean 0 and variance 1, multiply it by ``weight`` and add ``bias``.
 
     Args:
         input: (batch, channels, ...).
-        weight, bias: of each channel.
-        running_mean, running_var: of each channel; when training they move towards the batch's by ``momentum``,
-            otherwise they are what is used.
+        weight, bias: the weight and bias of each channel.
+        running_mean, running_var: statistics of each channel. In training they are moved towards the batch's by
+            ``momentum``; otherwise they are used to normalize.
         training: whether the batch's own statistics are used.
-        momentum: see above.
-        eps: what is added to variances.
+        momentum: the weight of the batch's statistics in the running ones.
+        eps: the number that is added to variances.
 
     Returns:
-        The result; the mean and 1 / deviation of each channel when training, nothing otherwise.
+        The result; the mean and 1 / standard deviation of each channel in training, empty tensors otherwise.
     """
     return batch_normalized(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
@@ -300,7 +314,9 @@ def native_batch_norm_backward(
     eps: float,
     output_mask: Annotated[BoolList, Size(3)],
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of ``native_batch_norm``'s input, weight and bias, those that the mask asks for."""
+    """Return the gradients of ``native_batch_norm`` with respect to input, weight and bias that ``output_mask``
+    selects.
+    """
     require_floating("batch_norm_backward", input)
     running, saved = (running_mean, running_var), (save_mean, save_invstd)
     mask = (output_mask,) * 3 if isinstance(output_mask, bool) else tuple(output_mask)
@@ -327,20 +343,20 @@ def native_batch_norm_backward_derivative(
 def store_moved(
     name: str, function: Callable[..., tuple[Tensor, ...]], arguments: tuple[Any, ...], outs: tuple[Tensor, ...]
 ) -> tuple[Tensor, ...]:
-    """Store what a batch norm in training gives, and write running statistics, too.
+    """Store the results of a batch norm in training in ``out`` tensors, and update the running statistics.
 
     Args:
-        name: of the overload.
-        function: what gives it.
-        arguments: its arguments; the fourth and the fifth are the running statistics.
-        outs: the tensors to store in.
+        name: the overload's name, for error messages.
+        function: the function that computes the results.
+        arguments: the function's arguments; the fourth and the fifth are the running statistics.
+        outs: the tensors to store the results in.
     """
     moved = arguments[3].clone(), arguments[4].clone()
     results = function(*arguments[:3], *moved, *arguments[5:])
     return store_results(name, outs, results, list(zip(arguments[3:5], moved, strict=True)))
 
 
-# No call of the other, whose schema keeps it from writing.
+# This does not call native_batch_norm, whose schema forbids writes to the running statistics.
 @op("aten::_native_batch_norm_legit", kernel=True, tags="core", autogen="_native_batch_norm_legit_functional")
 def _native_batch_norm_legit(
     input: Tensor,
@@ -352,7 +368,7 @@ def _native_batch_norm_legit(
     momentum: float,
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """``native_batch_norm``, whose schema says that it writes the running statistics."""
+    """Compute ``native_batch_norm`` under a schema that declares writes to the running statistics."""
     return batch_normalized(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
@@ -381,7 +397,7 @@ def _native_batch_norm_legit_out(
     save_mean: Tensor[Alias("e", write=True)],
     save_invstd: Tensor[Alias("f", write=True)],
 ) -> tuple[Tensor[Alias("d", write=True)], Tensor[Alias("e", write=True)], Tensor[Alias("f", write=True)]]:
-    """``_native_batch_norm_legit`` into given tensors."""
+    """Write the results of ``_native_batch_norm_legit`` into given tensors."""
     arguments = (input, weight, bias, running_mean, running_var, training, momentum, eps)
     stored = store_moved("_native_batch_norm_legit.out", batch_normalized, arguments, (out, save_mean, save_invstd))
     return stored[0], stored[1], stored[2]
@@ -397,7 +413,7 @@ def _native_batch_norm_legit_out(
 def _native_batch_norm_legit_no_stats(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, training: bool, momentum: float, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """``native_batch_norm`` without running statistics."""
+    """Compute ``native_batch_norm`` without running statistics."""
 
 
 @op(
@@ -416,7 +432,7 @@ def _native_batch_norm_legit_no_training(
     momentum: float,
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """``native_batch_norm`` with the running statistics."""
+    """Compute ``native_batch_norm`` in evaluation, with the running statistics."""
 
 
 _native_batch_norm_legit_no_stats.derivative("input", "weight", "bias")(
@@ -431,7 +447,7 @@ _native_batch_norm_legit_no_training.derivative("input", "weight", "bias")(
 def batch_norm_update_stats(
     input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, momentum: float
 ) -> tuple[Tensor, Tensor]:
-    """The mean and the biased variance of each channel, towards which running ones are moved."""
+    """Return the mean and the biased variance of each channel, and move the running statistics towards them."""
     check_channels(input)
     dtype = parameter_dtype(input, running_mean, running_var)
     require_elements(input)

@@ -1,4 +1,4 @@
-"""What networks call: batch norm and instance norm."""
+"""Batch norm and instance norm under the signatures that network layers call."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ def _impl_index(
     eps: float,
     cudnn_enabled: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, int]:
-    """``native_batch_norm``, then memory of a backend's own and the number of the backend: 0, for ours."""
+    """Compute ``native_batch_norm``; return also an empty tensor as reserved memory, and 0 as the number of the
+    backend.
+    """
     channels = input.shape[1] if input.ndim > 1 else 0
     reserve = empty((0,), dtype=uint8, device=input.device)
     if input.numel() == 0:
@@ -58,7 +60,9 @@ def batch_norm(
     eps: float,
     cudnn_enabled: bool,
 ) -> Tensor:
-    """Each channel brought to mean 0 and variance 1, times ``weight`` plus ``bias``; see ``native_batch_norm``."""
+    """Normalize each channel to mean 0 and variance 1, multiply it by ``weight`` and add ``bias``; see
+    ``native_batch_norm``.
+    """
 
 
 @op("aten::instance_norm")
@@ -73,7 +77,7 @@ def instance_norm(
     eps: float,
     cudnn_enabled: bool,
 ) -> Tensor:
-    """``batch_norm`` of each sample by itself; running statistics become the means of what samples gave."""
+    """Apply ``batch_norm`` to each sample separately; running statistics become the means over all samples."""
     check(
         use_input_stats or (running_mean is not None and running_var is not None),
         "Expected running_mean and running_var to be defined when use_input_stats is false",

@@ -1,7 +1,7 @@
-"""The negative logarithm of the probability of a class, and the cross entropy.
+"""Negative log likelihood loss and cross entropy.
 
 The rules are those of ATen/native/LossNLL.cpp and LossNLL2d.cpp. One kernel serves vectors, rows and images: the
-classes stand in a dimension of their own, and what is no class of an element counts nothing.
+classes have a dimension of their own, and elements whose class is ignored have weight 0.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from opdsl.schema.vocabulary import Name, Reduction, SymInt
 lib = Library("opdsl")
 
 
-# ----------------------------------------------------------------------------------------------------- what is checked
+# --------------------------------------------------------------------------------------------------------------- checks
 
 
 def check_vectors(self: Tensor, target: Tensor, weight: Tensor | None) -> None:
-    """Check that there is a class for each row of ``self``.
+    """Check that ``target`` has a class for each row of ``self``, and ``weight`` a number for each class.
 
     Raises:
-        ShapeError, OptionError, DTypeError: there is not.
+        ShapeError, OptionError, DTypeError: the arguments do not fit.
     """
     check(self.ndim in (1, 2), "input tensor should be 1D or 2D")
     check(target.ndim <= 1, "0D or 1D target tensor expected, multi-target not supported")
@@ -48,10 +48,10 @@ def check_vectors(self: Tensor, target: Tensor, weight: Tensor | None) -> None:
 
 
 def check_images(self: Tensor, target: Tensor, weight: Tensor | None) -> None:
-    """Check that there is a class for each place of each image.
+    """Check that ``target`` has a class for each pixel of each image, and ``weight`` a number for each class.
 
     Raises:
-        ShapeError, DTypeError: there is not.
+        ShapeError, DTypeError: the arguments do not fit.
     """
     check(
         target.ndim == 3,
@@ -71,7 +71,7 @@ def check_images(self: Tensor, target: Tensor, weight: Tensor | None) -> None:
 
 
 def check_dtypes(self: Tensor, target: Tensor, weight: Tensor | None) -> None:
-    """Check that probabilities are numbers, and classes positions.
+    """Check that ``self`` is floating, ``target`` int64 or uint8, and ``weight`` of the dtype of ``self``.
 
     Raises:
         DTypeError, UnsupportedDTypeError: they are not.
@@ -84,14 +84,14 @@ def check_dtypes(self: Tensor, target: Tensor, weight: Tensor | None) -> None:
         raise DTypeError(f"expected scalar type {self.dtype.scalar_type} but found {weight.dtype.scalar_type}")
 
 
-# ----------------------------------------------------------------------------------------------------- what is computed
+# ---------------------------------------------------------------------------------------------------------- computation
 
 
 class Classes(NamedTuple):
-    """The classes of elements, with a dimension of size 1 where ``self`` has its classes.
+    """Class index and weight of each element, with size 1 in the dimension of ``self`` that holds the classes.
 
-    places: positions among the classes, 0 where there is none.
-    weights: of each, 0 where there is none.
+    places: the indices of the classes, 0 for ignored ones.
+    weights: the weights of the classes, 0 for ignored ones.
     """
 
     places: Tensor
@@ -100,9 +100,9 @@ class Classes(NamedTuple):
 
 @lib.op(kernel=True, variants="function")
 def class_places(target: Tensor, classes: int, ignore_index: int) -> Tensor:
-    """The classes, 0 where there is none; all of them are looked at.
+    """Return class indices with 0 in place of ``ignore_index``, after checking that they are in bounds.
 
-    target: int64. classes: how many there are. ignore_index: the class that is none.
+    target: the class indices, int64. classes: the number of classes. ignore_index: the class to ignore.
     """
     places = target.where(target != ignore_index, 0)
     wrong = outside(places, classes)
@@ -114,15 +114,15 @@ def class_places(target: Tensor, classes: int, ignore_index: int) -> Tensor:
 @lib.op(variants="function")
 @formula
 def class_loss(taken: Tensor, weight: Tensor) -> Tensor:
-    """The loss of an element from what its class has and its weight; 0 where that is 0, whatever is taken."""
+    """``-taken * weight`` for the log-probability ``taken`` of an element's class, or 0 where the weight is 0."""
     return -(taken * weight) if weight != 0 else 0 * weight
 
 
 def classes_of(self: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int) -> Classes:
-    """What the loss of each element depends on.
+    """Return the class index and the weight of each element of a target.
 
     Raises:
-        PositionError: there is no such class.
+        PositionError: a class index is out of bounds.
     """
     dim = min(1, self.ndim - 1)
     tensor = (target.reshape((1,)) if self.ndim == 1 else target.unsqueeze(dim)).to(int64)
@@ -142,7 +142,7 @@ def write_loss(
     output: Tensor,
     total_weight: Tensor,
 ) -> None:
-    """Write the loss and what it is the mean of."""
+    """Write the loss to ``output``, and the sum of the weights to ``total_weight``, or 0 if there is no reduction."""
     dim = min(1, self.ndim - 1)
     places, weights = classes_of(self, target, weight, ignore_index)
     losses = class_loss(self.gather(dim, places), weights)
@@ -165,7 +165,7 @@ def write_gradient(
     total_weight: Tensor,
     grad_input: Tensor,
 ) -> None:
-    """Write the gradient: of each element that of its class alone."""
+    """Write the gradient of the loss to ``grad_input``: for each element, nonzero at its own class only."""
     dim = min(1, self.ndim - 1)
     places, weights = classes_of(self, target, weight, ignore_index)
     tensor = grad_output.unsqueeze(dim) if grad_output.ndim and self.ndim > 1 else grad_output.reshape(())
@@ -177,10 +177,10 @@ def write_gradient(
 
 
 def check_gradient(grad_output: Tensor, shape: tuple[int, ...], total_weight: Tensor) -> None:
-    """Check that the gradient has the shape of the loss.
+    """Check that ``grad_output`` has the shape of the loss, and ``total_weight`` one element.
 
     Raises:
-        ShapeError: it has not.
+        ShapeError: one of them has another shape.
     """
     check(
         total_weight.numel() == 1,
@@ -217,7 +217,7 @@ def declare_forward(name: str, check_input: Check, *, structured: bool) -> Opera
     def losses(
         self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: SymInt
     ) -> tuple[Annotated[Tensor, Name("output")], Annotated[Tensor, Name("total_weight")]]:
-        """The negative of what ``self`` has for each class, weighted; of the mean also the sum of the weights."""
+        """Return the weighted negative of ``self`` at each target class, reduced, and the sum of the weights."""
         ...
 
     @losses.meta
@@ -231,7 +231,7 @@ def declare_forward(name: str, check_input: Check, *, structured: bool) -> Opera
 
 
 def declare_backward(name: str, check_input: Check, *, structured: bool) -> Operator[..., Tensor]:
-    """Declare the operator of a loss's gradient; see ``declare_loss``."""
+    """Declare the operator that computes a loss's gradient; see ``declare_loss``."""
     out = GRAD_INPUT if structured else OWN_GRAD_INPUT
 
     @op(f"aten::{name}_backward", python_module="nn", structured=structured, out=out)
@@ -244,7 +244,7 @@ def declare_backward(name: str, check_input: Check, *, structured: bool) -> Oper
         ignore_index: SymInt,
         total_weight: Tensor,
     ) -> Tensor:
-        """The gradient of the forward operator."""
+        """Return the gradient of the forward operator with respect to ``self``."""
         ...
 
     @backward.meta
@@ -258,11 +258,11 @@ def declare_backward(name: str, check_input: Check, *, structured: bool) -> Oper
 
 
 def declare_loss(name: str, check_input: Check, *, structured: bool) -> Operator[..., Tensor]:
-    """Declare the loss of elements of one kind, with the forward operator and that of its gradient.
+    """Declare a loss operator, the forward operator that computes it, and the operator of its gradient.
 
     Args:
-        name: of the loss.
-        check_input: refuses logarithms, classes and weights that do not fit.
+        name: the loss operator's name.
+        check_input: the function that checks log-probabilities, classes and weights.
         structured: whether PyTorch's forward and backward entries are structured; others declare their ``out=``.
 
     Returns:
@@ -280,7 +280,7 @@ def declare_loss(name: str, check_input: Check, *, structured: bool) -> Operator
         reduction: int = Reduction.Mean,
         ignore_index: SymInt = -100,
     ) -> Tensor:
-        """The negative of what ``self``, logarithms of probabilities, has for each class."""
+        """Return the negative of ``self``, log-probabilities, at each target class, weighted and reduced."""
 
     losses.derivative(self=backward)
     backward.derivative(grad_output=loss, self=lambda grad: zeros_like(grad))
@@ -303,7 +303,7 @@ def nll_loss_nd(
     reduction: int = Reduction.Mean,
     ignore_index: SymInt = -100,
 ) -> Tensor:
-    """``nll_loss`` with any number of dimensions behind the classes."""
+    """Compute ``nll_loss`` for inputs with any number of dimensions after the classes."""
     if self.ndim < 1:
         raise OptionError(f"Expected 1 or more dimensions (got {self.ndim})")
     if self.ndim != 1 and self.shape[:1] != target.shape[:1]:
@@ -333,7 +333,9 @@ def cross_entropy_loss(
     ignore_index: SymInt = -100,
     label_smoothing: float = 0.0,
 ) -> Tensor:
-    """``nll_loss`` of ``log_softmax(self)``; of a target of the same shape, the sum over its probabilities."""
+    """Compute ``nll_loss`` of ``log_softmax(self)``, or the cross entropy with a target of probabilities shaped as
+    ``self``.
+    """
     dim = min(1, self.ndim - 1)
     logarithms = log_softmax(self, dim, self.dtype)
     if self.shape == target.shape:
@@ -349,15 +351,15 @@ def cross_entropy_loss(
 
 
 def standing(weight: Tensor, logarithms: Tensor, dim: int) -> Tensor:
-    """The weights of classes, as many dimensions as ``logarithms`` has."""
+    """Reshape a vector of class weights to broadcast to ``logarithms``, whose dimension ``dim`` holds the classes."""
     return weight.view(tuple(weight.numel() if index == dim else 1 for index in range(logarithms.ndim)))
 
 
 def check_smoothing(label_smoothing: float) -> None:
-    """Check that smoothing takes a share of a probability.
+    """Check that ``label_smoothing`` is between 0 and 1.
 
     Raises:
-        ShapeError: it does not.
+        ShapeError: ``label_smoothing`` is not.
     """
     inside = 0 <= label_smoothing <= 1
     check(inside, f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
@@ -366,7 +368,7 @@ def check_smoothing(label_smoothing: float) -> None:
 def probability_loss(
     logarithms: Tensor, target: Tensor, weight: Tensor | None, reduction: int, label_smoothing: float
 ) -> Tensor:
-    """``cross_entropy_loss_prob_target``."""
+    """Compute cross entropy with a target of class probabilities (``cross_entropy_loss_prob_target``)."""
     dim = min(1, logarithms.ndim - 1)
     classes = logarithms.size(dim)
     check(
@@ -388,7 +390,7 @@ def probability_loss(
 def smoothed_loss(
     logarithms: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int, label_smoothing: float
 ) -> Tensor:
-    """``cross_entropy_loss_label_smoothing``."""
+    """Compute cross entropy with class indices and label smoothing (``cross_entropy_loss_label_smoothing``)."""
     check_smoothing(label_smoothing)
     dim = min(1, logarithms.ndim - 1)
     classes = logarithms.size(dim)

@@ -1,7 +1,7 @@
-"""Connectionist temporal classification: how likely labels are, whatever the times at which they are emitted.
+"""Connectionist temporal classification (CTC): the likelihood of label sequences, summed over all alignments in time.
 
-A. Graves et al., Connectionist temporal classification (ICML 2006): sums over all paths, forwards (alpha) and
-backwards (beta), in logarithms; as in ATen/native/LossCTC.cpp.
+A. Graves et al., Connectionist temporal classification (ICML 2006): sums over all paths, forward (alpha) and
+backward (beta), in logarithms; as in ATen/native/LossCTC.cpp.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ Array = numpy.ndarray[Any, Any]
 def check_batch(
     log_probs: Tensor, targets: Tensor, input_lengths: Sequence[int], target_lengths: Sequence[int], blank: int
 ) -> tuple[int, int, int]:
-    """That labels fit probabilities; how many positions of labels and blanks there are, times and sequences.
+    """Check the arguments of a CTC loss; return the numbers of positions (labels and blanks), time steps and sequences.
 
     Raises:
-        ShapeError, DTypeError, UnsupportedDTypeError, PositionError: they do not.
+        ShapeError, DTypeError, UnsupportedDTypeError, PositionError: labels or lengths do not fit the probabilities.
     """
     if log_probs.dtype not in (float32, float64):
         raise UnsupportedDTypeError(f"\"ctc_loss_cpu\" not implemented for '{log_probs.dtype.scalar_type}'")
@@ -71,7 +71,7 @@ def check_batch(
 
 
 def on_device(numbers: Sequence[int], like: Tensor) -> Tensor:
-    """Integers as a tensor on the device of another one."""
+    """Return integers as an int64 tensor on the device of ``like``."""
     return stack([like.new_full((), number, dtype=int64) for number in numbers])
 
 
@@ -79,7 +79,7 @@ def on_device(numbers: Sequence[int], like: Tensor) -> Tensor:
 
 
 def with_blanks(targets: Array, lengths: Sequence[int], count: int, blank: int) -> Array:
-    """The labels of each sequence with a blank before, between and behind them."""
+    """Return the labels of each sequence with a blank before, between and after them."""
     blanks = numpy.full((len(lengths), count), blank, numpy.int64)
     begin = 0
     for row, length in enumerate(lengths):
@@ -90,7 +90,7 @@ def with_blanks(targets: Array, lengths: Sequence[int], count: int, blank: int) 
 
 
 def log_sum(*terms: Array) -> Array:
-    """The logarithm of a sum, of which no term may be above 0."""
+    """Return the logarithm of the sum of ``exp(term)`` over the terms, -inf where all terms are -inf."""
     with numpy.errstate(divide="ignore", invalid="ignore"):
         most = numpy.maximum.reduce(terms)
         most = numpy.where(numpy.isneginf(most), 0.0, most)
@@ -99,7 +99,7 @@ def log_sum(*terms: Array) -> Array:
 
 
 def moved(values: Array, by: int) -> Array:
-    """Values of positions ``by`` further in front, or behind for a negative number; -inf where there are none."""
+    """Shift values by ``by`` positions along the last dimension, to the end if positive, and fill with -inf."""
     tensor = numpy.full_like(values, -numpy.inf)
     size = values.shape[-1]
     if by > 0:
@@ -110,19 +110,21 @@ def moved(values: Array, by: int) -> Array:
 
 
 def paths(emitted: Array, symbols: Array, lengths: Sequence[int], times: Sequence[int], *, back: bool) -> Array:
-    """The logarithms of the probabilities of all paths up to each time and position, or from there on.
+    """Return the log-probabilities of all paths that lead to each time step and position, or from there to the end.
 
     Args:
-        emitted: (times, batch, positions), the logarithms of the probabilities of what is there.
-        symbols: (batch, positions), what is there. lengths: how many labels. times: how many of them count.
-        back: whether paths lead from there to the end.
+        emitted: the log-probabilities of the positions' symbols, (times, batch, positions).
+        symbols: the label or blank at each position, (batch, positions).
+        lengths: the number of labels of each sequence.
+        times: the number of time steps of each sequence that count.
+        back: whether paths lead from each time step and position to the end.
     """
     tensor = numpy.full_like(emitted, -numpy.inf)
     count, batch, positions = emitted.shape
     ends, last = 2 * numpy.asarray(lengths)[:, None], numpy.asarray(times)[:, None] - 1
     at = numpy.arange(positions)
     is_within = at <= ends
-    # A blank between two labels that differ may be left out.
+    # A path may skip the blank between two different labels.
     differs = numpy.zeros((batch, positions), bool)
     differs[:, 2:] = symbols[:, 2:] != symbols[:, :-2]
     leaps = numpy.where(numpy.roll(differs, -2, 1) if back else differs, 0.0, -numpy.inf)
@@ -204,7 +206,7 @@ def _ctc_loss(
     blank: int = 0,
     zero_infinity: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """The losses of sequences, and the logarithms of the probabilities of all paths up to each time and position."""
+    """Return the loss of each sequence, and the log-probabilities of all paths up to each time step and position."""
     positions, times, batch = check_batch(log_probs, targets, input_lengths, target_lengths, blank)
     kind, device = log_probs.dtype, cpu if log_probs.is_cuda else log_probs.device
     losses = log_probs.new_empty((batch,), device=device)
@@ -216,10 +218,10 @@ def _ctc_loss(
 
 
 def numbers(lengths: Tensor, name: str) -> list[int]:
-    """Lengths that are the elements of a tensor.
+    """Return the elements of a tensor of lengths as a list.
 
     Raises:
-        DTypeError: they are no integers.
+        DTypeError: the tensor is neither int32 nor int64.
     """
     if lengths.dtype not in BOTH:
         raise DTypeError(f"ctc_loss: {name} must be integral, got {lengths.dtype.scalar_type}")
@@ -236,12 +238,12 @@ def ctc_loss_of_tensors(
     blank: int = 0,
     zero_infinity: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """The same with lengths in tensors."""
+    """Compute ``_ctc_loss`` with lengths in tensors."""
     times, counts = numbers(input_lengths, "input_lengths"), numbers(target_lengths, "target_lengths")
     return _ctc_loss(log_probs, targets, times, counts, blank, zero_infinity)
 
 
-# What the gradient calls the results.
+# The gradient operator's names for the results.
 SAVED: dict[str, Any] = {"neg_log_likelihood": lambda result0: result0, "log_alpha": lambda result1: result1}
 
 
@@ -257,7 +259,7 @@ def _ctc_loss_backward(
     blank: int,
     zero_infinity: bool = False,
 ) -> Tensor:
-    """The gradient of losses of sequences by what ``log_softmax`` was taken of."""
+    """Return the gradient of ``_ctc_loss`` with respect to the logits of which ``log_probs`` is the ``log_softmax``."""
     positions, times, batch = check_batch(log_probs, targets, input_lengths, target_lengths, blank)
     expected = (("grad", grad, (batch,)), ("neg_log_likelihood", neg_log_likelihood, (batch,)))
     for name, tensor, shape in (*expected, ("log_alpha", log_alpha, (batch, times, positions))):
@@ -287,7 +289,7 @@ def ctc_loss_backward_of_tensors(
     blank: int,
     zero_infinity: bool = False,
 ) -> Tensor:
-    """The same with lengths in tensors."""
+    """Compute ``_ctc_loss_backward`` with lengths in tensors."""
     if log_probs.is_meta:
         return log_probs.new_empty(log_probs.shape)
     times, counts = numbers(input_lengths, "input_lengths"), numbers(target_lengths, "target_lengths")
@@ -300,7 +302,7 @@ ctc_loss_of_tensors.derivative(log_probs=forward(ctc_loss_backward_of_tensors, *
 
 
 def finished(losses: Tensor, counts: Tensor, reduction: int, zero_infinity: bool, *, is_batch: bool) -> Tensor:
-    """Losses reduced: the mean is that of losses of one label."""
+    """Reduce CTC losses; for the mean, each loss is divided by its number of labels first."""
     if zero_infinity:
         losses = where(losses == math.inf, 0.0, losses)
     if reduction == Reduction.Mean:
@@ -319,16 +321,16 @@ def ctc_loss(
     reduction: int = Reduction.Mean,
     zero_infinity: bool = False,
 ) -> Tensor:
-    """Return how unlikely sequences of labels are, whatever the times at which they are emitted.
+    """Return the negative log-likelihood of label sequences, summed over all alignments of labels and time steps.
 
     Args:
-        log_probs: (times, batch, labels), or without a batch: the logarithms of the probabilities at each time.
-        targets: (batch, labels), padded, or the labels of one sequence after those of another.
-        input_lengths: how many times of each sequence count.
-        target_lengths: how many labels each has.
-        blank: the label that stands for none.
-        reduction: 0 for one loss for each, 1 for the mean of losses of one label, 2 for the sum.
-        zero_infinity: whether a loss of labels that do not fit into the times is 0, and has no gradient.
+        log_probs: log-probabilities of the labels at each time step, (times, batch, labels), or without a batch.
+        targets: (batch, labels), padded, or a vector of the labels of all sequences, one sequence after another.
+        input_lengths: the number of time steps of each sequence that count.
+        target_lengths: the number of labels of each sequence.
+        blank: the label that stands for no label.
+        reduction: 0 for a loss per sequence, 1 for the mean of losses per label, 2 for the sum.
+        zero_infinity: whether the loss and the gradient are 0 for sequences with too many labels for their time steps.
     """
     batch = log_probs if log_probs.ndim == 3 else log_probs.unsqueeze(1)
     losses = _ctc_loss(batch, targets.to(int64), input_lengths, target_lengths, blank, zero_infinity)[0]
@@ -345,7 +347,7 @@ def ctc_loss_tensor(
     reduction: int = Reduction.Mean,
     zero_infinity: bool = False,
 ) -> Tensor:
-    """The same with lengths in tensors."""
+    """Compute ``ctc_loss`` with lengths in tensors."""
     batch = log_probs if log_probs.ndim == 3 else log_probs.unsqueeze(1)
     losses = ctc_loss_of_tensors(batch, targets.to(int64), input_lengths, target_lengths, blank, zero_infinity)[0]
     return finished(losses, target_lengths, reduction, zero_infinity, is_batch=log_probs.ndim == 3)

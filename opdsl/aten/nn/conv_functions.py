@@ -1,4 +1,4 @@
-"""Convolutions of signals, images and volumes, with or without a batch; and the columns that they multiply."""
+"""Convolutions of signals, images and volumes, with or without a batch; conversion of windows to columns (im2col)."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Sizes = int | Sequence[int]
 
 
 def batched(operator: str, input: Tensor, dims: int) -> tuple[Tensor, bool]:
-    """An input with a batch, and whether it had one (``batchify``).
+    """Return an input with a batch dimension, and whether the given input had one (``batchify``).
 
     Raises:
-        ShapeError: it has other dimensions.
+        ShapeError: the input has a wrong number of dimensions.
     """
     check(
         input.ndim in (dims + 1, dims + 2),
@@ -45,7 +45,7 @@ def convolved(
     groups: int,
     output_padding: Any = None,
 ) -> Tensor:
-    """A convolution with or without a batch; with an ``output_padding`` a transposed one."""
+    """Compute a convolution of an input with or without a batch, or a transposed one if ``output_padding`` is given."""
     whole, has_batch = batched(operator, input, dims)
     transposed = output_padding is not None
     extra = as_sizes(0 if output_padding is None else output_padding)
@@ -65,7 +65,7 @@ def padded_by_name(
     dilation: Any,
     groups: int,
 ) -> Tensor:
-    """A convolution with or without a batch, whose padding has a name."""
+    """Compute a convolution of an input with or without a batch, with the padding ``valid`` or ``same``."""
     whole, has_batch = batched(operator, input, dims)
     sizes = [as_sizes(setting) for setting in (stride, dilation)]
     result = _convolution_mode(whole, weight, bias, sizes[0], padding, sizes[1], groups)
@@ -82,7 +82,7 @@ def _convolution_mode(
     dilation: list[SymInt],
     groups: SymInt,
 ) -> Tensor:
-    """``convolution`` with padding ``valid``, none, or ``same``, so that the result has the size of the input."""
+    """Compute ``convolution`` with the padding ``valid``, none, or ``same``, for a result as large as the input."""
     check(padding in ("valid", "same"), f"Invalid padding string: '{padding}'")
     dims = weight.ndim - 2
     none = (0,) * max(dims, 1)
@@ -96,7 +96,7 @@ def _convolution_mode(
     )
     totals = [number * (size - 1) for number, size in zip(spread(dilation, dims), weight.shape[2:], strict=True)]
     odd = [total % 2 for total in totals]
-    if any(odd):  # one element more behind than before
+    if any(odd):  # one element more at the end than at the start
         pad = [number for size in reversed(odd) for number in (0, size)]
         input = constant_pad_nd(input, pad)
     return convolution(input, weight, bias, stride, [total // 2 for total in totals], dilation, False, none, groups)
@@ -113,11 +113,11 @@ SHAPES = {
 
 
 def declare_convolutions(dims: int, overload: str) -> None:
-    """Declare the convolutions whose windows have so many dimensions, and their transpose.
+    """Declare the convolutions over ``dims`` dimensions, and the transposed convolution.
 
     Args:
-        dims: how many.
-        overload: of the transposed one, with a dot before it.
+        dims: the number of dimensions that windows slide over.
+        overload: the name of the transposed convolution's overload, with a dot in front.
     """
     name, batch = f"conv{dims}d", "with or without a batch; see ``convolution``."
     own = f"conv_transpose{dims}d"
@@ -174,10 +174,10 @@ declare_convolutions(3, ".input")
 def columns_over(
     operator: str, sizes: Sequence[int], kernel_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes
 ) -> tuple[Sliding, Sliding]:
-    """The windows over an image.
+    """Return the windows of ``im2col`` along height and width.
 
     Raises:
-        ShapeError: there is none, or the parameters are not two numbers each.
+        ShapeError: a parameter is not two valid numbers, or no window fits.
     """
     check(len(sizes) == 2, f"{operator}: it is expected output_size equals to 2, but got size {len(sizes)}")
     named = {"kernel_size": kernel_size, "dilation": dilation, "padding": padding, "stride": stride}
@@ -199,10 +199,10 @@ def columns_over(
 
 
 def require_inexact_or_bool(operator: str, self: Tensor) -> None:
-    """Refuses integers, for which PyTorch has no kernels.
+    """Raise an error for integers, for which PyTorch has no kernels.
 
     Raises:
-        UnsupportedDTypeError: they are some.
+        UnsupportedDTypeError: the dtype is an integer dtype.
     """
     if self.dtype.category is Category.INT:
         raise UnsupportedDTypeError(
@@ -212,7 +212,7 @@ def require_inexact_or_bool(operator: str, self: Tensor) -> None:
 
 @op("aten::im2col", python_module="nn", structured=False, out=Out(explicit=True))
 def im2col(self: Tensor, kernel_size: Ints[2], dilation: Ints[2], padding: Ints[2], stride: Ints[2]) -> Tensor:
-    """What windows show of images, a column each: (batch, channels * elements, windows)."""
+    """Return the elements of each window over the images as a column, (batch, channels * elements, windows)."""
     ...
 
 
@@ -240,7 +240,7 @@ def im2col_cpu(self, kernel_size, dilation, padding, stride, out):
 def col2im(
     self: Tensor, output_size: SymInts[2], kernel_size: Ints[2], dilation: Ints[2], padding: Ints[2], stride: Ints[2]
 ) -> Tensor:
-    """The transpose of ``im2col``: images of which each element is the sum of its places in columns."""
+    """Sum columns into images, the transpose of ``im2col``: an image element is the sum of its copies in columns."""
     ...
 
 

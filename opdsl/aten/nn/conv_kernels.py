@@ -1,4 +1,4 @@
-"""PyTorch's other names of convolutions, each with the gradients of ``convolution``."""
+"""Further convolution operators of PyTorch, all computed by ``convolution``, which gives them their gradients."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def convolve(
     output_padding: Sizes | None = None,
     groups: int = 1,
 ) -> Tensor:
-    """``convolution`` with a kernel whose size is said; transposed where there is an ``output_padding``.
+    """Compute ``convolution`` after checking the weight's kernel size, transposed if ``output_padding`` is given.
 
     Raises:
-        ShapeError: the weight has another size.
+        ShapeError: the weight's kernel has another size than ``kernel_size``.
     """
     size = as_sizes(kernel_size)
     check(
@@ -54,13 +54,13 @@ def by_channel(
     padding: Sizes,
     dilation: Sizes,
 ) -> Tensor:
-    """``convolve`` of each channel for itself, in tensors with a batch."""
+    """Compute ``convolve`` of each channel separately (a depthwise convolution), for a tensor with a batch."""
     check(self.ndim == dims + 2, f"expected a tensor of a batch, channels and {dims} dimensions", got=self.shape)
     return convolve(self, weight, kernel_size, bias, stride, padding, dilation, groups=self.shape[1])
 
 
 def kernels(*names: str) -> dict[str, str]:
-    """What entries call the kernels of the CPU, and of CUDA if there is one."""
+    """Return the names of PyTorch's CPU kernel and, if given, CUDA kernel, keyed by dispatch key."""
     return dict(zip(("CPU", "CUDA"), names, strict=False))
 
 
@@ -83,7 +83,7 @@ def _slow_conv2d_forward(
     stride: Annotated[SymIntList, Size(2)],
     padding: Annotated[SymIntList, Size(2)],
 ) -> Tensor:
-    """``conv2d``."""
+    """Compute ``conv2d`` with a given kernel size."""
     return convolve(self, weight, kernel_size, bias, stride, padding)
 
 
@@ -96,7 +96,7 @@ def thnn_conv2d(
     stride: Annotated[SymIntList, Size(2)] = 1,
     padding: Annotated[SymIntList, Size(2)] = 0,
 ) -> Tensor:
-    """``conv2d``."""
+    """Compute ``conv2d`` with a given kernel size."""
     return convolve(self, weight, kernel_size, bias, stride, padding)
 
 
@@ -119,7 +119,7 @@ def slow_conv3d_forward(
     stride: Annotated[SymIntList, Size(3)],
     padding: Annotated[SymIntList, Size(3)],
 ) -> Tensor:
-    """``conv3d``."""
+    """Compute ``conv3d`` with a given kernel size."""
     return convolve(self, weight, kernel_size, bias, stride, padding)
 
 
@@ -132,7 +132,7 @@ def slow_conv3d(
     stride: Annotated[SymIntList, Size(3)] = 1,
     padding: Annotated[SymIntList, Size(3)] = 0,
 ) -> Tensor:
-    """``conv3d``."""
+    """Compute ``conv3d`` with a given kernel size."""
     return convolve(self, weight, kernel_size, bias, stride, padding)
 
 
@@ -151,7 +151,7 @@ def slow_conv_dilated2d(
     padding: Annotated[SymIntList, Size(2)] = 0,
     dilation: Annotated[SymIntList, Size(2)] = 1,
 ) -> Tensor:
-    """``conv2d`` with a dilation."""
+    """Compute ``conv2d`` with a given kernel size and a dilation."""
     return convolve(self, weight, kernel_size, bias, stride, padding, dilation)
 
 
@@ -170,7 +170,7 @@ def slow_conv_dilated3d(
     padding: Annotated[SymIntList, Size(3)] = 0,
     dilation: Annotated[SymIntList, Size(3)] = 1,
 ) -> Tensor:
-    """``conv3d`` with a dilation."""
+    """Compute ``conv3d`` with a given kernel size and a dilation."""
     return convolve(self, weight, kernel_size, bias, stride, padding, dilation)
 
 
@@ -192,7 +192,7 @@ def slow_conv_transpose2d(
     output_padding: Annotated[SymIntList, Size(2)] = 0,
     dilation: Annotated[SymIntList, Size(2)] = 1,
 ) -> Tensor:
-    """``conv_transpose2d``."""
+    """Compute ``conv_transpose2d`` with a given kernel size."""
     return convolve(self, weight, kernel_size, bias, stride, padding, dilation, output_padding)
 
 
@@ -212,7 +212,7 @@ def slow_conv_transpose3d(
     output_padding: Annotated[SymIntList, Size(3)] = 0,
     dilation: Annotated[SymIntList, Size(3)] = 1,
 ) -> Tensor:
-    """``conv_transpose3d``."""
+    """Compute ``conv_transpose3d`` with a given kernel size."""
     return convolve(self, weight, kernel_size, bias, stride, padding, dilation, output_padding)
 
 
@@ -231,7 +231,7 @@ def _conv_depthwise2d(
     padding: Annotated[SymIntList, Size(2)],
     dilation: Annotated[SymIntList, Size(2)],
 ) -> Tensor:
-    """``conv2d`` of each channel for itself."""
+    """Compute ``conv2d`` of each channel separately (a depthwise convolution)."""
     return by_channel(2, self, weight, kernel_size, bias, stride, padding, dilation)
 
 
@@ -250,7 +250,7 @@ def conv_depthwise3d(
     padding: Annotated[SymIntList, Size(3)],
     dilation: Annotated[SymIntList, Size(3)],
 ) -> Tensor:
-    """``conv3d`` of each channel for itself."""
+    """Compute ``conv3d`` of each channel separately (a depthwise convolution)."""
     return by_channel(3, self, weight, kernel_size, bias, stride, padding, dilation)
 
 
@@ -283,12 +283,12 @@ def _slow_conv2d_backward_output_mask(
 ) -> tuple[
     Annotated[Tensor, Name("grad_input")], Annotated[Tensor, Name("grad_weight")], Annotated[Tensor, Name("grad_bias")]
 ]:
-    """The gradients of ``_slow_conv2d_forward``, those that the mask asks for."""
+    """Return the gradients of ``_slow_conv2d_forward`` that ``output_mask`` selects."""
 
 
 @op("aten::conv_tbc", dispatch={"CompositeExplicitAutograd": "conv_tbc"}, autogen="conv_tbc.out")
 def conv_tbc(self: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
-    """``conv1d`` of sequences laid out as (time, batch, channels), with a weight of (length, channels, outputs)."""
+    """Compute ``conv1d`` of sequences with shape (time, batch, channels) and a weight (length, channels, outputs)."""
     images, kernels = self.permute((1, 2, 0)), weight.permute((2, 1, 0))
     tensor: Tensor = convolution(images, kernels, bias, (1,), (pad,), (1,), False, (0,), 1)
     return tensor.permute((2, 0, 1)).contiguous()
@@ -298,7 +298,7 @@ def conv_tbc(self: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor
 def conv_tbc_backward(
     self: Tensor, input: Tensor, weight: Tensor, bias: Tensor, pad: int
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of ``conv_tbc``."""
+    """Return the gradients of ``conv_tbc`` with respect to input, weight and bias."""
     images, kernels, tensor = input.permute((1, 2, 0)), weight.permute((2, 1, 0)), self.permute((1, 2, 0))
     of_images, of_kernels, of_bias = convolution_backward(
         tensor, images, kernels, tuple(bias.shape), (1,), (pad,), (1,), False, (0,), 1, (True, True, True)
@@ -334,7 +334,7 @@ def convolution_backward_overrideable(
 ) -> tuple[
     Annotated[Tensor, Name("grad_input")], Annotated[Tensor, Name("grad_weight")], Annotated[Tensor, Name("grad_bias")]
 ]:
-    """The gradients of ``convolution_overrideable``, those that ``output_mask`` asks for."""
+    """Return the gradients of ``convolution_overrideable`` that ``output_mask`` selects."""
 
 
 convolution_overrideable.derivative("input", "weight", "bias")(
@@ -359,13 +359,13 @@ def _convolution_double_backward(
     groups: SymInt,
     output_mask: Annotated[BoolList, Size(3)],
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of ``convolution_backward``: of the gradient, the input and the weight.
+    """Return the gradients of ``convolution_backward`` with respect to the output gradient, the input and the weight.
 
     Args:
-        ggI, ggW, ggb: the gradients of what it gave: of the gradients of input, weight and bias.
-        gO, weight, self: what it was given.
-        stride, padding, dilation, transposed, output_padding, groups: as of ``convolution``.
-        output_mask: which of the three are asked for.
+        ggI, ggW, ggb: the gradients of its results, which are the gradients of input, weight and bias.
+        gO, weight, self: its arguments: the output gradient, the weight and the input.
+        stride, padding, dilation, transposed, output_padding, groups: see ``convolution``.
+        output_mask: whether each of the three gradients is wanted.
     """
     for name, tensor, operand in (("ggI", ggI, self), ("ggW", ggW, weight)):
         check(tensor is None or tensor.shape == operand.shape, f"{name} must have the shape {list(operand.shape)}")
@@ -393,7 +393,7 @@ def _slow_conv2d_backward(
     grad_weight: Tensor[Alias("b", write=True)],
     grad_bias: Tensor[Alias("c", write=True)],
 ) -> tuple[Tensor[Alias("a", write=True)], Tensor[Alias("b", write=True)], Tensor[Alias("c", write=True)]]:
-    """``_slow_conv2d_backward.output_mask`` with all gradients, into given tensors."""
+    """Write all gradients of ``_slow_conv2d_forward`` into given tensors."""
     gradients = _slow_conv2d_backward_output_mask(
         grad_output, self, weight, kernel_size, stride, padding, (True, True, True)
     )

@@ -1,4 +1,4 @@
-"""Convolutions, transposed ones too, as matrix products with what windows show; and their derivatives."""
+"""Convolutions, also transposed ones, computed as matrix products with windows; and their derivatives."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from opdsl.sharding.windows import Window
 
 
 def convolve(input: Tensor, weight: Tensor, bias: Tensor | None, *values: Any) -> Tensor:
-    """The kernel of all convolutions; ``values`` are their parameters.
+    """Compute the convolution of all convolution operators; ``values`` are the parameters from ``stride`` to
+    ``groups``.
 
     Raises:
         ShapeError, DTypeError: the operands do not fit.
@@ -44,18 +45,19 @@ def convolution(
     output_padding: list[SymInt],
     groups: SymInt,
 ) -> Tensor:
-    """The products of a weight with windows that slide over signals, images or volumes; or what is their transpose.
+    """Return the products of a weight with windows that slide over signals, images or volumes, or the transposed
+    operation.
 
     Args:
         input: (batch, channels, ...).
-        weight: (outputs, channels / groups, ...); (channels, outputs / groups, ...) of a transposed convolution.
+        weight: (outputs, channels / groups, ...), or (channels, outputs / groups, ...) if transposed.
         bias: (outputs,), added to the results.
-        stride: between windows.
-        padding: the margin of zeros; what is cut off the result of a transposed convolution.
-        dilation: between the elements of a window.
-        transposed: whether it is the transpose, as gradients are.
-        output_padding: by how much the result of a transposed convolution is larger behind.
-        groups: of channels and outputs; each convolves by itself.
+        stride: the distance between windows.
+        padding: the number of zeros around the input, or of elements cut off the result if transposed.
+        dilation: the distance between the elements of a window.
+        transposed: whether to compute the transposed operation, which is the gradient of a convolution.
+        output_padding: the number of elements added at the end of the result if transposed.
+        groups: the number of groups of channels and outputs that are convolved separately.
     """
     return convolve(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 
@@ -70,7 +72,9 @@ def slides(
     transposed: bool,
     *others: object,
 ) -> list[Window | None]:
-    """What windows a convolution slides over; channels are read whole, and so is what is spread instead."""
+    """Return the window along each dimension from the channels on, for sharding; None for a dimension that is read
+    whole.
+    """
     dims = weight.ndim - 2
     if transposed:
         return [None] * (dims + 1)
@@ -107,7 +111,7 @@ def convolution_backward(
     groups: SymInt,
     output_mask: Annotated[BoolList, Size(3)],
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of ``convolution``'s input, weight and bias, those that the mask asks for."""
+    """Return the gradients of ``convolution`` with respect to input, weight and bias that ``output_mask`` selects."""
     asked: Any = output_mask
     values = (stride, padding, dilation, transposed, output_padding, groups)
     problem = problem_of(input.geometry, weight.geometry, None, values)
@@ -116,7 +120,7 @@ def convolution_backward(
         grad_output.shape == problem.shape,
         f"Expected grad_output of shape {list(problem.shape)}, but got {list(grad_output.shape)}",
     )
-    gradients: list[Any]  # None for what is not asked for
+    gradients: list[Any]  # None for gradients that are not wanted
     if input.shape[1] == 0:
         shapes = (input.shape, weight.shape, bias_sizes or ())
         gradients = [fill_(empty_in(input, tuple(shape)), 0) for shape in shapes]
@@ -143,7 +147,7 @@ def convolution_backward(
 def convolution_backward_derivative(
     grads, grad_output, input, weight, stride, padding, dilation, transposed, output_padding, groups, output_mask
 ):
-    """A convolution is linear in its input and in its weight."""
+    """Return the gradients of ``convolution_backward``; a convolution is linear in its input and in its weight."""
     to_input, to_weight, to_bias = grads
     values = (stride, padding, dilation, transposed, output_padding, groups)
     terms = []
@@ -183,7 +187,7 @@ def _convolution(
     cudnn_enabled: bool,
     allow_tf32: bool,
 ) -> Tensor:
-    """``convolution``; the last four arguments are for kernels of cuDNN."""
+    """Compute ``convolution``; the last four arguments concern cuDNN and are ignored."""
 
 
 @op("aten::_convolution.deprecated")
@@ -202,7 +206,7 @@ def _convolution_deprecated(
     deterministic: bool,
     cudnn_enabled: bool,
 ) -> Tensor:
-    """``_convolution`` without its last argument."""
+    """Compute ``_convolution``, without its last argument."""
 
 
 _convolution.derivative("input", "weight", "bias")(convolution_derivative)

@@ -1,4 +1,4 @@
-"""What a call of a convolution comes to: its parameters, windows, layouts and dtypes, and what it refuses."""
+"""Analysis of a convolution call: its parameters, windows, memory layouts and dtypes, and checks of its arguments."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LAYOUTS = {2: MemoryFormat.channels_last, 3: MemoryFormat.channels_last_3d}
 
 
 class Parameters(NamedTuple):
-    """What a convolution slides with, a number for each dimension."""
+    """Parameters of a convolution, with one number per dimension that windows slide over."""
 
     stride: Shape
     padding: Shape
@@ -47,10 +47,10 @@ def parameters(
     output_padding: Sequence[int],
     groups: int,
 ) -> Parameters:
-    """The parameters of a convolution over so many dimensions.
+    """Check the parameters of a convolution over ``dims`` dimensions, and return them with one number per dimension.
 
     Raises:
-        ShapeError: they are not one or ``dims`` numbers, or too small.
+        ShapeError: a parameter has neither one nor ``dims`` numbers, or a number is too small.
     """
     named = {"stride": stride, "padding": padding, "dilation": dilation, "output_padding": output_padding}
     least = {"stride": 1, "dilation": 1}
@@ -72,7 +72,7 @@ def check_operands(input: TensorMeta, weight: TensorMeta, bias_sizes: Shape | No
     """Check that input, weight and bias fit each other (``check_shape_forward`` in ATen/native/Convolution.cpp).
 
     Raises:
-        ShapeError: they do not.
+        ShapeError: the shapes do not fit.
     """
     groups, shape = params.groups, list(weight.shape)
     check(
@@ -104,10 +104,12 @@ def check_operands(input: TensorMeta, weight: TensorMeta, bias_sizes: Shape | No
 
 
 def windows_of(input: TensorMeta, weight: TensorMeta, params: Parameters) -> Slides:
-    """The windows over the input; over the result of a transposed convolution, which may be empty for common dtypes.
+    """Return the windows of a convolution over its input, or over the result if the convolution is transposed.
+
+    The result of a transposed convolution may be empty for the dtypes in ``COMMON``.
 
     Raises:
-        ShapeError: there is none.
+        ShapeError: no window fits, or the result would be too small.
     """
     lengths = weight.shape[2:]
     steps = zip(input.shape[2:], lengths, params.stride, params.padding, params.dilation, strict=True)
@@ -142,10 +144,11 @@ def windows_of(input: TensorMeta, weight: TensorMeta, params: Parameters) -> Sli
 
 
 def check_dtypes(input: TensorMeta, weight: TensorMeta, bias: TensorMeta | None, *, transposed: bool) -> None:
-    """Check that input, weight and bias have one dtype, for which PyTorch has a kernel, and one device.
+    """Check that input, weight and bias have one device, and one dtype that PyTorch has a kernel for.
 
     Raises:
-        DTypeError, DeviceError: they have not. UnsupportedDTypeError: it has none.
+        DTypeError, DeviceError: dtypes or devices differ.
+        UnsupportedDTypeError: PyTorch has no kernel for the dtype.
     """
     for name, geometry in (("weight", weight), ("bias", bias)):
         if geometry is not None and geometry.device is not input.device:
@@ -166,27 +169,27 @@ def check_dtypes(input: TensorMeta, weight: TensorMeta, bias: TensorMeta | None,
 
 
 def layout_of(input: TensorMeta, weight: TensorMeta) -> MemoryFormat:
-    """The memory format of a result: channels last if the input or the weight is.
+    """Return the memory format of a result: channels last if the input or the weight has that format.
 
-    Only the library that PyTorch has for the common dtypes leaves volumes so.
+    Volumes keep it only for the dtypes in ``COMMON``, as in the library that PyTorch calls for those.
     """
     layout = LAYOUTS.get(input.ndim - 2) if input.dtype in COMMON or input.ndim < 5 else None
     formats = (input.suggested_memory_format(), weight.suggested_memory_format())
     return layout if layout is not None and layout in formats else MemoryFormat.contiguous_format
 
 
-# -------------------------------------------------------------------------------------------------------------- a call
+# --------------------------------------------------------------------------------------------------- analysis of a call
 
 
 class Problem(NamedTuple):
-    """What follows from the geometries of a call of a convolution.
+    """Analysis of a convolution call, computed from the geometries of its tensors.
 
-    params: its parameters.
-    windows: over what is larger, the input or the result of a transposed one.
+    params: the parameters.
+    windows: the windows over the input, or over the result of a transposed convolution.
     slides: see ``Operands``.
-    shape, layout: of the result. As in PyTorch it has no channels where the input has none.
-    inner: the layout that is computed in; None where any will do.
-    dtype: that is computed in.
+    shape, layout: the result's shape and memory format. As in PyTorch it has no channels where the input has none.
+    inner: the memory format that is computed in; None where any will do.
+    dtype: the dtype that is computed in.
     """
 
     params: Parameters
@@ -198,21 +201,21 @@ class Problem(NamedTuple):
     dtype: DType
 
     def operands(self, input: Tensor, weight: Tensor, result: Tensor) -> Operands:
-        """The roles of the tensors of the call."""
+        """Return the tensors of the call in their roles; a transposed convolution swaps input and result."""
         pair = (result, input) if self.params.transposed else (input, result)
         return Operands(pair[0], weight, pair[1], self.windows, self.params.groups, self.slides)
 
     def given_in(self, tensor: Tensor) -> Tensor:
-        """An input, or a gradient of a result, as it is computed with."""
+        """Convert an input, or the gradient of a result, to the dtype and the memory format that is computed in."""
         wide = widened(tensor, self.dtype)
         return wide if self.inner is None else wide.contiguous(memory_format=self.inner)
 
     def empty(self, like: Tensor, shape: Shape) -> Tensor:
-        """Memory for a result, or for a gradient of the input."""
+        """Return an uninitialized tensor for a result or for the gradient of an input."""
         return empty_in(like, shape, self.inner or self.layout, self.dtype)
 
     def given_out(self, tensor: Tensor, dtype: DType) -> Tensor:
-        """What is returned of what has been made."""
+        """Convert a computed tensor to the dtype and the memory format in which it is returned."""
         if self.inner in (None, self.layout):
             return widened(tensor, dtype)
         return copy_(empty_in(tensor, tensor.shape, self.layout, dtype), tensor)
@@ -220,7 +223,7 @@ class Problem(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def problem_of(input: TensorMeta, weight: TensorMeta, bias: TensorMeta | None, values: tuple[Any, ...]) -> Problem:
-    """Check a call and say what it comes to; ``values`` are its parameters.
+    """Check a convolution call and analyze it; ``values`` are the parameters from ``stride`` to ``groups``.
 
     Raises:
         ShapeError, DTypeError: the operands do not fit.
@@ -245,5 +248,5 @@ def problem_of(input: TensorMeta, weight: TensorMeta, bias: TensorMeta | None, v
 
 
 def widened(tensor: Tensor, dtype: DType) -> Tensor:
-    """A tensor in a dtype; itself where it has it."""
+    """Convert a tensor to a dtype; return the tensor itself if it has that dtype."""
     return tensor if tensor.dtype is dtype else tensor.to(dtype)

@@ -1,4 +1,4 @@
-"""Dropout."""
+"""Dropout and alpha dropout, of elements or of whole features."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from opdsl.schema import Alias
 
 
 def noise_of(input: Tensor, p: float, by_feature: bool) -> Tensor:
-    """1 for what stays, 0 for what is dropped: of each element, or of each feature of each sample."""
+    """Return a random mask with 1 for kept and 0 for dropped, for each element or for each feature of each sample."""
     if not by_feature:
         return empty_like(input).bernoulli_(1 - p)
     check(input.ndim >= 2, "Feature dropout requires at least 2 dimensions in the input")
@@ -31,7 +31,7 @@ _ALPHA = 1.7580993408473766
 
 
 def factors_of(input: Tensor, p: float, by_feature: bool, keeps_variance: bool) -> tuple[Tensor, Tensor | None]:
-    """What elements are multiplied by, and what is added then, so that the mean stays, or mean and variance."""
+    """Return random factors and summands (or None) for dropout that preserves the mean, or mean and variance."""
     if p == 1:
         return zeros([], dtype=input.dtype, device=input.device), None
     noise = noise_of(input, p, by_feature)
@@ -43,10 +43,10 @@ def factors_of(input: Tensor, p: float, by_feature: bool, keeps_variance: bool) 
 
 
 def dropped(input: Tensor, p: float, train: bool, *, in_place: bool, by_feature: bool, keeps_variance: bool) -> Tensor:
-    """A tensor of which elements or features are dropped; itself where nothing is.
+    """Return a tensor with random elements or features dropped, or the input itself if none are to be dropped.
 
     Raises:
-        ShapeError: ``p`` is no probability.
+        ShapeError: ``p`` is not between 0 and 1.
     """
     check(0 <= p <= 1, f"dropout probability has to be between 0 and 1, but got {p}")
     if p == 0 or not train or input.numel() == 0:
@@ -57,13 +57,13 @@ def dropped(input: Tensor, p: float, train: bool, *, in_place: bool, by_feature:
 
 
 def declare_dropout(name: str, text: str, *, by_feature: bool, keeps_variance: bool) -> Any:
-    """Declare a dropout, and that in place.
+    """Declare a dropout operator and its in-place variant.
 
     Args:
-        name: of the function.
-        text: the documentation.
+        name: the operator's name.
+        text: the operator's docstring.
         by_feature: whether whole features are dropped.
-        keeps_variance: whether the variance stays the same, too.
+        keeps_variance: whether the variance is preserved as well as the mean.
     """
     how = {"by_feature": by_feature, "keeps_variance": keeps_variance}
 
@@ -95,7 +95,7 @@ for _dropout in (dropout, alpha_dropout):
 @op("aten::native_dropout", kernel=True, tags=("nondeterministic_seeded", "core"), autogen="native_dropout.out")
 @traceable
 def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
-    """``dropout`` and the mask of what stays."""
+    """Compute ``dropout``; return the result, and a mask of the elements that were kept."""
     if input.numel() == 0:
         return input, empty_like(input, dtype=bool_)
     if train is False:
@@ -116,7 +116,7 @@ def native_dropout_derivative(grad, result1, p, train):
 @op("aten::native_dropout_backward", kernel=True, tags="pointwise", autogen="native_dropout_backward.out")
 @traceable
 def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
-    """The gradient of ``native_dropout``."""
+    """Return the gradient of the input of ``native_dropout``."""
     return mul(mul(grad_output, mask), scale)
 
 
@@ -128,7 +128,9 @@ native_dropout_backward.derivative(
 
 @op("aten::_fused_dropout", tags="nondeterministic_seeded", dispatch="CUDA", autogen="_fused_dropout.out")
 def _fused_dropout(self: Tensor, p: float, generator: Generator | None = None) -> tuple[Tensor, Tensor]:
-    """``self`` with elements that stay with a probability ``p``, divided by it; and 1 where one stays, as uint8."""
+    """Keep each element with probability ``p``, divided by ``p``; return the result, and a uint8 mask of the kept
+    elements.
+    """
     check(0 < p <= 1, f"_fused_dropout: expected a probability to stay above 0 and up to 1, but got {p}")
     stays = empty_like(self, dtype=bool_).bernoulli_(p, generator=generator)
     return self * stays / p, stays.to(uint8)

@@ -1,4 +1,4 @@
-"""Rows of a table, by their numbers."""
+"""Embedding: rows of a table selected by index, and the gradient of the table."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from opdsl.schema.vocabulary import SymInt
 
 
 def check_indices(operator: str, argument: int, indices: Tensor) -> None:
-    """Check that rows are numbered by int32 or int64.
+    """Check that an index tensor is int32 or int64.
 
     Raises:
-        DTypeError: they are not.
+        DTypeError: the tensor has another dtype.
     """
     if indices.dtype not in (int32, int64):
         raise DTypeError(
@@ -29,7 +29,7 @@ def check_indices(operator: str, argument: int, indices: Tensor) -> None:
 def embedding(
     weight: Tensor, indices: Tensor, padding_idx: SymInt = -1, scale_grad_by_freq: bool = False, sparse: bool = False
 ) -> Tensor:
-    """The rows of ``weight`` with the numbers ``indices``; the other arguments say what the gradient is."""
+    """Return the rows of ``weight`` at ``indices``; the other arguments affect only the gradient."""
     check(weight.ndim == 2, "'weight' must be 2-D")
     check_indices("embedding", 1, indices)
     rows = weight.index_select(0, indices.reshape((indices.numel(),)))
@@ -40,7 +40,7 @@ def embedding(
 def embedding_derivative(grad, weight, indices, padding_idx, scale_grad_by_freq):
     if scale_grad_by_freq:
         return embedding_dense_backward(grad, indices, weight.shape[0], padding_idx, scale_grad_by_freq)
-    # The forward pass has found all indices within the table, so that no elements decide what is done.
+    # The forward pass has checked that all indices are in bounds, so no step here depends on elements.
     numbers, grads = indices.reshape((indices.numel(),)), grad.reshape((indices.numel(), weight.shape[1]))
     if padding_idx >= 0:
         grads = where((numbers != padding_idx).unsqueeze(1), grads, 0)
@@ -51,7 +51,9 @@ def embedding_derivative(grad, weight, indices, padding_idx, scale_grad_by_freq)
 def embedding_dense_backward(
     grad_output: Tensor, indices: Tensor, num_weights: SymInt, padding_idx: SymInt, scale_grad_by_freq: bool
 ) -> Tensor:
-    """The gradient of ``embedding``'s table; rows that are padding, or that the table has not, get none."""
+    """Return the gradient of the table of ``embedding``; an index out of bounds or equal to ``padding_idx`` adds
+    nothing.
+    """
     check_indices("embedding_backward", 2, indices)
     numbers = indices.reshape((indices.numel(),)).to(int64)
     grads = grad_output.reshape((numbers.shape[0], grad_output.size(-1)))
@@ -74,5 +76,5 @@ def embedding_dense_backward_derivative(grad, indices, num_weights, padding_idx,
 
 
 def frequencies(numbers: Tensor, counts: Tensor, num_weights: int) -> Tensor:
-    """Count how often each number occurs among them, as a column; ``counts`` has what each occurrence counts."""
+    """Return, for each index in ``numbers``, the sum of ``counts`` over its occurrences, as a column."""
     return numbers.new_zeros((num_weights,)).index_add(0, numbers, counts).index_select(0, numbers).unsqueeze(1)

@@ -1,4 +1,4 @@
-"""Sums, means and maxima over bags of rows of a table."""
+"""Embedding bags: sums, means and maxima over groups (bags) of rows of a table."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SUM, MEAN, MAX = range(3)
 
 
 def bag_of_each(indices: Tensor, offsets: Tensor) -> Tensor:
-    """Return which bag each index lies in, from where bags begin."""
+    """Return the bag that each index belongs to, from the offsets at which bags begin."""
     forms = indices.shape, offsets.shape
     check(indices.ndim == offsets.ndim == 1, "expected vectors of indices and of where bags begin", got=forms)
     positions = arange(indices.shape[0], dtype=offsets.dtype, device=indices.device)
@@ -30,14 +30,15 @@ def bag_of_each(indices: Tensor, offsets: Tensor) -> Tensor:
 
 
 def check_offsets(offsets: Tensor, count: int) -> None:
-    """Refuse offsets at which bags cannot begin.
+    """Check that the offsets of bags start at 0, ascend, and do not exceed the number of indices.
 
     Args:
-        offsets: where bags begin.
-        count: of the indices.
+        offsets: the positions in the indices at which bags begin.
+        count: the number of indices.
 
     Raises:
-        ShapeError: the first one is not 0, one is smaller than the one before it, or lies behind the indices.
+        ShapeError: the first offset is not 0, one is smaller than the one before it, or the last is larger than
+            ``count``.
     """
     if offsets.is_meta:
         return
@@ -58,16 +59,16 @@ def check_offsets(offsets: Tensor, count: int) -> None:
 
 
 def counts_in(bags: Tensor, counted: Tensor, count: int) -> Tensor:
-    """Return how many indices of each bag are counted."""
+    """Return the number of indices in each bag for which ``counted`` is True."""
     return bags.new_zeros((count,)).index_add(0, bags, counted.to(bags.dtype))
 
 
 def largest_of_bags(rows: Tensor, numbers: Tensor, bags: Tensor, sizes: Tensor) -> tuple[Tensor, Tensor]:
-    """The largest elements of bags, and the numbers of the rows that they are of; 0 for a bag of nothing."""
+    """Return the largest element per bag and feature, and the table row that it comes from, both 0 for an empty bag."""
     places = bags.unsqueeze(1).expand(rows.shape)
     shape = (sizes.shape[0], rows.shape[1])
     result = rows.new_full(shape, -math.inf).scatter_reduce(0, places, rows, "amax")
-    # The first row that has the largest element.
+    # Of several rows with the largest element the first one counts.
     positions = arange(rows.shape[0], device=rows.device).unsqueeze(1).expand(rows.shape)
     candidates = where(rows == result.gather(0, places), positions, rows.shape[0])
     first = sizes.new_full(shape, rows.shape[0]).scatter_reduce(0, places, candidates, "amin")
@@ -89,7 +90,7 @@ def table_gradient(
     per_sample_weights: Tensor | None,
     padding_idx: int,
 ) -> Tensor:
-    """The gradient of the table, by operators that can be differentiated again."""
+    """Return the gradient of the table, composed of operators that can be differentiated again."""
     require_floating("embedding_bag_backward", grad)
     check(grad.ndim == 2, "embedding_bag_backward: expected a (bags, features) gradient", got=grad.shape)
     whole = grad.new_zeros((num_weights, grad.shape[1]))
@@ -107,7 +108,7 @@ def table_gradient(
 
 
 def weight_gradient(grad: Tensor, weight: Tensor, indices: Tensor, offset2bag: Tensor, padding_idx: int) -> Tensor:
-    """The gradient of what rows are multiplied by, by operators that can be differentiated again."""
+    """Return the gradient of the per-sample weights, composed of operators that can be differentiated again."""
     rows = grad.index_select(0, offset2bag.to(int64)) * weight.index_select(0, indices.to(int64))
     return where(indices != padding_idx, rows.sum(1), 0.0)
 
@@ -116,10 +117,10 @@ def weight_gradient(grad: Tensor, weight: Tensor, indices: Tensor, offset2bag: T
 
 
 def row_number(weight: Tensor, padding_idx: int | None) -> int:
-    """The number of a row of a table; those below 0 count from the end, and there is none of None.
+    """Return ``padding_idx`` as a nonnegative row index, or -1 for None; negative indices count from the end.
 
     Raises:
-        ShapeError: there is no such row.
+        ShapeError: the index is out of bounds.
     """
     if padding_idx is None:
         return -1
@@ -132,7 +133,9 @@ def row_number(weight: Tensor, padding_idx: int | None) -> int:
 
 
 def known_bags(offset2bag: Tensor, indices: Tensor, offsets: Tensor) -> Tensor:
-    """The bag of each index, which PyTorch leaves out for sums."""
+    """Return the bag of each index, computed from ``offsets`` if ``offset2bag`` is empty, as PyTorch leaves it for
+    sums.
+    """
     return offset2bag if offset2bag.numel() else bag_of_each(indices, offsets)
 
 
@@ -148,21 +151,22 @@ def _embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int = -1,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Sums, means or maxima over bags of rows of a table.
+    """Return sums, means or maxima over bags of rows of a table.
 
     Args:
         weight: the table.
-        indices: the numbers of rows, those of one bag after those of another.
-        offsets: where each bag begins.
-        scale_grad_by_freq: whether gradients of rows are divided by how often they occur.
+        indices: the indices of rows, those of one bag after those of another.
+        offsets: the position in ``indices`` at which each bag begins.
+        scale_grad_by_freq: whether gradients of rows are divided by how often the rows occur.
         mode: 0 for sums, 1 for means, 2 for maxima.
-        sparse: what PyTorch's gradient is; ours is a whole table.
-        per_sample_weights: what rows are multiplied by.
+        sparse: whether PyTorch's gradient is sparse; here it never is.
+        per_sample_weights: the factors of the rows.
         include_last_offset: whether the last offset is the end of the last bag.
-        padding_idx: the number of a row that does not count.
+        padding_idx: the index of a row that does not count.
 
     Returns:
-        The bags; and for the gradient the bag of each index, the sizes of bags and the rows that maxima are of.
+        The reduced bags; and for the gradient the bag of each index, the sizes of bags and the rows that maxima come
+        from.
     """
     require_floating("embedding_bag", weight)
     check(indices.ndim == 1, f"input has to be a 1D Tensor, but got Tensor of dimension {indices.ndim}")
@@ -196,7 +200,7 @@ def _embedding_bag(
         result = rows.new_zeros((count, weight.shape[1])).index_add(0, bags, where(counted.unsqueeze(1), rows, 0.0))
         if mode == MEAN:
             result = shared(result, sizes.clamp(min=1).unsqueeze(1))
-        else:  # which nothing asks for then
+        else:  # unused for sums
             sizes, largest = zeros_like(sizes), zeros_like(sizes)
         result = result.to(weight.dtype)
     bags, sizes, largest = (tensor.to(indices.dtype) for tensor in (bags, sizes, largest.clone()))
@@ -216,7 +220,7 @@ def _embedding_bag_dense_backward(
     per_sample_weights: Tensor | None,
     padding_idx: int = -1,
 ) -> Tensor:
-    """The gradient of ``_embedding_bag``'s table."""
+    """Return the gradient of the table of ``_embedding_bag``."""
     return table_gradient(
         grad,
         indices,
@@ -239,7 +243,7 @@ def _embedding_bag_dense_backward(
 def _embedding_bag_per_sample_weights_backward(
     grad: Tensor, weight: Tensor, indices: Tensor, offsets: Tensor, offset2bag: Tensor, mode: int, padding_idx: int = -1
 ) -> Tensor:
-    """The gradient of what ``_embedding_bag`` multiplies rows by."""
+    """Return the gradient of the per-sample weights of ``_embedding_bag``."""
     require_floating("embedding_bag_backward", grad)
     check(mode == SUM, "embedding_bag_backward: per_sample_weights only supported for mode='sum'")
     return weight_gradient(grad, weight, indices, known_bags(offset2bag, indices, offsets), padding_idx)
@@ -261,7 +265,7 @@ def _embedding_bag_backward(
     per_sample_weights: Tensor | None,
     padding_idx: int = -1,
 ) -> Tensor:
-    """The gradient of ``_embedding_bag``'s table, which is never sparse here."""
+    """Return the gradient of the table of ``_embedding_bag``, which is never sparse here."""
 
 
 @_embedding_bag.derivative("weight", output_differentiability=(True, False, False, False))
@@ -311,7 +315,7 @@ def embedding_bag(
     per_sample_weights: Tensor | None = None,
     include_last_offset: bool = False,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """See ``_embedding_bag``."""
+    """Return sums, means or maxima over bags of rows of a table; see ``_embedding_bag``."""
 
 
 @op("aten::embedding_bag.padding_idx")
@@ -327,4 +331,4 @@ def embedding_bag_padding_idx(
     include_last_offset: bool,
     padding_idx: int | None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """See ``_embedding_bag``; None for no padding, and numbers below 0 count from the end."""
+    """Return reductions of bags of rows; see ``_embedding_bag``. A negative ``padding_idx`` counts from the end."""

@@ -1,4 +1,4 @@
-"""``embedding_renorm_``: rows of a table that are longer than wanted are shortened."""
+"""Operator ``embedding_renorm_``, which limits the norm of rows of an embedding table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from opdsl.schema import Alias
 def embedding_renorm_(
     self: Tensor[Alias("a", write=True)], indices: Tensor, max_norm: float, norm_type: float
 ) -> Tensor[Alias("a", write=True)]:
-    """Shortens the rows of a table that indices name to a norm, those that are longer."""
+    """Scale the rows of a table at ``indices`` whose norm exceeds ``max_norm`` down to that norm, in place."""
     require_floating("embedding_renorm", self)
     check(self.ndim == 2, "embedding_renorm_: expected a table of two dimensions", got=self.shape)
     if indices.dtype not in BOTH:

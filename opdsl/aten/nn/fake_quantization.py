@@ -1,4 +1,4 @@
-"""Fake quantisation: numbers rounded to what integers and a scale can hold, as training for quantised networks does."""
+"""Fake quantization: rounding to numbers that integers with a scale can represent, for quantization-aware training."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from opdsl.schema.vocabulary import Name
 
 
 class Quantised(NamedTuple):
-    """Rounded numbers, and where they lie within bounds."""
+    """Results of fake quantization: the rounded numbers, and a mask of those whose integers are within bounds."""
 
     output: Tensor
     mask: Tensor
 
 
 def quantised(self: Tensor, scale: float | Tensor, zero_point: float | Tensor) -> Tensor:
-    """The integers that stand for numbers, as floats, before they are held within bounds."""
+    """Return the integers that represent numbers, in a floating dtype and not yet clamped to the bounds."""
     inverse = 1.0 / scale if isinstance(scale, Tensor) or scale else math.inf
     return (self * inverse).round() + zero_point
 
 
 def restored(integers: Tensor, scale: float | Tensor, zero_point: float | Tensor, low: int, high: int) -> Tensor:
-    """The numbers that integers stand for, these held within bounds."""
+    """Return the numbers that integers represent, after clamping the integers to ``low`` and ``high``."""
     return (integers.clamp(low, high) - zero_point) * scale
 
 
 def within(integers: Tensor, low: int, high: int) -> Tensor:
-    """Return where integers are within bounds."""
+    """Return a mask of the integers that are within bounds."""
     return logical_and(integers >= low, integers <= high)
 
 
 def require_bounds(quant_min: int, quant_max: int, zero_point: int = 0) -> None:
-    """Check that bounds are in order, and a zero point lies between them.
+    """Check that ``quant_min`` is at most ``quant_max``, and a nonzero zero point between them.
 
     Raises:
-        ShapeError: they are not, or it does not.
+        ShapeError: the bounds are not in order, or the zero point is outside.
     """
     check(quant_min <= quant_max, "`quant_min` should be less than or equal to `quant_max`.")
     check(
@@ -50,7 +50,7 @@ def require_bounds(quant_min: int, quant_max: int, zero_point: int = 0) -> None:
 
 
 def along(values: Tensor, like: Tensor, axis: int) -> Tensor:
-    """A number for each channel, in the form in which it meets a tensor's elements."""
+    """Check a vector with a number per channel, and reshape it to broadcast to ``like`` along dimension ``axis``."""
     check(
         values.ndim == 1 and -like.ndim <= axis < like.ndim and values.shape[0] == like.shape[axis],
         f"expected a number for each of the channels along dimension {axis} of {list(like.shape)}, but got "
@@ -64,13 +64,13 @@ PER_TENSOR, PER_CHANNEL = (f"fake_quantize_per_{name}_affine" for name in ("tens
 
 @op("aten::fake_quantize_per_tensor_affine_cachemask_backward")
 def fake_quantize_per_tensor_affine_cachemask_backward(grad: Tensor, mask: Tensor) -> Tensor:
-    """The gradient of ``fake_quantize_per_tensor_affine_cachemask``: what lies out of bounds has none."""
+    """Return the gradient of ``fake_quantize_per_tensor_affine_cachemask``, 0 where integers were out of bounds."""
     return grad * mask
 
 
 @op("aten::fake_quantize_per_channel_affine_cachemask_backward")
 def _backward_by_channel(grad: Tensor, mask: Tensor) -> Tensor:
-    """The gradient of ``fake_quantize_per_channel_affine_cachemask``: what lies out of bounds has none."""
+    """Return the gradient of ``fake_quantize_per_channel_affine_cachemask``, 0 where integers were out of bounds."""
     return grad * mask
 
 
@@ -78,7 +78,9 @@ def _backward_by_channel(grad: Tensor, mask: Tensor) -> Tensor:
 def _by_numbers(
     self: Tensor, scale: float, zero_point: int, quant_min: int, quant_max: int
 ) -> tuple[Annotated[Tensor, Name("output")], Annotated[Tensor, Name("mask")]]:
-    """Numbers rounded to what integers from ``quant_min`` to ``quant_max`` can hold, and where they lie within them."""
+    """Round to numbers that integers from ``quant_min`` to ``quant_max`` represent; return also a mask of those within
+    bounds.
+    """
     require_bounds(quant_min, quant_max, zero_point)
     integers = quantised(self, scale, zero_point)
     output = restored(integers, scale, zero_point, quant_min, quant_max)
@@ -96,7 +98,7 @@ _by_numbers.derivative(self=fake_quantize_per_tensor_affine_cachemask_backward)
 def by_tensors(
     self: Tensor, scale: Tensor, zero_point: Tensor, fake_quant_enabled: Tensor, quant_min: int, quant_max: int
 ) -> tuple[Annotated[Tensor, Name("output")], Annotated[Tensor, Name("mask")]]:
-    """``fake_quantize_per_tensor_affine_cachemask`` by a scale and a zero point in tensors, if it is enabled."""
+    """Compute ``fake_quantize_per_tensor_affine_cachemask`` with scale and zero point in tensors, if it is enabled."""
     require_bounds(quant_min, quant_max)
     integers = quantised(self, scale, zero_point)
     output, mask = restored(integers, scale, zero_point, quant_min, quant_max), within(integers, quant_min, quant_max)
@@ -111,7 +113,7 @@ by_tensors.derivative(self=fake_quantize_per_tensor_affine_cachemask_backward)
 def by_channel(
     self: Tensor, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int, quant_max: int
 ) -> tuple[Annotated[Tensor, Name("output")], Annotated[Tensor, Name("mask")]]:
-    """``fake_quantize_per_tensor_affine_cachemask`` with a scale and a zero point for each channel."""
+    """Compute ``fake_quantize_per_tensor_affine_cachemask`` with a scale and a zero point for each channel."""
     require_bounds(quant_min, quant_max)
     step, zero = along(scale, self, axis), along(zero_point, self, axis)
     integers = quantised(self, step, zero)
@@ -127,7 +129,7 @@ by_channel.derivative(self=_backward_by_channel)
 def fake_quantize_per_tensor_affine(
     self: Tensor, scale: float, zero_point: int, quant_min: int, quant_max: int
 ) -> Tensor:
-    """``fake_quantize_per_tensor_affine_cachemask`` without its mask."""
+    """Compute ``fake_quantize_per_tensor_affine_cachemask`` without its mask."""
 
 
 @op("aten::fake_quantize_per_tensor_affine.tensor_qparams", device_check="NoCheck")
@@ -135,7 +137,7 @@ def fake_quantize_per_tensor_affine(
 def fake_quantize_per_tensor_affine_tensor_qparams(
     self: Tensor, scale: Tensor, zero_point: Tensor, quant_min: int, quant_max: int
 ) -> Tensor:
-    """``fake_quantize_per_tensor_affine`` by a scale and a zero point in tensors."""
+    """Compute ``fake_quantize_per_tensor_affine`` with a scale and a zero point in tensors."""
 
 
 @op("aten::fake_quantize_per_channel_affine", device_check="NoCheck")
@@ -143,19 +145,19 @@ def fake_quantize_per_tensor_affine_tensor_qparams(
 def fake_quantize_per_channel_affine(
     self: Tensor, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int, quant_max: int
 ) -> Tensor:
-    """``fake_quantize_per_channel_affine_cachemask`` without its mask."""
+    """Compute ``fake_quantize_per_channel_affine_cachemask`` without its mask."""
 
 
-# -------------------------------------------------------------------------------------------- scales that are learned
+# ------------------------------------------------------------------------------------------------------- learned scales
 
 
 def rounded_zero(zero_point: Tensor, low: int, high: int, *, backward: bool) -> Tensor:
-    """A zero point that is learned as an integer within bounds; the forward pass rounds halves up."""
+    """Round a learned zero point to an integer within bounds, halves to even if ``backward``, up otherwise."""
     return zero_point.round().clamp(low, high) if backward else (zero_point + 0.5).clamp(low, high).trunc()
 
 
 def learned(self: Tensor, scale: Tensor, zero: Tensor, low: int, high: int) -> Tensor:
-    """What fake quantisation by a scale that is learned gives."""
+    """Compute fake quantization with a learned scale and a rounded zero point."""
     require_bounds(low, high)
     return restored(quantised(self, scale, zero), scale, zero, low, high).to(self.dtype)
 
@@ -163,7 +165,9 @@ def learned(self: Tensor, scale: Tensor, zero: Tensor, low: int, high: int) -> T
 def gradients_of_learned(
     grad: Tensor, self: Tensor, scale: Tensor, zero: Tensor, low: int, high: int, factor: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of the input, and for each element of the scale and the zero point (Bhalgat et al. 2020)."""
+    """Return the gradient of the input, and elementwise terms of the gradients of scale and zero point (Bhalgat et al.
+    2020).
+    """
     integers = quantised(self, scale, zero)
     inside = within(integers, low, high)
     of_scale = where(
@@ -181,7 +185,7 @@ _TENSOR, _CHANNEL = (f"_fake_quantize_learnable_per_{name}_affine" for name in (
 def _fake_quantize_learnable_per_tensor_affine(
     self: Tensor, scale: Tensor, zero_point: Tensor, quant_min: int, quant_max: int, grad_factor: float = 1.0
 ) -> Tensor:
-    """``fake_quantize_per_tensor_affine`` by a scale and a zero point that are learned."""
+    """Compute ``fake_quantize_per_tensor_affine`` with a learned scale and zero point."""
     return learned(self, scale, rounded_zero(zero_point, quant_min, quant_max, backward=False), quant_min, quant_max)
 
 
@@ -195,7 +199,7 @@ def _fake_quantize_learnable_per_tensor_affine_backward(
     quant_max: int,
     grad_factor: float = 1.0,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of ``_fake_quantize_learnable_per_tensor_affine``: of the input, the scale and the zero point."""
+    """Return the gradients of ``_fake_quantize_learnable_per_tensor_affine``: of input, scale and zero point."""
     zero = rounded_zero(zero_point, quant_min, quant_max, backward=True)
     gradients = gradients_of_learned(grad, self, scale, zero, quant_min, quant_max, grad_factor)
     return gradients[0], gradients[1].sum().view((1,)), gradients[2].sum().view((1,))
@@ -205,7 +209,7 @@ def _fake_quantize_learnable_per_tensor_affine_backward(
 def _fake_quantize_learnable_per_channel_affine(
     self: Tensor, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int, quant_max: int, grad_factor: float = 1.0
 ) -> Tensor:
-    """``fake_quantize_per_channel_affine`` by scales and zero points that are learned."""
+    """Compute ``fake_quantize_per_channel_affine`` with learned scales and zero points."""
     zero = rounded_zero(along(zero_point, self, axis), quant_min, quant_max, backward=True)
     return learned(self, along(scale, self, axis), zero, quant_min, quant_max)
 
@@ -221,7 +225,7 @@ def _fake_quantize_learnable_per_channel_affine_backward(
     quant_max: int,
     grad_factor: float = 1.0,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of ``_fake_quantize_learnable_per_channel_affine``: of input, scales and zero points."""
+    """Return the gradients of ``_fake_quantize_learnable_per_channel_affine``: of input, scales and zero points."""
     zero = rounded_zero(along(zero_point, self, axis), quant_min, quant_max, backward=True)
     gradients = gradients_of_learned(grad, self, along(scale, self, axis), zero, quant_min, quant_max, grad_factor)
     dims = [index for index in range(self.ndim) if index != axis % self.ndim]

@@ -1,4 +1,4 @@
-"""Fake quantisation by what was observed: moving averages of extrema, and the scales that these give."""
+"""Fake quantization with scales from observed data: moving averages of minima and maxima."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SMALLEST_SCALE = 6.1e-5
 
 
 def observed(self: Tensor, ch_axis: int, per_row: bool) -> tuple[Tensor, Tensor]:
-    """The extrema of each channel, or of all elements."""
+    """Return the minimum and the maximum of each channel, or of all elements."""
     if not per_row:
         low, high = aminmax(self)
         return low.reshape((1,)), high.reshape((1,))
@@ -42,13 +42,15 @@ NOTHING_SEEN = (math.inf, -math.inf, 1.0, 0)
 
 
 def averaged(running: Tensor, current: Tensor, constant: float) -> Tensor:
-    """A moving average nearer to a value; an infinite one has seen none yet, and becomes it."""
+    """Move a running average towards a value; an infinite average has seen no value yet, and is replaced."""
     current = current.reshape(running.shape)
     return where(running.isinf(), current, running + constant * (current - running))
 
 
 def chosen(low: Tensor, high: Tensor, quant_min: int, quant_max: int, symmetric: bool) -> tuple[Tensor, Tensor]:
-    """Scales and zero points for numbers between bounds (``ChooseQuantizationParams`` in quant_utils.h)."""
+    """Return scales and zero points for numbers from ``low`` to ``high`` (``ChooseQuantizationParams`` in
+    quant_utils.h).
+    """
     steps = quant_max - quant_min
     low, high = low.to(float64), high.to(float64)
     spans = logical_and(low < 0, high > 0)
@@ -74,10 +76,10 @@ def chosen(low: Tensor, high: Tensor, quant_min: int, quant_max: int, symmetric:
 
 
 def counted(self: Tensor, ch_axis: int, per_row: bool, statistics: Sequence[Tensor]) -> tuple[int, bool]:
-    """Return how many elements statistics have, and whether they are empty ones that get so many.
+    """Return the number of elements that statistics need, and whether they are empty and have to be resized to it.
 
     Raises:
-        ShapeError, DTypeError: there is no such channel, or statistics do not fit.
+        ShapeError, DTypeError: ``ch_axis`` is out of bounds, or the statistics do not fit.
     """
     check(0 <= ch_axis < max(self.ndim, 1), f"expected ch_axis to be a dimension of {list(self.shape)}", got=ch_axis)
     running_min, running_max, *_ = statistics
@@ -110,19 +112,19 @@ def helper(
     per_row_fake_quant: bool = False,
     symmetric_quant: bool = False,
 ) -> tuple[Annotated[Tensor, Name("output")], Annotated[Tensor, Name("mask")]]:
-    """Fake quantisation by moving averages of extrema, and where numbers lie within bounds.
+    """Fake-quantize with scales from moving averages of extrema; return also a mask of the numbers within bounds.
 
     Args:
         self: float32 numbers.
         observer_on, fake_quant_on: whether extrema are observed, and numbers rounded: tensors of one element.
-        running_min, running_max: moving averages of the extrema, of each channel or of all; empty ones begin
-            here.
-        scale, zero_point: what is written by them.
-        averaging_const: how much a new value counts.
+        running_min, running_max: moving averages of the extrema, of each channel or of all elements; empty ones are
+            initialized.
+        scale, zero_point: the scales and zero points, which are written.
+        averaging_const: the weight of new extrema in the averages.
         quant_min, quant_max: the bounds of integers.
-        ch_axis: of the channels.
+        ch_axis: the dimension of the channels.
         per_row_fake_quant: whether there is a scale for each channel.
-        symmetric_quant: whether 0 lies in the middle.
+        symmetric_quant: whether the integers are symmetric about the zero point.
     """
     ...
 
@@ -165,7 +167,7 @@ def helper_kernel(
             quantised = by_tensors(self, factor, zero, fake_quant_on, quant_min, quant_max)
     else:
         quantised = Quantised(self.clone(), self.new_ones(self.shape, dtype=bool_))
-    for statistic, value in zip(statistics, (low, high, factor, zero), strict=True):  # now that nothing can be refused
+    for statistic, value in zip(statistics, (low, high, factor, zero), strict=True):  # after all checks
         if is_new:
             statistic.resize_((count,))
         if value is not statistic:
@@ -201,7 +203,7 @@ def fused_moving_avg_obs_fake_quant(
     per_row_fake_quant: bool = False,
     symmetric_quant: bool = False,
 ) -> Tensor:
-    """``_fused_moving_avg_obs_fq_helper`` without its mask; nothing is done to what has no elements."""
+    """Compute ``_fused_moving_avg_obs_fq_helper`` without its mask; return a copy of a tensor without elements."""
     if not self.numel():
         return self.clone()
     return helper(

@@ -1,4 +1,4 @@
-"""Activation functions of more than an element: gated ones, and those whose slope is learned or drawn."""
+"""Activation functions of several operands: gated linear units, and those with a learned or random slope."""
 
 from __future__ import annotations
 
@@ -23,11 +23,10 @@ NN: dict[str, Any] = {"python_module": "nn"}
 
 
 def halves(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
-    """What is gated, and what opens the gates.
+    """Return the two halves of a dimension: the values, and the arguments of the gates.
 
     Raises:
-        ShapeError: the dimension has no halves.
-        UnsupportedDTypeError: the numbers are not floating-point.
+        ShapeError: the tensor has no dimension, or the dimension's size is odd.
     """
     check(self.ndim > 0, "glu does not support 0-dimensional tensors")
     at = wrap_dimension(dim, self.ndim)
@@ -44,7 +43,9 @@ def halves(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     out=Out(device_check="ExactSame"),
 )
 def glu(self: Tensor, dim: int = -1) -> Tensor:
-    """The first half of a dimension times the sigmoid of the second (Dauphin et al., 2017)."""
+    """Return the first half of a dimension times the sigmoid of the second half (gated linear unit, Dauphin et al.,
+    2017).
+    """
     ...
 
 
@@ -63,7 +64,7 @@ def glu_out_kernel(self, dim, out):
 
 @op("aten::glu_backward", kernel=True, **NN, out=Out("glu_backward.grad_input", args=("grad_input",), explicit=True))
 def glu_backward(grad_output: Tensor, self: Tensor, dim: int) -> Tensor:
-    """The gradient of ``glu``."""
+    """Return the gradient of ``glu`` with respect to its input."""
     first, second = halves(self, dim)
     require_floating("glu_backward_cpu", self)
     gate = second.sigmoid()
@@ -72,7 +73,7 @@ def glu_backward(grad_output: Tensor, self: Tensor, dim: int) -> Tensor:
 
 @glu_backward.derivative("grad_output")
 def glu_backward_grad_derivative(grad, self, dim):
-    """The gradient is linear in ``grad_output``: what comes back is summed with the same factors."""
+    """Return the gradient of ``glu_backward`` with respect to ``grad_output``, in which it is linear."""
     (first, second), (to_first, to_second) = halves(self, dim), halves(grad, dim)
     gate = second.sigmoid()
     return to_first * gate + to_second * first * gate * (1 - gate)
@@ -93,7 +94,7 @@ glu.derivative(self=glu_backward)
 
 @op("aten::glu_jvp", kernel=True, **NN, autogen="glu_jvp.out")
 def glu_jvp(glu: Tensor, x: Tensor, dx: Tensor, dim: int) -> Tensor:
-    """Return how ``glu`` changes with its argument."""
+    """Return the directional derivative of ``glu`` at ``x`` in the direction ``dx``."""
     (_, second), (change, change_of_second) = halves(x, dim), halves(dx, dim)
     gate = second.sigmoid()
     return gate * change + change_of_second * (glu - gate * glu)
@@ -101,7 +102,7 @@ def glu_jvp(glu: Tensor, x: Tensor, dx: Tensor, dim: int) -> Tensor:
 
 @op("aten::glu_backward_jvp", kernel=True, **NN, autogen="glu_backward_jvp.out")
 def glu_backward_jvp(grad_x: Tensor, grad_glu: Tensor, x: Tensor, dgrad_glu: Tensor, dx: Tensor, dim: int) -> Tensor:
-    """Return how ``glu_backward`` changes with its arguments."""
+    """Return the directional derivative of ``glu_backward`` in the directions ``dgrad_glu`` and ``dx``."""
     (first, second), (change, change_of_second) = halves(x, dim), halves(dx, dim)
     gate = second.sigmoid()
     slope = gate * (1 - gate)
@@ -116,7 +117,7 @@ def glu_backward_jvp(grad_x: Tensor, grad_glu: Tensor, x: Tensor, dgrad_glu: Ten
 
 @op("aten::prelu", variants="function, method", autogen="prelu.out")
 def prelu(self: Tensor, weight: Tensor) -> Tensor:
-    """``self``, times a learned weight where it is negative: one for all, or one for each channel (He et al., 2015)."""
+    """``self``, multiplied where negative by a learned weight, one for all or one per channel (He et al., 2015)."""
     check(
         self.dtype is weight.dtype,
         f"prelu: Type promoting not supported. Got {self.dtype.scalar_type} and {weight.dtype.scalar_type}",
@@ -138,14 +139,14 @@ def prelu(self: Tensor, weight: Tensor) -> Tensor:
 @op("aten::_prelu_kernel", device_check="ExactSame", tags=(), structured=False)
 @formula(dtypes="floating")
 def _prelu_kernel(self: Tensor, weight: Tensor) -> Tensor:
-    """``self``, times ``weight`` where it is not positive."""
+    """``self``, multiplied by ``weight`` where it is not positive."""
     return self if self > 0 else weight * self
 
 
 @op("aten::_prelu_kernel_backward", device_check="ExactSame", tags=(), structured=False)
 @formula(dtypes="floating")
 def _prelu_kernel_backward(grad_output: Tensor, self: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
-    """The gradients of ``_prelu_kernel``, before they are summed where it broadcast."""
+    """Return the gradients of ``_prelu_kernel`` before they are summed over broadcast dimensions."""
     positive = self > 0
     return grad_output if positive else weight * grad_output, where(positive, 0.0, self * grad_output)
 
@@ -159,12 +160,12 @@ RRELU: dict[str, Any] = {"tags": "nondeterministic_seeded", "device_check": "Exa
 
 
 def mean_slope(lower: Any, upper: Any) -> float:
-    """What stands for the slope when nothing is learned."""
+    """Return the slope that is used in evaluation, the mean of both bounds."""
     return (real(lower) + real(upper)) / 2
 
 
 def leaking(self: Tensor, noise: Tensor, lower: Any, upper: Any, training: bool, generator: Any) -> Tensor:
-    """``self``, times slopes, which go into ``noise``.
+    """Multiply ``self`` where not positive by slopes; random ones, used in training, are written to ``noise``.
 
     Raises:
         ShapeError, UnsupportedDTypeError: the arguments do not fit.
@@ -191,7 +192,7 @@ def rrelu_with_noise(
     training: bool = False,
     generator: Generator | None = None,
 ) -> Tensor:
-    """``self``, times a slope that is drawn where it is negative; the slopes go into ``noise`` (Xu et al., 2015)."""
+    """``self``, multiplied where negative by random slopes, which are written to ``noise`` (Xu et al., 2015)."""
     return leaking(self, noise, lower, upper, training, generator)
 
 
@@ -206,11 +207,11 @@ def rrelu_with_noise_out(
     *,
     out: Tensor[Alias("a", write=True)],
 ) -> Tensor[Alias("a", write=True)]:
-    """``rrelu_with_noise`` into a given tensor."""
+    """Write the result of ``rrelu_with_noise`` into ``out``."""
     slopes = noise.clone()
     result = leaking(self, slopes, lower, upper, training, generator)
     written = write_out("aten::rrelu_with_noise.out", out, result)
-    noise.copy_(slopes)  # nothing is, where the output does not fit
+    noise.copy_(slopes)  # not reached if ``out`` does not fit
     return written
 
 
@@ -233,7 +234,7 @@ def rrelu_with_noise_(
 def rrelu_with_noise_backward(
     grad_output: Tensor, self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, training: bool, self_is_result: bool
 ) -> Tensor:
-    """The gradient of ``rrelu_with_noise``."""
+    """Return the gradient of ``rrelu_with_noise`` with respect to its input."""
     if training and real(upper) - real(lower) > 1e-6:
         return grad_output * noise
     return leaky_relu_backward(grad_output, self, mean_slope(lower, upper), self_is_result)
@@ -258,7 +259,9 @@ def rrelu(
     training: bool = False,
     generator: Generator | None = None,
 ) -> Tensor:
-    """``self``, times a slope where it is negative: drawn for each element, or the mean of both bounds."""
+    """``self``, multiplied where negative by a slope: in training a random one per element, else the mean of both
+    bounds.
+    """
 
 
 @op("aten::rrelu_", device_check="NoCheck", tags="nondeterministic_seeded")

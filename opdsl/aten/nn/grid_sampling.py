@@ -1,4 +1,4 @@
-"""Images and volumes at given points (ATen/native/GridSampler.h)."""
+"""Sampling of images and volumes at given points (ATen/native/GridSampler.h)."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ PADDINGS = ("zeros", "border", "reflection")
 _CUBIC = -0.75
 
 
-# -------------------------------------------------------------------------------------------- places of one dimension
+# -------------------------------------------------------------------------------------------- indices along a dimension
 
 
 def place_of(at: Any, size: Any, aligned: Any) -> Any:
-    """Return where a coordinate from -1 to 1 lies among so many elements."""
+    """Convert a coordinate from -1 to 1 to a fractional index into ``size`` elements."""
     return (at + 1) / 2 * (size - 1) if aligned else ((at + 1) * size - 1) / 2
 
 
 def inside(place: Any, size: Any, outside: Any, aligned: Any) -> Any:
-    """A place moved into the image, unless what lies outside is 0; no number is moved to the first place."""
+    """Move a fractional index into the image by clamping or reflection (NaN to 0), or leave it for zero padding."""
     if outside == "zeros":
         return place
     if outside == "reflection":
@@ -45,17 +45,17 @@ def inside(place: Any, size: Any, outside: Any, aligned: Any) -> Any:
 
 
 def near(x: Any) -> Any:
-    """The cubic convolution between two elements."""
+    """Return the cubic convolution kernel at a distance ``x`` from 0 to 1."""
     return ((_CUBIC + 2) * x - (_CUBIC + 3)) * x * x + 1
 
 
 def far(x: Any) -> Any:
-    """The cubic convolution beyond them."""
+    """Return the cubic convolution kernel at a distance ``x`` from 1 to 2."""
     return ((_CUBIC * x - 5 * _CUBIC) * x + 8 * _CUBIC) * x - 4 * _CUBIC
 
 
 def weights(mode: Any, part: Any) -> Any:
-    """Return how much the elements around a place count, from the first one on."""
+    """Return the interpolation weights of the elements around a point, the fraction ``part`` after one of them."""
     if mode == "nearest":
         return (1,)
     if mode == "bilinear":
@@ -64,9 +64,9 @@ def weights(mode: Any, part: Any) -> Any:
 
 
 def first_of(mode: Any, place: Any) -> Any:
-    """The first of the elements around a place."""
+    """Return the index of the first element that interpolation at a fractional index reads."""
     if mode == "nearest":
-        return round(place) if place == place else -1.0  # no number lies outside
+        return round(place) if place == place else -1.0  # NaN is out of bounds
     return math.floor(place) - (1 if mode == "bicubic" else 0)
 
 
@@ -74,10 +74,10 @@ def first_of(mode: Any, place: Any) -> Any:
 
 
 def check_grid(name: str, input: Tensor, grid: Tensor, mode: int, padding: int, dims: int) -> None:
-    """Check that points fit the images.
+    """Check that points and modes fit the images.
 
     Raises:
-        ShapeError, DTypeError, UnsupportedModeError: they do not.
+        ShapeError, DTypeError, UnsupportedModeError: they do not fit.
     """
     check(
         input.ndim == dims + 2 and grid.ndim == dims + 2 and grid.shape[-1] == dims,
@@ -109,7 +109,7 @@ def check_grid(name: str, input: Tensor, grid: Tensor, mode: int, padding: int, 
 def grid_sampler_2d(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
-    """Images (batch, channels, height, width) at points (x, y) from -1 to 1."""
+    """Return images (batch, channels, height, width) sampled at points (x, y) from -1 to 1."""
     ...
 
 
@@ -152,7 +152,7 @@ def sample_2d(input: Tensor, grid: Tensor, align_corners: bool) -> Tensor:
 def grid_sampler_3d(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
-    """Volumes (batch, channels, depth, height, width) at points (x, y, z) from -1 to 1."""
+    """Return volumes (batch, channels, depth, height, width) sampled at points (x, y, z) from -1 to 1."""
     ...
 
 
@@ -192,14 +192,16 @@ def sample_3d(input: Tensor, grid: Tensor, align_corners: bool) -> Tensor:
 def grid_sampler(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
-    """Images or volumes at points from -1 to 1, whose last coordinate is that of the first dimension.
+    """Return images or volumes sampled at points from -1 to 1.
 
     Args:
         input: (batch, channels, height, width), or with a depth before the height.
-        grid: (batch, ..., 2 or 3), of the same dtype.
-        interpolation_mode: 0 between elements, 1 the nearest, 2 by cubic convolution, of images.
-        padding_mode: what lies outside: 0 for zeros, 1 for the elements at the border, 2 for their reflection.
-        align_corners: whether -1 and 1 are the centres of the elements at the corners, rather than their outer edges.
+        grid: the points, (batch, ..., 2 or 3), of the same dtype, in the order (x, y) or (x, y, z): the last coordinate
+            is the one for the first dimension.
+        interpolation_mode: 0 for linear interpolation, 1 for the nearest element, 2 for cubic convolution (images
+            only).
+        padding_mode: the values outside: 0 for zeros, 1 for the elements at the border, 2 for their reflection.
+        align_corners: whether -1 and 1 are the centers of the corner elements instead of their outer edges.
     """
     check(
         input.ndim in (4, 5),

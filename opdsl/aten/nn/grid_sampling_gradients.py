@@ -1,4 +1,4 @@
-"""The gradients of images and volumes at given points, which PyTorch declares as operators of their own."""
+"""Gradients of samplers of images and volumes, which PyTorch declares as separate operators."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ SAMPLERS = {2: grid_sampler_2d, 3: grid_sampler_3d}
 
 
 def declare(dims: int, wanted: str) -> Any:
-    """Declare the gradient of one of the tensors that a sampler reads.
+    """Declare the operator of a sampler's gradient with respect to one of its tensors.
 
     Args:
-        dims: of the images.
+        dims: the number of dimensions of the images.
         wanted: ``input`` or ``grid``.
     """
     name = f"grid_sampler_{dims}d"
@@ -33,7 +33,7 @@ def declare(dims: int, wanted: str) -> Any:
         padding_mode: int,
         align_corners: bool,
     ) -> Tensor:
-        """The gradient of one of the tensors that images at points are made of."""
+        """Return the gradient of a sampler with respect to one of its tensors, the images or the points."""
         ...
 
     @gradient.meta
@@ -56,7 +56,7 @@ GRADIENTS = {(dims, wanted): declare(dims, wanted) for dims in (2, 3) for wanted
 
 
 def gradients(dims: int, arguments: tuple[Any, ...], output_mask: Any) -> tuple[Any, Any]:
-    """The gradients of the images and of the points, where they are asked for."""
+    """Return the gradients of a sampler's images and points, None for those that ``output_mask`` does not select."""
     of_input, of_grid = output_mask
     return (
         GRADIENTS[dims, "input"](*arguments) if of_input else None,
@@ -65,11 +65,11 @@ def gradients(dims: int, arguments: tuple[Any, ...], output_mask: Any) -> tuple[
 
 
 def declare_backward(dims: int, what: str) -> Any:
-    """Declare the gradients of both tensors that a sampler reads.
+    """Declare PyTorch's operator of a sampler's gradients with respect to both of its tensors.
 
     Args:
-        dims: of the images.
-        what: what documentation calls them.
+        dims: the number of dimensions of the images.
+        what: the word for the images in the docstring.
     """
 
     @op(
@@ -113,4 +113,4 @@ _grid_sampler_2d_cpu_fallback = grid_sampler_2d.alias(
 def _grid_sampler_2d_cpu_fallback_backward(
     grad_output: Tensor, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> tuple[Tensor, Tensor]:
-    """The gradients of ``grid_sampler_2d``."""
+    """Return the gradients of ``grid_sampler_2d`` with respect to images and points."""

@@ -1,4 +1,4 @@
-"""Normalisation of groups of channels (group norm), and its derivatives."""
+"""Group normalization, of groups of channels, and its derivatives."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from opdsl.schema.vocabulary import BoolList, Size, SymInt
 
 
 def in_groups(tensor: Tensor, batch: int, channels: int, size: int, group: int) -> Tensor:
-    """(batch, groups, channels of a group, the elements of one)."""
+    """Reshape a tensor to (batch, groups, channels per group, elements per channel)."""
     return tensor.contiguous().view((batch, group, channels // group, size))
 
 
 def of_groups(values: Tensor, group: int, dtype: DType) -> Tensor:
-    """One value for each channel, as it broadcasts to ``in_groups``."""
+    """Reshape a vector with a value per channel so that it broadcasts to the result of ``in_groups``."""
     return values.to(dtype).contiguous().view((group, -1, 1))
 
 
 def group_statistics(rows: Tensor, eps: float) -> Statistics:
-    """Of the groups of ``in_groups``."""
+    """Compute the mean and 1 / standard deviation of each group of a tensor from ``in_groups``."""
     variance, mean = var_mean_correction(rows.to(precision_of(rows.dtype)), [2, 3], correction=0, keepdim=True)
     return Statistics(mean, (variance + eps).rsqrt())
 
 
 def check_groups(input: Tensor, weight: Tensor | None, bias: Tensor | None, channels: int, group: int) -> None:
-    """Check that channels can be divided into groups (``check_group_norm_inputs``).
+    """Check that channels can be divided into groups, and that parameters fit them (``check_group_norm_inputs``).
 
     Raises:
-        ShapeError: they cannot, or there is not one parameter for each.
+        ShapeError: the channels are not divisible, or weight or bias does not have one number per channel.
     """
     check(group > 0, f"Expected num groups to be greater than 0, got {group}")
     check(
@@ -59,17 +59,17 @@ def check_groups(input: Tensor, weight: Tensor | None, bias: Tensor | None, chan
 def native_group_norm(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, N: SymInt, C: SymInt, HxW: SymInt, group: int, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Each group of channels brought to mean 0 and variance 1, times ``weight`` plus ``bias``.
+    """Normalize each group of channels to mean 0 and variance 1, multiply it by ``weight`` and add ``bias``.
 
     Args:
         input: (N, C, ...).
-        weight, bias: of each channel.
-        N, C, HxW: the batch, the channels, and the elements of one.
-        group: how many groups there are.
-        eps: what is added to variances.
+        weight, bias: the weight and bias of each channel.
+        N, C, HxW: the batch size, the number of channels, and the number of elements of a channel.
+        group: the number of groups.
+        eps: the number that is added to variances.
 
     Returns:
-        The result; the mean and 1 / deviation of each group, (N, group).
+        The result; the mean and 1 / standard deviation of each group, (N, group).
     """
     check_groups(input, weight, bias, C, group)
     layout = input.geometry.suggested_memory_format()
@@ -91,7 +91,9 @@ def native_group_norm(
 
 
 def through_statistics(rows: Tensor, statistics: Statistics, grads: Sequence[Tensor]) -> Tensor:
-    """The part of the gradient of ``in_groups`` that came to the mean and to 1 / the deviation."""
+    """Return the part of the gradient of ``rows`` that comes from gradients of the mean and of 1 / the standard
+    deviation.
+    """
     mean, rstd = statistics
     to_mean, to_rstd = (grad.view(mean.shape).to(mean.dtype) / (rows.shape[2] * rows.shape[3]) for grad in grads)
     slope = to_rstd * rstd * rstd * rstd
@@ -102,7 +104,7 @@ def through_statistics(rows: Tensor, statistics: Statistics, grads: Sequence[Ten
 def native_group_norm_derivative(grads, input, weight, N, C, HxW, group, eps, result1, result2, output_mask):
     wide = precision_of(input.dtype)
     rows = in_groups(input, N, C, HxW, group).to(wide)
-    if is_grad_enabled():  # the saved ones have no history
+    if is_grad_enabled():  # the saved ones are not differentiable
         statistics = group_statistics(rows, eps)
         result, to_weight, to_bias = group_gradients(
             grads[0], input, statistics, weight, (N, C, HxW, group), output_mask
@@ -127,7 +129,7 @@ def group_gradients(
     sizes: tuple[int, int, int, int],
     mask: Sequence[bool],
 ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-    """The gradients of input, weight and bias that the mask asks for, in operators that have derivatives."""
+    """Return the gradients of input, weight and bias that ``mask`` selects, composed of differentiable operators."""
     wide, dims = precision_of(input.dtype), [2, 3]
     rows, grads = (in_groups(tensor, *sizes).to(wide) for tensor in (input, grad))
     standardized = (rows - statistics.mean) * statistics.rstd
@@ -142,7 +144,7 @@ def group_gradients(
 
 
 def parameter_gradients(standardized: Tensor, grads: Tensor, like: Tensor, mask: Sequence[bool]) -> tuple[Any, Any]:
-    """The gradients of weight and bias that the mask asks for, in the dtype of ``like``."""
+    """Return the gradients of weight and bias that ``mask`` selects, in the dtype of ``like``."""
     return (
         (standardized * grads).sum([0, 3]).view((-1,)).to(like.dtype) if mask[0] else None,
         grads.sum([0, 3]).view((-1,)).to(like.dtype) if mask[1] else None,
@@ -162,14 +164,16 @@ def native_group_norm_backward(
     group: int,
     output_mask: Annotated[BoolList, Size(3)],
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of ``native_group_norm``'s input, weight and bias, those that the mask asks for."""
+    """Return the gradients of ``native_group_norm`` with respect to input, weight and bias that ``output_mask``
+    selects.
+    """
     asked: Any = output_mask
     check_groups(input, weight, None, C, group)
     layout = input.geometry.suggested_memory_format()
     wide = precision_of(input.dtype)
     grads, rows = (in_groups(tensor, N, C, HxW, group).to(wide) for tensor in (grad_out, input))
     means, deviations = (tensor.view((N, group, 1, 1)).to(wide) for tensor in (mean, rstd))
-    to_input: Any = None  # for what is not asked for
+    to_input: Any = None  # None if not wanted
     if asked[0]:
         scaled = grads if weight is None else grads * of_groups(weight, group, wide)
         input_gradient = layer_norm_input_gradient(scaled, rows, means, deviations, None, 2)
@@ -189,7 +193,7 @@ def group_norm(
     eps: float = 1e-05,
     cudnn_enabled: bool = True,
 ) -> Tensor:
-    """Each group of channels brought to mean 0 and variance 1, times ``weight`` plus ``bias``."""
+    """Normalize each group of channels to mean 0 and variance 1, multiply it by ``weight`` and add ``bias``."""
     check_channels(input)
     batch, channels = input.shape[:2]
     check_groups(input, weight, bias, channels, num_groups)

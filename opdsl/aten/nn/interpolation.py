@@ -1,7 +1,7 @@
-"""Signals, images and volumes in another size: elements taken over, or interpolated.
+"""Interpolation of signals, images and volumes to another size: source indices, weights, shapes and checks.
 
-The rules are those of ATen/native/UpSample.h: each element of the result is made of a few along each dimension, by
-their weights. Sums begin with their first term: no compiler leaves out that 0 is added, which changes -0.
+The rules are those of ATen/native/UpSample.h: each element of the result is a weighted sum of a few elements along each
+dimension. Sums begin with their first term instead of 0: adding 0 changes -0, so no compiler removes that addition.
 """
 
 from __future__ import annotations
@@ -21,46 +21,46 @@ from opdsl.runtime.lowering import deferred
 
 # -------------------------------------------------------------------------------------------- elements of one dimension
 
-# Rounding to float32 by Veltkamp's split.
+# Factor of Veltkamp's split, which rounds a float64 to the precision of float32.
 _SPLIT = 2.0**29 + 1
 
 
 def source(mode: Any, i: Any, step: Any, shift: Any, is_double: Any) -> Any:
-    """Return where a place of the result lies among the elements (``area_pixel_compute_source_index``)."""
+    """Return the fractional input index that an output index ``i`` reads at (``area_pixel_compute_source_index``)."""
     at = (i + shift) * step
     if mode != "nearest":
         return at - shift if mode == "bicubic" else max(at - shift, 0.0)
-    # PyTorch computes it in float32, whatever the elements are.
+    # PyTorch computes the index in float32 for all dtypes.
     wide = _SPLIT * at
     return math.floor(wide - (wide - at) if is_double else at)
 
 
 def first_of(mode: Any, at: Any, size: Any) -> Any:
-    """The element before a place; there is one, but for the cubic convolution."""
+    """Return the index of the element before a fractional index; only for cubic convolution it may be out of bounds."""
     if mode == "nearest":
         return min(max(int(at), 0), size - 1)
     return min(int(math.floor(at) if mode == "bicubic" else at), size - 1)
 
 
 def share_of(at: Any, first: Any) -> Any:
-    """Return how far a place lies behind the element before it."""
+    """Return the fraction by which an index lies beyond the element before it, at most 1."""
     return min(at - first, 1.0)
 
 
 def tap(mode: Any, first: Any, offset: Any, size: Any) -> Any:
-    """One of the elements around a place."""
+    """Return the index of one of the elements around a point, clamped to the bounds."""
     if mode == "bicubic":
         return min(max(first + offset - 1, 0), size - 1)
     return min(first + offset, size - 1) if offset else first
 
 
 def whole(unit: Any, total: Any) -> Any:
-    """What is made of elements along a dimension: bytes are rounded."""
+    """Round a weighted sum of bytes and clamp it to 0 and 255; return other dtypes' sums (``unit`` None) unchanged."""
     return total if unit is None else min(max(math.floor(total + 0.5), 0), 255)
 
 
 def fixed(unit: Any, weight: Any) -> Any:
-    """A weight; of bytes a whole number of parts of a unit."""
+    """Round a weight for bytes to a multiple of ``1 / unit``; return a weight for other dtypes unchanged."""
     return weight if unit is None else math.floor(weight * unit + 0.5) / unit
 
 
@@ -123,14 +123,14 @@ def numbers(
     *,
     aligned: bool,
 ) -> dict[str, Any]:
-    """What the functions of elements take.
+    """Return the arguments that the scalar functions of interpolation take.
 
     Args:
-        mode: ``nearest``, ``nearest-exact``, ``bilinear`` (of any rank) or ``bicubic``.
+        mode: ``nearest``, ``nearest-exact``, ``bilinear`` (of any number of dimensions) or ``bicubic``.
         inner, wanted: the sizes before and after.
-        scales: what the caller says that sizes were multiplied with, None if nothing.
-        dtype: of the elements.
-        aligned: whether the centres of the first and of the last element stay where they are, not their outer edges.
+        scales: the scale factors that the caller gives, None for a dimension without one.
+        dtype: the dtype of the elements.
+        aligned: whether the centers of the first and of the last element stay in place, instead of their outer edges.
     """
     is_double = dtype is float64
     kind = numpy.float64 if (is_double or dtype is uint8) and not mode.startswith("nearest") else numpy.float32
@@ -141,7 +141,7 @@ def numbers(
         shifts.append(0.0 if mode == "nearest" or aligned or is_kept else 0.5)
     named = "nearest" if mode == "nearest-exact" else mode
     values = {"mode": named, "steps": tuple(steps), "shifts": tuple(shifts), "is_double": is_double}
-    if len(steps) == 2:  # images alone are interpolated in bytes
+    if len(steps) == 2:  # only images are interpolated in bytes
         is_bytes = dtype is uint8 and named != "nearest"
         axes = zip(inner, wanted, steps, shifts, strict=True)
         values["units"] = tuple(unit_of(named, *one) for one in axes) if is_bytes else (None, None)
@@ -150,7 +150,7 @@ def numbers(
 
 @deferred
 def unit_of(mode: str, size: int, count: int, step: float, shift: float) -> float:
-    """What weights of bytes are multiplied with to be whole numbers of 16 bits: the largest power of two
+    """Return the largest power of two by which weights for bytes can be multiplied to fit 16-bit integers
     (``_compute_index_ranges_int16_weights``).
     """
     at = (numpy.arange(count) + shift) * step - shift
@@ -159,14 +159,14 @@ def unit_of(mode: str, size: int, count: int, step: float, shift: float) -> floa
     tensor = numpy.stack(weights(mode, numpy.clip(at - first, 0.0, 1.0)))
     offsets = numpy.arange(len(tensor)) - (mode == "bicubic")
     places = numpy.clip(first + offsets[:, None], 0, size - 1)
-    # Those of elements that are one at a border are added up.
+    # Weights of elements that are clamped to the same border element are added up.
     largest = max(float((tensor * (places == place)).sum(0).max()) for place in places)
     return float(2 ** max(bits for bits in range(23) if math.trunc(largest * 2**bits + 0.5) < 2**15))
 
 
 @deferred
 def step_of(size: int, wanted: int, scale: float | None, kind: Any, aligned: bool) -> float:
-    """Return how many elements a place of the result is wide (``area_pixel_compute_scale``)."""
+    """Return the distance in the input between neighboring elements of the output (``area_pixel_compute_scale``)."""
     with numpy.errstate(all="ignore"):
         if aligned:
             return float(kind(size - 1) / kind(wanted - 1)) if wanted > 1 else 0.0
@@ -179,10 +179,10 @@ def step_of(size: int, wanted: int, scale: float | None, kind: Any, aligned: boo
 
 
 def check_sizes(inner: Sequence[int], wanted: Sequence[int], dims: int, ndim: int) -> None:
-    """Check that there are elements before and after (``upsample_1d_common_check``).
+    """Check the number of dimensions, and that all sizes before and after are positive (``upsample_1d_common_check``).
 
     Raises:
-        ShapeError: there are none, or in other dimensions.
+        ShapeError: a size is not positive, or the number of dimensions is wrong.
     """
     check(len(wanted) == dims, f"It is expected output_size equals to {dims}, but got size {len(wanted)}")
     check(ndim == dims + 2, f"It is expected input_size equals to {dims + 2}, but got size {ndim}")
@@ -197,7 +197,7 @@ def check_sizes(inner: Sequence[int], wanted: Sequence[int], dims: int, ndim: in
 def resized_meta(
     ctx: MetaContext, name: str, taken: Sequence[DType], self: Tensor, output_size: Sequence[int], dims: int
 ) -> None:
-    """The shape of the result, and its strides: those of the memory format of ``self``."""
+    """Check the arguments of a resizing operator, and set its output, in the memory format of ``self``."""
     check_sizes(self.shape[2:], output_size, dims, self.ndim)
     check(
         0 not in self.shape[1:],
@@ -217,7 +217,7 @@ def gradient_meta(
     input_size: Sequence[int],
     dims: int,
 ) -> None:
-    """The shape of the gradient, which is that of the input."""
+    """Check the arguments of a resizing operator's gradient, and set its output, which has the shape of the input."""
     check_sizes(input_size[2:], output_size, dims, len(input_size))
     check(
         grad.ndim == dims + 2,
@@ -237,11 +237,11 @@ def gradient_meta(
 def wanted_size(
     input: Tensor, output_size: Sequence[int] | None, scale_factors: Sequence[float] | None, dims: int
 ) -> tuple[list[int], list[float | None]]:
-    """The sizes that are wanted, or that factors give, and the factors (``compute_output_size``).
+    """Return the output sizes, as given or computed from scale factors, and the factors (``compute_output_size``).
 
     Raises:
-        ShapeError: not exactly one of both is given, or not one for each of ``dims`` dimensions.
-        NumberError: a size is no int64.
+        ShapeError: not exactly one of sizes and factors is given, or there is not one for each of ``dims`` dimensions.
+        NumberError: a size does not fit int64.
     """
     check((output_size is None) != (scale_factors is None), "Must specify exactly one of output_size and scale_factors")
     values: Sequence[float] = output_size or scale_factors or ()
@@ -259,7 +259,11 @@ def wanted_size(
 
 @deferred
 def scaled_size(size: int, factor: float) -> int:
-    """Return a size times a factor, in the float32 of PyTorch. Raises NumberError: it is no int64."""
+    """Return a size times a factor, computed in float32 as in PyTorch.
+
+    Raises:
+        NumberError: the result does not fit int64.
+    """
     with numpy.errstate(over="ignore", invalid="ignore"):
         scaled = numpy.float32(size) * numpy.float32(factor)
     number: int = convert(float(scaled), int64)

@@ -1,4 +1,4 @@
-"""Parts of layers that PyTorch has operators for: weight normalisation, grids, projections, padded sequences."""
+"""Operators for parts of layers: weight normalization, affine grids, projections, padded sequences."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ native_channel_shuffle = channel_shuffle.alias(
 
 @op("aten::_weight_norm")
 def _weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
-    """Weights of the directions of ``v`` and the magnitudes ``g``, one for each position along ``dim``."""
+    """Return weights with the directions of ``v`` and the magnitudes ``g``, one magnitude per index along ``dim``."""
     return v * (g / norm_except_dim(v, 2, dim))
 
 
@@ -57,7 +57,7 @@ def _weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
     autogen="_weight_norm_interface.out",
 )
 def _weight_norm_interface(v: Tensor, g: Tensor, dim: int = 0) -> tuple[Tensor, Tensor]:
-    """``_weight_norm``, and the norms of ``v``."""
+    """Compute ``_weight_norm``; return the weights, and the norms of ``v``."""
     norms = norm_except_dim(v, 2, dim)
     return v * (g / norms), norms
 
@@ -66,7 +66,7 @@ def _weight_norm_interface(v: Tensor, g: Tensor, dim: int = 0) -> tuple[Tensor, 
 def _weight_norm_differentiable_backward(
     grad_w: Tensor, saved_v: Tensor, saved_g: Tensor, saved_norms: Tensor, dim: int
 ) -> tuple[Tensor, Tensor]:
-    """The gradients of ``_weight_norm_interface``: of ``v`` and ``g``."""
+    """Return the gradients of ``_weight_norm_interface`` with respect to ``v`` and ``g``."""
     rest = [index for index in range(saved_v.ndim) if index != dim]
     along = (grad_w * saved_v).sum(rest, True)
     return saved_g / saved_norms * (grad_w - saved_v * (along / saved_norms.square())), along / saved_norms
@@ -85,11 +85,11 @@ def _weight_norm_differentiable_backward(
 def _weight_norm_interface_backward(
     grad_w: Tensor, saved_v: Tensor, saved_g: Tensor, saved_norms: Tensor, dim: int
 ) -> tuple[Tensor, Tensor]:
-    """``_weight_norm_differentiable_backward``."""
+    """Return the gradients of ``_weight_norm_interface`` with respect to ``v`` and ``g``."""
 
 
 def centers(like: Tensor, count: int, align_corners: bool) -> Tensor:
-    """Return where the pixels of a line lie between -1 and 1: their corners, if these are aligned, or their centers."""
+    """Return the coordinates of a line's pixel centers: -1 to 1 if corners are aligned, else half a pixel inside."""
     if count <= 1:
         return like.new_zeros((count,))
     places = linspace(-1, 1, count, dtype=like.dtype, device=like.device)
@@ -97,7 +97,7 @@ def centers(like: Tensor, count: int, align_corners: bool) -> Tensor:
 
 
 def base_grid(like: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
-    """The places of pixels as (batch, pixels, dimensions + 1), the first ones along the last dimension, then ones."""
+    """Return homogeneous coordinates of pixels as (batch, pixels, dimensions + 1): last dimension first, then ones."""
     check(len(size) in (4, 5), "AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs.")
     sizes = tuple(size[2:])
     lines = []
@@ -114,14 +114,16 @@ def base_grid(like: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
     autogen="affine_grid_generator.out",
 )
 def affine_grid_generator(theta: Tensor, size: list[SymInt], align_corners: bool) -> Tensor:
-    """The places that pixels of images of a size are taken from by affine maps, (batch, ..., dimensions)."""
+    """Return the points that affine maps ``theta`` assign to the pixels of images of ``size``, (batch, ...,
+    dimensions).
+    """
     grid = base_grid(theta, size, align_corners).bmm(theta.transpose(1, 2))
     return grid.view((size[0], *size[2:], len(size) - 2))
 
 
 @op("aten::affine_grid_generator_backward")
 def affine_grid_generator_backward(grad: Tensor, size: list[SymInt], align_corners: bool) -> Tensor:
-    """The gradient of ``affine_grid_generator``'s maps."""
+    """Return the gradient of ``affine_grid_generator`` with respect to the affine maps."""
     grid = base_grid(grad, size, align_corners)
     tensor = grad.reshape((size[0], math.prod(size[2:]), len(size) - 2))
     return grid.transpose(1, 2).bmm(tensor).transpose(1, 2)
@@ -131,7 +133,7 @@ def affine_grid_generator_backward(grad: Tensor, size: list[SymInt], align_corne
 def pad_sequence(
     sequences: list[Tensor], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
 ) -> Tensor:
-    """Sequences of several lengths as one tensor, padded to the longest."""
+    """Return sequences of different lengths as one tensor, padded to the longest."""
     check(
         padding_side in ("left", "right"), f"Expected padding_side to be one of left or right, but got {padding_side}."
     )
@@ -148,7 +150,7 @@ def pad_sequence(
 
 @op("aten::flatten_dense_tensors", python_module="nn")
 def flatten_dense_tensors(tensors: list[Tensor]) -> Tensor:
-    """The elements of several tensors in one vector."""
+    """Return the elements of several tensors in one vector."""
     return cat([tensor.reshape((-1,)) for tensor in tensors])
 
 
@@ -163,7 +165,7 @@ def _trilinear(
     sumdim: list[int],
     unroll_dim: int = 1,
 ) -> Tensor:
-    """The products of three tensors, each with new dimensions, summed over some."""
+    """Return the product of three tensors, each with inserted dimensions of size 1, summed over ``sumdim``."""
     tensors = []
     for tensor, dims in ((i1, expand1), (i2, expand2), (i3, expand3)):
         for dim in sorted(dims):
@@ -182,7 +184,7 @@ def _trilinear(
     autogen="_transform_bias_rescale_qkv.out",
 )
 def _transform_bias_rescale_qkv(qkv: Tensor, qkv_bias: Tensor, num_heads: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Queries, keys and values of attention from one projection, its bias added, queries scaled, for each head."""
+    """Return queries, keys and values per head from one projection, with the bias added and queries scaled."""
     check(qkv.ndim == 3, "expected a (batch, length, features) tensor", got=qkv.shape)
     batch, length, features = qkv.shape
     check(num_heads > 0, "expected at least one head", num_heads=num_heads)
@@ -198,7 +200,9 @@ def _transform_bias_rescale_qkv(qkv: Tensor, qkv_bias: Tensor, num_heads: int) -
     out=Out(explicit=True, dispatch={"CompositeExplicitAutograd": "_chunk_cat_out", "CUDA": "_chunk_cat_out_cuda"}),
 )
 def _chunk_cat(tensors: list[Tensor], dim: int, num_chunks: int, *, out: Tensor | None = None) -> Tensor:
-    """Tensors cut into so many chunks along a dimension, padded with zeros where they are too short, and joined."""
+    """Split tensors into ``num_chunks`` chunks along ``dim``, padded with zeros to equal sizes, and concatenate the
+    chunks.
+    """
     check(num_chunks >= 1, "_chunk_cat expects positive num_chunks")
     check(bool(tensors), "_chunk_cat expects a non-empty input tensor list")
     check(all(tensor.numel() for tensor in tensors), "_chunk_cat expects non-empty tensor")
@@ -230,7 +234,7 @@ _stack = stack.alias(
 def fill_diagonal_(
     self: Tensor[Alias("a", write=True)], fill_value: Scalar, wrap: bool = False
 ) -> Tensor[Alias("a", write=True)]:
-    """Fills the diagonal of a matrix, or of a cube; of a tall matrix also those below, if they wrap."""
+    """Fill the diagonal of a matrix or a hypercube; with ``wrap``, also the diagonals further down in a tall matrix."""
     check(self.ndim >= 2, "dimensions must larger than 1")
     check(self.ndim == 2 or len(set(self.shape)) == 1, "all dimensions of input must be of equal length")
     height, width, step, start = *self.shape[:2], sum(self.stride()), self.storage_offset()
@@ -244,7 +248,7 @@ def fill_diagonal_(
 
 @op("aten::unflatten_dense_tensors", python_module="nn")
 def unflatten_dense_tensors(flat: Tensor, tensors: list[Tensor]) -> list[Tensor]:
-    """Copies of the parts of a vector in the shapes of tensors, one after the other."""
+    """Return copies of consecutive parts of a vector in the shapes of ``tensors``."""
     check(flat.ndim == 1, "unflatten_dense_tensors: expected a vector", got=flat.shape)
     wanted = sum(tensor.numel() for tensor in tensors)
     check(wanted <= flat.shape[0], f"unflatten_dense_tensors: expected {wanted} elements", got=flat.shape)

@@ -1,4 +1,4 @@
-"""Losses that are sums of what every element contributes.
+"""Losses that are computed elementwise and then reduced to a sum or a mean.
 
 The rules are those of ATen/native/Loss.cpp.
 """
@@ -18,24 +18,24 @@ from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.runtime import Tensor
 from opdsl.schema.vocabulary import Reduction
 
-# What keeps lengths that an angle is made of from being 0.
+# Added to squared lengths, so that the cosine's denominator is not 0.
 _EPSILON = 1e-12
 
 
 def reduced(loss: Tensor, reduction: int) -> Tensor:
-    """The elements' losses as they are, their mean or their sum."""
+    """Return elementwise losses, their mean or their sum, as ``reduction`` says."""
     if reduction == Reduction.Mean:
         return loss.mean()
     return loss.sum() if reduction == Reduction.Sum else loss
 
 
 def weighted(loss: Tensor, weight: Tensor | None) -> Tensor:
-    """Losses, or what belongs to them, times their weights where there are some."""
+    """Multiply elementwise losses or gradients by weights; return them unchanged for None."""
     return loss if weight is None else loss * weight
 
 
 def share(grad: Tensor, self: Tensor, target: Tensor, reduction: int) -> Tensor:
-    """The gradients of the elements' losses, of that of what they are reduced to."""
+    """Return the gradients of elementwise losses from the gradient of the loss that they are reduced to."""
     shape = broadcast_all((self.shape, target.shape))
     return (grad / max(math.prod(shape), 1) if reduction == Reduction.Mean else grad).expand(shape)
 
@@ -48,7 +48,7 @@ def l1_loss(self: Tensor, target: Tensor, reduction: int = Reduction.Mean) -> Te
 
 @op("aten::kl_div")
 def kl_div(self: Tensor, target: Tensor, reduction: int = Reduction.Mean, *, log_target: bool = False) -> Tensor:
-    """``target * (log(target) - self)``, the divergence of ``exp(self)`` from ``target``; 0 where ``target`` is."""
+    """``target * (log(target) - self)``, the divergence of ``exp(self)`` from ``target``; 0 where ``target`` is 0."""
     dtypes = (self.dtype, target.dtype)
     if any(dtype.is_complex for dtype in dtypes):
         raise DTypeError("kl_div: Complex inputs not supported.")
@@ -79,7 +79,7 @@ def margin_ranking_loss(
 def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = Reduction.Mean
 ) -> Tensor:
-    """``1 - cos`` of the angle where ``target`` is 1, ``max(0, cos - margin)`` where it is -1."""
+    """``1 - cos`` of the angle between the inputs where ``target`` is 1, ``max(0, cos - margin)`` where it is -1."""
     dim = target.ndim
     check(dim < 2, "0D or 1D target tensor expected, multi-target not supported")
     check(
@@ -107,7 +107,7 @@ def binary_cross_entropy_with_logits(
     pos_weight: Tensor | None = None,
     reduction: int = Reduction.Mean,
 ) -> Tensor:
-    """``-(target * log(sigmoid(self)) + (1 - target) * log(1 - sigmoid(self)))``, exact for large ``abs(self)``."""
+    """``-(target * log(sigmoid(self)) + (1 - target) * log(1 - sigmoid(self)))``, accurate for large ``abs(self)``."""
     logarithm = log_sigmoid(self)
     if pos_weight is not None:
         logarithm = logarithm * ((pos_weight - 1) * target + 1)
@@ -132,14 +132,14 @@ def binary_cross_entropy_with_logits_target_derivative(grad, self, target, weigh
 
 @op("aten::poisson_nll_loss")
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int) -> Tensor:
-    """The negative logarithm of the probability of ``target`` events where ``input`` are expected.
+    """Return the negative log-likelihood of ``target`` events if ``input`` events are expected (Poisson distribution).
 
     Args:
-        input: the expected numbers, or their logarithms.
-        target: the numbers.
-        log_input: whether ``input`` are logarithms.
-        full: whether the logarithm of the factorial, by Stirling's formula, is added where ``target`` is above 1.
-        eps: keeps logarithms finite.
+        input: the expected numbers of events, or their logarithms.
+        target: the numbers of events.
+        log_input: whether ``input`` holds logarithms.
+        full: whether to add the logarithm of the factorial, by Stirling's formula, where ``target`` is above 1.
+        eps: the number that is added to ``input`` to keep logarithms finite.
         reduction: see ``Reduction``.
     """
     loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
@@ -160,9 +160,9 @@ def triplet_margin_loss(
     swap: bool = False,
     reduction: int = Reduction.Mean,
 ) -> Tensor:
-    """``max(0, margin + distance(anchor, positive) - distance(anchor, negative))``, of ``p``-norms of vectors.
+    """``max(0, margin + distance(anchor, positive) - distance(anchor, negative))``, with ``p``-norms of vectors.
 
-    swap: whether the distance of positive and negative ones counts where that is smaller.
+    swap: whether to use the distance between ``positive`` and ``negative`` where that is smaller than the last one.
     """
     dims = anchor.ndim, positive.ndim, negative.ndim
     check(

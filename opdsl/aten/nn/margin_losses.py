@@ -1,4 +1,4 @@
-"""Losses by how far the scores of right classes stand above those of wrong ones.
+"""Margin losses, which depend on how far the scores of right classes exceed those of wrong classes.
 
 The rules are those of ATen/native/LossMultiMargin.cpp and LossMultiLabelMargin.cpp.
 """
@@ -18,10 +18,10 @@ from opdsl.schema.vocabulary import Name, Reduction, Scalar
 
 
 def check_scores(name: str, self: Tensor) -> tuple[int, int]:
-    """Return how many rows of scores there are, and of how many classes.
+    """Check a tensor of scores; return the number of its rows and the number of classes.
 
     Raises:
-        ShapeError, UnsupportedDTypeError: they are no scores.
+        ShapeError, UnsupportedDTypeError: the shape or the dtype is not supported.
     """
     check(
         self.ndim <= 2 and (self.ndim == 0 or self.shape[-1] != 0),
@@ -35,20 +35,20 @@ def check_scores(name: str, self: Tensor) -> tuple[int, int]:
 
 
 def require_long(target: Tensor) -> None:
-    """Check that classes are int64.
+    """Check that a target is int64.
 
     Raises:
-        DTypeError: they are not.
+        DTypeError: the target has another dtype.
     """
     if target.dtype is not int64:
         raise DTypeError(f"expected scalar type Long but found {target.dtype.scalar_type}")
 
 
 def check_classes(target: Tensor, least: int, classes: int) -> None:
-    """Check that every element is a class, or -1 where that is allowed.
+    """Check that every element of a target is at least ``least`` (0, or -1 for no class) and less than ``classes``.
 
     Raises:
-        ShapeError: one is not.
+        ShapeError: an element is out of range.
     """
     numbers = None if target.is_meta else range_of(target)
     check(numbers is None or (numbers[0] >= least and numbers[1] < classes), "target out of range")
@@ -58,7 +58,7 @@ def check_classes(target: Tensor, least: int, classes: int) -> None:
 
 
 def multi_margin_meta(self: Tensor, target: Tensor, p: Scalar, weight: Tensor | None, name: str) -> tuple[int, int]:
-    """What the shape functions of the loss and of its gradient have in common."""
+    """Check the arguments of ``multi_margin_loss`` or of its gradient; return the numbers of rows and classes."""
     rows, classes = check_scores(name, self)
     check(p in (1, 2), "only p == 1 and p == 2 supported")
     check(
@@ -74,11 +74,11 @@ def multi_margin_meta(self: Tensor, target: Tensor, p: Scalar, weight: Tensor | 
 
 
 class Excess(NamedTuple):
-    """By how much scores of wrong classes come too near: (rows, classes).
+    """Margin violations, (rows, classes): how far scores of wrong classes exceed the right one's score less the margin.
 
-    excess: the margin less the lead, 0 where that is negative and of the right class.
+    excess: the violations, 0 where there is none and for the right class.
     target: the right classes, a column.
-    factor: what each row counts.
+    factor: the weight of each row.
     """
 
     excess: Tensor
@@ -87,7 +87,7 @@ class Excess(NamedTuple):
 
 
 def excess_of(self: Tensor, target: Tensor, margin: complex, weight: Tensor | None) -> Excess:
-    """By how much scores of wrong classes come too near to the right one."""
+    """Compute by how much the scores of wrong classes violate the margin to the right class's score."""
     classes = self.shape[-1] if self.ndim else 1
     scores, places = self.reshape((-1, classes)), target.reshape((-1, 1))
     check_classes(target, 0, classes)
@@ -131,10 +131,10 @@ def multi_margin_gradient(grad_output, self, target, p, margin, weight, reductio
 
 
 def check_labels(name: str, self: Tensor, target: Tensor) -> int:
-    """Return how many rows of scores there are, each with a row of classes.
+    """Check the arguments of ``multilabel_margin_loss`` or of its gradient; return the number of rows.
 
     Raises:
-        ShapeError, DTypeError, UnsupportedDTypeError: there is none for one.
+        ShapeError, DTypeError, UnsupportedDTypeError: scores and target do not fit.
     """
     rows, classes = check_scores(name, self)
     fits = target.shape == (rows, classes) if self.ndim == 2 else target.ndim <= 1 and target.numel() == classes
@@ -144,10 +144,12 @@ def check_labels(name: str, self: Tensor, target: Tensor) -> int:
 
 
 class Labels(NamedTuple):
-    """The right classes of each row, those before the first -1.
+    """Right classes of each row, those before the first -1, and the margin violations of wrong classes.
 
-    places: (rows, classes), 0 where there is none. counts: where there is one. is_target: 1 at each, 0 elsewhere.
-    excess: (rows, right class, class): 1 less the lead over wrong classes, 0 where that is negative.
+    places: (rows, classes), the right classes, 0 after the last.
+    counts: (rows, classes), 1 where ``places`` holds a class, 0 after the last.
+    is_target: (rows, classes), 1 at each right class, 0 elsewhere.
+    excess: (rows, right class, class), 1 less the lead over a wrong class, 0 where that is negative.
     """
 
     places: Tensor
@@ -157,7 +159,7 @@ class Labels(NamedTuple):
 
 
 def labels_of(self: Tensor, target: Tensor) -> Labels:
-    """The right classes, and by how much wrong ones come too near."""
+    """Return the right classes of each row, and by how much wrong classes violate the margin."""
     classes = self.shape[-1] if self.ndim else 1
     scores, target = self.reshape((-1, classes)), target.reshape((-1, classes))
     check_classes(target, -1, classes)
@@ -219,7 +221,9 @@ def multi_margin_loss(
     weight: Tensor | None = None,
     reduction: int = Reduction.Mean,
 ) -> Tensor:
-    """The mean over the classes of ``max(0, margin - self[target] + self[class]) ** p``, without the right one."""
+    """Return the sum over wrong classes of ``max(0, margin - self[target] + self[class]) ** p``, divided by the number
+    of classes.
+    """
     ...
 
 
@@ -237,7 +241,7 @@ def _of_multi_margin(
     weight: Tensor | None = None,
     reduction: int = Reduction.Mean,
 ) -> Tensor:
-    """The gradient of ``multi_margin_loss``."""
+    """Return the gradient of ``multi_margin_loss`` with respect to ``self``."""
     ...
 
 
@@ -253,7 +257,7 @@ _of_multi_margin.out_kernel(multi_margin_gradient)
 def _forward(
     self: Tensor, target: Tensor, reduction: int
 ) -> tuple[Annotated[Tensor, Name("output")], Annotated[Tensor, Name("is_target")]]:
-    """``multilabel_margin_loss``, and where the right classes are."""
+    """Compute ``multilabel_margin_loss``; return the loss, and a mask with 1 at the right classes."""
     ...
 
 
@@ -265,7 +269,7 @@ _forward.out_kernel(multilabel_margin)
 def _of_multilabel_margin(
     grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, is_target: Tensor
 ) -> Tensor:
-    """The gradient of ``multilabel_margin_loss_forward``."""
+    """Return the gradient of ``multilabel_margin_loss_forward`` with respect to ``self``."""
     ...
 
 
@@ -278,7 +282,8 @@ _forward.derivative(self=_of_multilabel_margin)
 @op("aten::multilabel_margin_loss", python_module="nn", out=Out(explicit=True))
 @forward(_forward, result=0)
 def multilabel_margin_loss(self: Tensor, target: Tensor, reduction: int = Reduction.Mean) -> Tensor:
-    """The mean over the classes of ``max(0, 1 - self[right] + self[wrong])``, summed over the right ones of a row.
+    """Return the sum over right and wrong classes of ``max(0, 1 - self[right] + self[wrong])``, divided by the number
+    of classes.
 
-    target: int64, the right classes of each row, with -1 behind the last.
+    target: int64, the right classes of each row, with -1 after the last.
     """

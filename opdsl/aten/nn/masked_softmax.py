@@ -1,4 +1,4 @@
-"""Softmax over what a mask leaves."""
+"""Softmax over the elements that a mask does not exclude."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from opdsl.runtime import Tensor, bool_, wrap_dimension
 
 
 def spread_mask(self: Tensor, mask: Tensor, mask_type: int | None) -> Tensor:
-    """The mask of each element.
+    """Expand a mask to the shape of ``self``.
 
     Raises:
-        DTypeError: it is not of bool. ShapeError: it does not fit.
+        DTypeError: the mask is not bool.
+        ShapeError: the mask does not fit.
     """
     if mask.dtype is not bool_:
         raise DTypeError("Mask should be a boolean tensor")
@@ -33,13 +34,13 @@ def spread_mask(self: Tensor, mask: Tensor, mask_type: int | None) -> Tensor:
 
 @op("aten::_masked_softmax", kernel=True, autogen="_masked_softmax.out")
 def _masked_softmax(self: Tensor, mask: Tensor, dim: int | None = None, mask_type: int | None = None) -> Tensor:
-    """``softmax`` of the elements where the mask is False; 0 elsewhere, and NaN where nothing is left.
+    """Return the ``softmax`` of the elements where the mask is False, 0 elsewhere, and NaN where all are masked.
 
     Args:
-        self: of any dimensions.
-        mask: of the same shape; of a tensor (B, H, L, L) also (L, L) for ``mask_type=0``, (B, L) for 1.
-        dim: along which it is; the last one by default.
-        mask_type: see above; 2 for a mask of the same shape.
+        self: a tensor of any number of dimensions.
+        mask: the mask, of the shape of ``self``; for (B, H, L, L) also (L, L) with ``mask_type=0``, (B, L) with 1.
+        dim: the dimension to sum over; the last one by default.
+        mask_type: see ``mask``; 2 for a mask of the shape of ``self``.
     """
     hidden = spread_mask(self, mask, mask_type)
     require_floating("masked_softmax", self)
@@ -55,7 +56,7 @@ def _masked_softmax(self: Tensor, mask: Tensor, dim: int | None = None, mask_typ
     autogen="_masked_softmax_backward.out",
 )
 def _masked_softmax_backward(grad_output: Tensor, output: Tensor, mask: Tensor, dim: int | None = None) -> Tensor:
-    """The gradient of ``_masked_softmax``; 0 where the mask is True."""
+    """Return the gradient of ``_masked_softmax`` with respect to ``self``; 0 where the mask is True."""
     if mask.dtype is not bool_:
         raise DTypeError("Mask should be a boolean tensor")
     check(grad_output.shape == mask.shape == output.shape, "Mask shape should match grad shape", got=mask.shape)

@@ -1,4 +1,4 @@
-"""The largest element of windows that slide over signals, images and volumes."""
+"""Max pooling: the largest element of windows that slide over signals, images and volumes."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ ELEMENTS: dict[int, Callable[..., Any]] = {1: element_1, 2: element_2, 3: elemen
 
 
 def take_largest(pool: Operator[..., tuple[Tensor, Tensor]], dims: int) -> None:
-    """Compute an operator, whose shape function gives windows: the largest elements, and their numbers."""
+    """Define the formula of a max pooling operator with indices whose meta function returns the windows."""
     extrema = primitives.positions(
         ELEMENTS[dims], at=("...", *AT[:dims]), over=tuple(OVER[:dims]), fold="max", margin="skip"
     )
@@ -70,7 +70,7 @@ def take_largest(pool: Operator[..., tuple[Tensor, Tensor]], dims: int) -> None:
 
 
 def set_largest(ctx: MetaContext, self: Tensor, windows: Windows, strides: tuple[int, ...] | None) -> dict[str, Any]:
-    """The outputs of an operator that takes the largest elements, and what its function takes."""
+    """Set the outputs of a max pooling operator with indices, and return the arguments of its scalar function."""
     shape = (*self.shape[: self.ndim - len(windows.sizes)], *windows.counts)
     ctx.set_output(0, shape, strides, like=self)
     ctx.set_output(1, shape, strides, like=self, dtype=int64)
@@ -78,16 +78,16 @@ def set_largest(ctx: MetaContext, self: Tensor, windows: Windows, strides: tuple
 
 
 def add_to_numbered(grad_input: Tensor, grad_output: Tensor, indices: Tensor, dims: int) -> None:
-    """Write the sums of the gradients of the elements that were the largest.
+    """Write the gradient of a max pooling's input: sum the gradient of each window at its largest element.
 
     Args:
-        grad_input: through whose last dimensions one stride leads.
-        grad_output: of what the windows gave.
-        indices: the numbers of the elements in the last dimensions.
-        dims: how many these are.
+        grad_input: the tensor to write, whose last ``dims`` dimensions can be flattened to one stride.
+        grad_output: the gradient of the windows' largest elements.
+        indices: the flat indices of the largest elements in the last ``dims`` dimensions.
+        dims: the number of pooled dimensions.
 
     Raises:
-        PositionError: there is no element of such a number.
+        PositionError: an index is out of bounds.
     """
     count = math.prod(grad_input.shape[-dims:])
     require_inside(indices, count, grad_input.ndim - dims)
@@ -98,12 +98,12 @@ def add_to_numbered(grad_input: Tensor, grad_output: Tensor, indices: Tensor, di
 
 
 def gathered_derivative(grad: Tensor, indices: Tensor, dims: int) -> Tensor:
-    """The gradient of ``grad_output``: what the largest elements got (``max_pool_double_backward``)."""
+    """Return the gradient of ``grad_output`` of a max pooling's backward (``max_pool_double_backward``)."""
     return grad.flatten(-dims).gather(-1, indices.flatten(-dims)).view(indices.shape)
 
 
 def pair_gradients(pool: Any, backward: Any, dims: int) -> None:
-    """Say that one operator is the gradient of another, which finds elements and their numbers."""
+    """Register ``backward`` as the gradient of a max pooling operator with indices, and register its own gradients."""
     pool.derivative(self=forward(backward, indices=lambda result1: result1))
     backward.derivative(
         grad_output=lambda grad, indices: gathered_derivative(grad, indices, dims),
@@ -112,7 +112,7 @@ def pair_gradients(pool: Any, backward: Any, dims: int) -> None:
 
 
 def give_back(pool: Any, backward: Any, dims: int) -> None:
-    """Compute the gradient of an operator that finds elements and their numbers, beneath its shape function."""
+    """Define the kernel, the sharding and the gradients of ``backward``, the gradient operator of a max pooling."""
     backward.sharding(rows=dims)
 
     def to_numbered(grad_output: Tensor, indices: Tensor, grad_input: Tensor) -> None:
@@ -125,12 +125,12 @@ def give_back(pool: Any, backward: Any, dims: int) -> None:
 def declare_max_pool(
     dims: int, *, structured: bool, backward_tags: tuple[str, ...]
 ) -> tuple[Operator[..., tuple[Tensor, Tensor]], Operator[..., Tensor]]:
-    """Declare the operator of the largest elements, with their indices, and that of its gradient.
+    """Declare the operator of max pooling with indices and the operator of its gradient; return both.
 
     Args:
-        dims: how many dimensions windows slide over.
-        structured: whether PyTorch's kernels are.
-        backward_tags: the tags of the gradient's operator.
+        dims: the number of pooled dimensions.
+        structured: whether PyTorch's kernels are structured.
+        backward_tags: the tags of the gradient operator.
     """
     name = f"max_pool{dims}d_with_indices"
     entry: dict[str, Any] = {"python_module": "nn", "structured": structured}
@@ -145,7 +145,7 @@ def declare_max_pool(
         dilation: Annotated[IntList, Size(dims)] = 1,
         ceil_mode: bool = False,
     ) -> tuple[Tensor, Tensor]:
-        """The largest element of each window, and its number in the dimensions that are slid over."""
+        """Return the largest element of each window, and its flat index in the pooled dimensions."""
         ...
 
     into = Out(".grad_input", args=("grad_input",), explicit=True, tags=())
@@ -161,7 +161,7 @@ def declare_max_pool(
         ceil_mode: bool,
         indices: Tensor,
     ) -> Tensor:
-        """The gradient of what was pooled: that of each largest element at its place."""
+        """Return the gradient of the input, where each window's gradient goes to the window's largest element."""
         ...
 
     @pool.meta
@@ -206,15 +206,15 @@ def max_pool2d(
     dilation: Annotated[IntList, Size(2)] = 1,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """The largest element of each window of images.
+    """Return the largest element of each window of images.
 
     Args:
-        self: (channels, height, width), with or without a batch before them.
-        kernel_size: of the windows; one number stands for both.
-        stride: between windows; their size by default.
-        padding: the margin, of what is smaller than every number.
-        dilation: between the elements of a window.
-        ceil_mode: whether windows that reach out of the margin count, if they begin inside of it.
+        self: (channels, height, width), with or without a batch dimension in front.
+        kernel_size: the size of the windows; one number stands for both dimensions.
+        stride: the distance between windows; their size by default.
+        padding: the width of the padding, whose value is smaller than every number.
+        dilation: the distance between the elements of a window.
+        ceil_mode: whether windows that reach beyond the padding count, if they begin inside of it.
 
     >>> import opdsl
     >>> opdsl.max_pool2d(opdsl.tensor([[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]]), 2, 1)
@@ -232,7 +232,7 @@ def max_pool3d(
     dilation: Annotated[IntList, Size(3)] = 1,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """The largest element of each window of volumes; see ``max_pool2d``."""
+    """Return the largest element of each window of volumes; see ``max_pool2d``."""
 
 
 @op("aten::max_pool2d_backward", autogen="max_pool2d_backward.out", dispatch={"MPS": "mps_max_pool2d_backward"})
@@ -245,7 +245,7 @@ def max_pool2d_backward(
     dilation: Annotated[IntList, Size(2)] = 1,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """The gradient of what ``max_pool2d`` pooled, whose largest elements are found again."""
+    """Return the gradient of the input of ``max_pool2d``, searching for the largest elements again."""
     windows = (kernel_size, stride, padding, dilation, ceil_mode)
     _, indices = max_pool2d_with_indices(self, *windows)
     return max_pool2d_with_indices_backward(grad_output, self, *windows, indices)
@@ -260,7 +260,7 @@ def max_pool1d_with_indices(
     dilation: Annotated[IntList, Size(1)] = 1,
     ceil_mode: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """The largest element of each window of signals, and where it is; see ``max_pool2d``."""
+    """Return the largest element of each window of signals, and its index in the signal; see ``max_pool2d``."""
     sizes = {"kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation}
     values, indices = over_signals("max_pool1d", max_pool2d_with_indices, self, ceil_mode, **sizes)
     return values.squeeze(-2), indices.squeeze(-2)
@@ -275,7 +275,7 @@ def max_pool1d(
     dilation: Annotated[IntList, Size(1)] = 1,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """The largest element of each window of signals; see ``max_pool2d``."""
+    """Return the largest element of each window of signals; see ``max_pool2d``."""
     require_images("max_pool1d", self, 1)
     require_floating("max_pool1d_impl", self)
     one_number("max_pool1d", kernel_size=kernel_size, stride=stride, padding=padding, dilation=dilation)
@@ -296,7 +296,7 @@ def largest_of_windows(
     dilation: Annotated[IntList, Size(1)] = 1,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """``max_pool1d``, without places: these are half again as much to write, and found again for gradients."""
+    """Compute ``max_pool1d`` without indices: writing them costs half as much again, and gradients recompute them."""
     ...
 
 

@@ -1,4 +1,4 @@
-"""Training with scaled losses: gradients are unscaled, and the scale follows what overflows."""
+"""Mixed-precision training with scaled losses: unscaling of gradients, and updates of the scale."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from opdsl.schema import Alias
 
 
 def require_one(name: str, **numbers: Tensor) -> None:
-    """Check that tensors hold one float32 each.
+    """Check that tensors hold one float32 element each.
 
     Raises:
-        ShapeError, DTypeError: one does not.
+        ShapeError, DTypeError: a tensor does not.
     """
     for key, value in numbers.items():
         check(value.numel() == 1, f"{name}: {key} must be a 1-element tensor.", got=value.shape)
@@ -33,7 +33,7 @@ def _amp_foreach_non_finite_check_and_unscale_(
     found_inf: Tensor[Alias("b", write=True)],
     inv_scale: Tensor,
 ) -> None:
-    """Multiply tensors by a number, and write 1 where an element of theirs is not finite."""
+    """Multiply tensors by ``inv_scale`` in place, and write 1 to ``found_inf`` if an element is not finite."""
     name = "_amp_foreach_non_finite_check_and_unscale_"
     require_one(name, found_inf=found_inf, inv_scale=inv_scale)
     for tensor in self:
@@ -55,14 +55,14 @@ def _amp_update_scale_(
     scale_backoff_factor: float,
     growth_interval: int,
 ) -> Tensor[Alias("a", write=True)]:
-    """Let the scale of losses fall where something has overflown, and grow after so many steps without.
+    """Reduce the scale of losses after an overflow, or increase it after ``growth_interval`` steps without one.
 
     Args:
         self: the scale.
-        growth_tracker: int32, how many steps there were without.
-        found_inf: not 0 where there was an overflow.
-        scale_growth_factor, scale_backoff_factor: what the scale is multiplied with.
-        growth_interval: after how many steps it grows.
+        growth_tracker: int32, the number of steps without an overflow since the last change.
+        found_inf: not 0 if there was an overflow.
+        scale_growth_factor, scale_backoff_factor: the factors by which the scale grows or falls.
+        growth_interval: the number of steps after which the scale grows.
     """
     name = "_amp_update_scale_"
     require_one(name, current_scale=self, found_inf=found_inf)
@@ -83,7 +83,7 @@ def _amp_update_scale_(
 
 @op("aten::_saturate_weight_to_fp16")
 def _saturate_weight_to_fp16(weight: Tensor) -> Tensor:
-    """A matrix whose elements are as large as float16 can be, at most."""
+    """Return a float32 matrix clamped to the range of float16."""
     check(weight.ndim == 2, "_saturate_weight_to_fp16: expected a matrix", got=weight.shape)
     if weight.dtype is not float32:
         raise DTypeError(f"_saturate_weight_to_fp16: expected a tensor of float32, not {weight.dtype}.")

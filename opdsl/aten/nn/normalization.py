@@ -1,4 +1,4 @@
-"""Softmax, layer normalisation and their derivatives."""
+"""Softmax, layer normalization, root mean square normalization, and their derivatives."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def softmax_backward_meta(ctx, grad_output, output, dim, input_dtype):
 
 @op("aten::_softmax", out=True, tags="core")
 def _softmax(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
-    """``exp(x) / sum(exp(x))`` along a dimension, without overflow."""
+    """``exp(x) / sum(exp(x))`` along dimension ``dim`` of ``self``, without overflow."""
     ...
 
 
@@ -57,7 +57,7 @@ _softmax.meta(softmax_meta)
 
 @op("aten::_softmax_backward_data", out=Out(args=("grad_input",)))
 def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType) -> Tensor:
-    """The gradient of ``softmax``'s input, from that of its output and the output."""
+    """Return the gradient of the input of ``softmax``, from the gradient of its output and the output."""
     ...
 
 
@@ -66,7 +66,7 @@ _softmax_backward_data.meta(softmax_backward_meta)
 
 @op("aten::_log_softmax", out=True, tags="core")
 def _log_softmax(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
-    """The logarithm of ``softmax``."""
+    """Return the logarithm of ``softmax`` along dimension ``dim``, without overflow."""
     ...
 
 
@@ -75,7 +75,7 @@ _log_softmax.meta(softmax_meta)
 
 @op("aten::_log_softmax_backward_data", out=True)
 def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType) -> Tensor:
-    """The gradient of ``log_softmax``'s input, from that of its output and the output."""
+    """Return the gradient of the input of ``log_softmax``, from the gradient of its output and the output."""
     ...
 
 
@@ -154,7 +154,7 @@ def log_softmax_backward_output_derivative(grad, grad_output, output, dim):
 
 
 def in_dtype(self: Tensor, dtype: DType | None) -> Tensor:
-    """The tensor, cast where a dtype is given."""
+    """Convert a tensor to a dtype; return it unchanged for None."""
     return self if dtype is None else self.to(dtype)
 
 
@@ -165,7 +165,7 @@ def in_dtype(self: Tensor, dtype: DType | None) -> Tensor:
 )
 @forward(_softmax, self=in_dtype, half_to_float=False)
 def softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
-    """``exp(x) / sum(exp(x))`` along a dimension; ``dtype`` is what ``self`` is cast to before."""
+    """``exp(x) / sum(exp(x))`` along dimension ``dim``, where ``x`` is ``self``, converted to ``dtype`` if given."""
 
 
 @op(
@@ -175,14 +175,15 @@ def softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
 )
 @forward(_log_softmax, self=in_dtype, half_to_float=False)
 def log_softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
-    """The logarithm of ``softmax``; ``dtype`` is what ``self`` is cast to before."""
+    """Return the logarithm of ``softmax`` along dimension ``dim`` of ``self``, converted to ``dtype`` if given."""
 
 
-# ------------------------------------------------------------------------------------------------- layer normalisation
+# -------------------------------------------------------------------------------------------------- layer normalization
 
 
 def normalized_dims(input: Tensor, normalized_shape: tuple[int, ...], **parameters: Tensor | None) -> range:
-    """The dimensions that are normalised together: the last ones, whose shape is given (``_check_layer_norm_inputs``).
+    """Return the dimensions that are normalized together, the last ones with ``normalized_shape``
+    (``_check_layer_norm_inputs``).
 
     Raises:
         ShapeError: the shapes do not fit.
@@ -210,7 +211,7 @@ def normalized_dims(input: Tensor, normalized_shape: tuple[int, ...], **paramete
 
 
 def statistics_dtype(input: Tensor, *parameters: Tensor | None) -> DType:
-    """The dtype of mean and rstd: the input's, or float32 for a 16-bit input with float32 parameters.
+    """Return the dtype of mean and 1 / deviation: the input's, or float32 for a 16-bit input with float32 parameters.
 
     Raises:
         DTypeError: the dtypes do not fit.
@@ -230,7 +231,9 @@ def statistics_dtype(input: Tensor, *parameters: Tensor | None) -> DType:
 def native_layer_norm(
     input: Tensor, normalized_shape: list[SymInt], weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The last dimensions brought to mean 0 and variance 1, times ``weight`` plus ``bias``; mean and 1 / deviation."""
+    """Normalize the last dimensions, multiply by ``weight`` and add ``bias``; return also mean and 1 / standard
+    deviation.
+    """
     ...
 
 
@@ -277,7 +280,7 @@ def native_layer_norm_kernel(input, normalized_shape, weight, bias, eps):
 def native_layer_norm_derivative(grad, input, normalized_shape, weight, eps, result1, result2, output_mask):
     dims = list(range(input.ndim - len(normalized_shape), input.ndim))
     mean, rstd = result1, result2
-    if is_grad_enabled():  # the saved ones have no history
+    if is_grad_enabled():  # the saved ones are not differentiable
         mean = input.to(mean.dtype).mean(dims, True)
         rstd = ((input - mean) * (input - mean)).mean(dims, True).add(eps).rsqrt()
     standardized = (input - mean) * rstd
@@ -296,9 +299,9 @@ lib = Library("opdsl")
 def layer_norm_input_gradient(
     grad_out: Tensor, input: Tensor, mean: Tensor, rstd: Tensor, weight: Tensor | None, dims: int
 ) -> Tensor:
-    """The gradient of ``layer_norm``'s input.
+    """Return the gradient of ``layer_norm`` with respect to its input.
 
-    mean, rstd: as ``native_layer_norm`` gives them, of size 1 in the last ``dims`` dimensions.
+    mean, rstd: results of ``native_layer_norm``, with size 1 in the last ``dims`` dimensions.
     """
     ...
 
@@ -334,13 +337,15 @@ def native_layer_norm_backward(
     bias: Tensor | None,
     output_mask: Annotated[BoolList, Size(3)],
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of ``native_layer_norm``'s input, weight and bias, those that the mask asks for."""
+    """Return the gradients of ``native_layer_norm`` with respect to input, weight and bias that ``output_mask``
+    selects.
+    """
     asked: Any = output_mask
     dims = normalized_dims(input, tuple(normalized_shape), weight=weight, bias=bias)
     check(grad_out.shape == input.shape, f"expected a gradient of shape {list(input.shape)}", got=grad_out.shape)
     rows = list(range(dims.start))
     wide = precision_of(input.dtype)
-    grads: list[Any] = [None, None, None]  # None for what is not asked for
+    grads: list[Any] = [None, None, None]  # None for gradients that are not wanted
     if asked[0]:
         grads[0] = layer_norm_input_gradient(grad_out, input, mean, rstd, weight, len(dims))
     if asked[1]:
@@ -355,7 +360,7 @@ def native_layer_norm_backward(
 @native_layer_norm_backward.derivative("grad_out", "input", "weight", "bias")
 def native_layer_norm_backward_derivative(grads, grad_out, input, normalized_shape, mean, rstd, weight):
     dims = list(range(input.ndim - len(normalized_shape), input.ndim))
-    if is_grad_enabled():  # the saved ones have no history
+    if is_grad_enabled():  # the saved ones are not differentiable
         mean = input.mean(dims, True)
         variance = ((input - mean) * (input - mean)).mean(dims, True)
         rstd = (variance + ((rstd * rstd).reciprocal() - variance).detach()).rsqrt()
@@ -374,12 +379,16 @@ def second_gradients(
     *,
     training: bool = True,
 ) -> tuple[Tensor, Tensor, Tensor | None]:
-    """The gradients of a normalisation's gradients, by its incoming gradient, input and weight, all of input's shape.
+    """Return the gradients of a normalization's backward with respect to the incoming gradient, the input and the
+    weight.
+
+    All of them have the input's shape.
 
     Args:
-        grads: of the gradients of input, weight and bias; None for undefined ones.
-        weight, mean, rstd: of shapes that broadcast to the input's.
-        dims: those that are normalised together.
+        grads: the gradients of the gradients of input, weight and bias; None for undefined ones.
+        grad_out, input: the incoming gradient and the input of the backward.
+        weight, mean, rstd: tensors whose shapes broadcast to the input's.
+        dims: the dimensions that are normalized together.
         training: whether mean and deviation are functions of the input.
     """
     of_input, of_weight, of_bias = (zeros_like(input) if grad is None else grad for grad in grads)
@@ -404,7 +413,7 @@ def second_gradients(
 
 
 def sum_of_rows(tensor: Tensor, dims: list[int]) -> Tensor:
-    """The sum along dimensions; without any, the tensor itself."""
+    """Return the sum over dimensions, or the tensor itself if there are no dimensions to sum over."""
     return tensor.sum(dims) if dims else tensor
 
 
@@ -418,7 +427,7 @@ def layer_norm(
     eps: float = 1e-5,
     cudnn_enable: bool = True,
 ) -> Tensor:
-    """The last dimensions brought to mean 0 and variance 1, times ``weight`` plus ``bias``."""
+    """Normalize the last dimensions to mean 0 and variance 1, multiply them by ``weight`` and add ``bias``."""
 
 
 # ------------------------------------------------------------------------------------------------------------ rms_norm
@@ -428,7 +437,7 @@ def layer_norm(
 def _fused_rms_norm(
     input: Tensor, normalized_shape: list[int], weight: Tensor | None, eps: float | None
 ) -> tuple[Tensor, Tensor]:
-    """The last dimensions divided by the root of their mean square, times ``weight``; and 1 / that root."""
+    """Divide the last dimensions by their root mean square, times ``weight``; return also 1 / the root mean square."""
     dims = normalized_dims(input, tuple(normalized_shape), weight=weight)
     if input.dtype.category < Category.FLOAT:
         raise UnsupportedDTypeError(f"\"rms_norm\" not implemented for '{input.dtype.scalar_type}'.")
@@ -453,7 +462,7 @@ def _fused_rms_norm_backward(
     weight: Tensor | None,
     output_mask: Annotated[BoolList, Size(2)],
 ) -> tuple[Tensor, Tensor]:
-    """The gradients of ``_fused_rms_norm``'s input and weight, those that ``output_mask`` asks for."""
+    """Return the gradients of ``_fused_rms_norm`` with respect to input and weight that ``output_mask`` selects."""
     dims = list(normalized_dims(input, tuple(normalized_shape), weight=weight))
     check(grad_out.shape == input.shape, f"expected a gradient of shape {list(input.shape)}", got=grad_out.shape)
     asked: Any = output_mask
@@ -473,4 +482,4 @@ def _fused_rms_norm_backward(
 def rms_norm(
     input: Tensor, normalized_shape: list[SymInt], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
-    """The last dimensions divided by the root of their mean square, times ``weight``."""
+    """Divide the last dimensions by their root mean square, and multiply them by ``weight``."""

@@ -1,4 +1,4 @@
-"""Steps of optimizers over lists of parameters, PyTorch's ``_fused_`` operators: one loop for each parameter.
+"""Steps of optimizers over lists of parameters (PyTorch's ``_fused_`` operators), with one loop per parameter.
 
 The rules are those of ATen/native/cpu/FusedAdamKernel.cpp, FusedSGDKernel.cpp and FusedAdagradKernel.cpp.
 """
@@ -18,23 +18,23 @@ from opdsl.schema import Alias
 
 lib = Library("opdsl")
 
-# -------------------------------------------------------------------------------------------------- of one parameter
+# ----------------------------------------------------------------------------------------------- steps of one parameter
 
-# `skipped` is 1 where a gradient is infinite or NaN: everything stays as it is then.
+# `skipped` is 1 if a gradient is infinite or NaN: a step changes nothing then.
 
 
 def followed(param: Tensor, grad: Tensor, weight_decay: float, maximize: bool) -> Tensor:
-    """The gradient that is followed, with that of the decay."""
+    """Return the gradient that a step uses: negated for maximization, plus the weight decay's term."""
     return (-grad if maximize else grad) + weight_decay * param
 
 
 def mean_of(average: Tensor, value: Tensor, weight: float) -> Tensor:
-    """``lerp``"""
+    """Return ``lerp(average, value, weight)``."""
     return average + weight * (value - average) if weight < 0.5 else value - (value - average) * (1 - weight)
 
 
 def averaged(slope: Tensor, mean: Tensor, squares: Tensor, weight1: float, weight2: float) -> tuple[Tensor, Tensor]:
-    """The mean of gradients and that of their squares, with one more."""
+    """Return the running means of gradients and of their squares, updated with the gradient ``slope``."""
     return mean_of(mean, slope, weight1), squares * (1 - weight2) + weight2 * slope * slope
 
 
@@ -55,7 +55,7 @@ def adam_step(
     eps: float,
     maximize: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """A parameter, the mean of its gradients and that of their squares after a step of Adam."""
+    """Return a parameter, the running mean of its gradients and that of their squares after a step of Adam."""
     slope = followed(param, grad, weight_decay, maximize)
     new_mean, new_squares = averaged(slope, exp_avg, exp_avg_sq, weight1, weight2)
     moved = param * decay - step_size * new_mean / (new_squares.sqrt() / correction + eps)
@@ -81,7 +81,7 @@ def amsgrad_step(
     eps: float,
     maximize: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """``adam_step`` whose steps never grow, and the largest mean of squares yet."""
+    """Return the results of ``adam_step`` with the largest mean of squares so far (AMSGrad), and that largest mean."""
     slope = followed(param, grad, weight_decay, maximize)
     new_mean, new_squares = averaged(slope, exp_avg, exp_avg_sq, weight1, weight2)
     new_largest = max_exp_avg_sq.maximum(new_squares)
@@ -98,7 +98,7 @@ def amsgrad_step(
 @lib.op(out=True)
 @formula(dtypes="floating")
 def sgd_step(param: Tensor, grad: Tensor, lr: Tensor, skipped: Tensor, weight_decay: float, maximize: bool) -> Tensor:
-    """A parameter after a step against its gradient."""
+    """Return a parameter after a step of gradient descent."""
     moved = param - lr * followed(param, grad, weight_decay, maximize)
     return param if skipped == 1 else moved
 
@@ -118,7 +118,7 @@ def momentum_step(
     maximize: bool,
     is_first_step: bool,
 ) -> tuple[Tensor, Tensor]:
-    """A parameter and its momentum after a step along that."""
+    """Return a parameter and its momentum buffer after a step of gradient descent with momentum."""
     slope = followed(param, grad, weight_decay, maximize)
     moving = slope if is_first_step else buffer * momentum + slope * weight
     moved = param - lr * (slope + momentum * moving if nesterov else moving)
@@ -138,7 +138,7 @@ def adagrad_step(
     eps: float,
     maximize: bool,
 ) -> tuple[Tensor, Tensor]:
-    """A parameter and the sum of squares of its gradients after a step of Adagrad."""
+    """Return a parameter and the sum of its squared gradients after a step of Adagrad."""
     slope = followed(param, grad, weight_decay, maximize)
     new_sum = state_sum + slope * slope
     moved = param - lr * slope / (new_sum.sqrt() + eps)
@@ -150,10 +150,10 @@ def adagrad_step(
 
 
 def per_parameter(name: str, *lists: Sequence[Tensor]) -> Iterator[tuple[Tensor, ...]]:
-    """An element of each list.
+    """Return an iterator over corresponding elements of lists, one tuple per parameter.
 
     Raises:
-        ArgumentError: they have not as many.
+        ArgumentError: the lists have different lengths.
     """
     for group in lists:
         if len(group) != len(lists[0]):
@@ -162,19 +162,19 @@ def per_parameter(name: str, *lists: Sequence[Tensor]) -> Iterator[tuple[Tensor,
 
 
 def as_tensor(value: Tensor | float | None, like: Tensor) -> Tensor:
-    """A number of all parameters in double precision, 0 for None; it is not read, so it may lie on a device."""
+    """Return a number as a float64 tensor on the device of ``like``, 0 for None; a tensor's element is not read."""
     if isinstance(value, Tensor):
         return value.to(like.device, float64)
     return full([], 0.0 if value is None else value, dtype=float64, device=like.device)
 
 
 def unscaled(grad: Tensor, grad_scale: Tensor | None, skipped: Tensor) -> Tensor:
-    """A gradient, which is divided by its scale where it is."""
+    """Divide a gradient by its scale in place, if there is one and the step is not skipped."""
     return grad if grad_scale is None else grad.div_(grad_scale.to(grad.device).masked_fill(skipped == 1, 1.0))
 
 
 class Rates(NamedTuple):
-    """The arguments that all steps take."""
+    """Arguments that the steps of all optimizers take."""
 
     lr: Tensor | float
     weight_decay: float
@@ -194,14 +194,14 @@ def step_adam(
     eps: float,
     decouples: bool,
 ) -> None:
-    """Step along the gradients by Adam, or by AdamW, whose decay does not go through the means.
+    """Update parameters by Adam, or by AdamW, whose weight decay does not enter the running means.
 
     Args:
-        name: of the operator, for messages.
-        params, grads, state_steps: the parameters, their gradients, and how many steps were taken.
-        states: the means of gradients, those of their squares, and the largest of these where steps never grow.
-        rates, betas, eps: as PyTorch's operators take them.
-        decouples: whether it is AdamW.
+        name: the operator's name, for error messages.
+        params, grads, state_steps: the parameters, their gradients, and the numbers of steps taken.
+        states: the running means of gradients and of their squares, and for AMSGrad the largest of the latter.
+        rates, betas, eps: see PyTorch's operators.
+        decouples: whether to use AdamW.
     """
     lr, weight_decay, maximize, grad_scale, found_inf = rates
     beta1, beta2 = betas
@@ -226,7 +226,7 @@ def step_sgd(
     nesterov: bool,
     is_first_step: bool,
 ) -> None:
-    """Step against the gradients, along a momentum where there are buffers of it."""
+    """Update parameters by gradient descent, with momentum where there are momentum buffers."""
     lr, weight_decay, maximize, grad_scale, found_inf = rates
     for param, grad, *state in per_parameter("_fused_sgd_", params, grads, *buffers):
         rate, skipped = as_tensor(lr, param), as_tensor(found_inf, param)
@@ -247,7 +247,7 @@ def step_adagrad(
     lr_decay: float,
     eps: float,
 ) -> None:
-    """Step against the gradients, divided by the roots of the sums of their squares."""
+    """Update parameters by Adagrad: gradients are divided by the roots of the sums of their squares."""
     lr, weight_decay, maximize, grad_scale, found_inf = rates
     for param, grad, total, count in per_parameter("_fused_adagrad_", params, grads, state_sums, state_steps):
         skipped, steps = as_tensor(found_inf, param), as_tensor(count, param)
@@ -267,11 +267,11 @@ TENSOR_LR: dict[str, Any] = {**FUSED, "device_check": "NoCheck"}
 
 
 def declare_adam(name: str, *, decouples: bool) -> None:
-    """Declare steps of Adam, or of AdamW, whose decay does not go through the means.
+    """Declare the operators of a step of Adam, or of AdamW, whose weight decay does not enter the running means.
 
     Args:
-        name: of the operator, without the underscore that says that it writes.
-        decouples: whether it is AdamW.
+        name: the operator's name, without the underscore that marks in-place operators.
+        decouples: whether to declare AdamW.
     """
     text = f"A step of ``{name}`` of all parameters."
 
@@ -344,7 +344,7 @@ def _fused_sgd_(
     grad_scale: Tensor | None = None,
     found_inf: Tensor | None = None,
 ) -> None:
-    """A step of ``_fused_sgd`` of all parameters."""
+    """Update all parameters by a step of gradient descent, with momentum if ``momentum`` is not 0."""
     buffers = [momentum_buffer_list] if momentum else []
     rates = Rates(lr, weight_decay, maximize, grad_scale, found_inf)
     step_sgd(self, grads, buffers, rates, momentum, 1 - dampening, nesterov, is_first_step)
@@ -366,7 +366,7 @@ def _fused_sgd_tensor_lr_(
     grad_scale: Tensor | None = None,
     found_inf: Tensor | None = None,
 ) -> None:
-    """A step of ``_fused_sgd`` of all parameters."""
+    """Update all parameters by a step of gradient descent, like ``_fused_sgd_`` with the learning rate in a tensor."""
     buffers = [momentum_buffer_list] if momentum else []
     rates = Rates(lr, weight_decay, maximize, grad_scale, found_inf)
     step_sgd(self, grads, buffers, rates, momentum, 1 - dampening, nesterov, is_first_step)
@@ -387,7 +387,7 @@ def _fused_adagrad_(
     grad_scale: Tensor | None = None,
     found_inf: Tensor | None = None,
 ) -> None:
-    """A step of ``_fused_adagrad`` of all parameters."""
+    """Update all parameters by a step of Adagrad."""
     rates = Rates(lr, weight_decay, maximize, grad_scale, found_inf)
     step_adagrad(self, grads, state_sums, state_steps, rates, lr_decay, eps)
 
@@ -407,6 +407,6 @@ def _fused_adagrad_tensor_lr_(
     grad_scale: Tensor | None = None,
     found_inf: Tensor | None = None,
 ) -> None:
-    """A step of ``_fused_adagrad`` of all parameters."""
+    """Update all parameters by a step of Adagrad, with the learning rate in a tensor."""
     rates = Rates(lr, weight_decay, maximize, grad_scale, found_inf)
     step_adagrad(self, grads, state_sums, state_steps, rates, lr_decay, eps)

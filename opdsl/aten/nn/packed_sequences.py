@@ -1,4 +1,4 @@
-"""Sequences of different lengths, packed into one tensor step by step, or padded to one length."""
+"""Sequences of different lengths: packed step by step, padded to one length, or jagged (one after another)."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from opdsl.schema.vocabulary import Scalar, SymInt
 
 
 def require_lengths(name: str, lengths: Tensor) -> None:
-    """Check that a tensor is a vector of numbers that lie in the machine's memory.
+    """Check that a tensor of lengths is an int64 vector on the CPU.
 
     Raises:
-        ShapeError, DTypeError, DeviceError: it is none.
+        ShapeError, DTypeError, DeviceError: the tensor is not.
     """
     check(lengths.ndim == 1, f"'{name}' argument should be a 1D CPU int64 tensor", got=lengths.shape)
     if lengths.dtype is not int64:
@@ -31,10 +31,10 @@ def require_lengths(name: str, lengths: Tensor) -> None:
 
 
 def sizes_of(batch_sizes: Tensor, rows: int) -> list[int]:
-    """Return how many sequences have a step, for each step.
+    """Return the number of sequences that have each step of packed sequences, as a list.
 
     Raises:
-        ShapeError: there are fewer for a step than for the next one, or not as many as there are rows.
+        ShapeError: a step has fewer sequences than the next one, or the numbers do not add up to ``rows``.
     """
     require_lengths("batch_sizes", batch_sizes)
     sizes: list[int] = batch_sizes.tolist()
@@ -46,12 +46,12 @@ def sizes_of(batch_sizes: Tensor, rows: int) -> list[int]:
 
 @op("aten::_pack_padded_sequence", kernel="CompositeExplicitAutograd", autogen="_pack_padded_sequence.out")
 def _pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> tuple[Tensor, Tensor]:
-    """Padded sequences packed: the rows of all steps one after another, and how many there are for each step.
+    """Pack padded sequences: return the rows of all steps one after another, and the number of rows of each step.
 
     Args:
         input: (time, batch, ...), or (batch, time, ...).
-        lengths: int64, how many steps each sequence has, the longest first.
-        batch_first: which of both ``input`` is.
+        lengths: int64, the number of steps of each sequence, in descending order.
+        batch_first: whether ``input`` is (batch, time, ...).
     """
     check(input.ndim >= 2, "_pack_padded_sequence: expected at least 2 dimensions", got=input.shape)
     tensor = input.transpose(0, 1) if batch_first else input
@@ -78,7 +78,7 @@ def _pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> 
 def _pack_padded_sequence_backward(
     grad: Tensor, input_size: list[SymInt], batch_sizes: Tensor, batch_first: bool
 ) -> Tensor:
-    """The gradient of ``_pack_padded_sequence``: zeros where nothing was packed."""
+    """Return the gradient of the input of ``_pack_padded_sequence``, with zeros for the padding."""
     check(len(input_size) >= 2, "_pack_padded_sequence_backward: expected at least 2 sizes", got=input_size)
     first, second, *rest = input_size
     time, batch = (second, first) if batch_first else (first, second)
@@ -95,10 +95,10 @@ _pack_padded_sequence.derivative(
 
 
 def padded(data: Tensor, sizes: list[int], value: Any, time: int, batch: int) -> Tensor:
-    """Packed sequences as (time, batch, ...), with a number where they have ended.
+    """Return packed sequences as (time, batch, ...), with ``value`` after the end of each sequence.
 
     Raises:
-        ShapeError: they are longer, or more.
+        ShapeError: there are more steps than ``time``, or more sequences than ``batch``.
     """
     check(len(sizes) <= time and sizes[0] <= batch, f"{len(sizes)} steps of {sizes[0]} rows, not ({time}, {batch})")
     rest = data.shape[1:]
@@ -110,13 +110,13 @@ def padded(data: Tensor, sizes: list[int], value: Any, time: int, batch: int) ->
 def _pad_packed_sequence(
     data: Tensor, batch_sizes: Tensor, batch_first: bool, padding_value: Scalar, total_length: int
 ) -> tuple[Tensor, Tensor]:
-    """Packed sequences padded to one length, and how long each one is.
+    """Pad packed sequences to one length; return the padded tensor, and the length of each sequence.
 
     Args:
-        data, batch_sizes: of ``_pack_padded_sequence``.
-        batch_first: whether the batch comes before the time.
-        padding_value: what stands where a sequence has ended.
-        total_length: the length; that of the longest one if it is not greater than 0.
+        data, batch_sizes: results of ``_pack_padded_sequence``.
+        batch_first: whether the result has the batch before the time.
+        padding_value: the value after the end of a sequence.
+        total_length: the length to pad to; that of the longest sequence if it is not greater than 0.
     """
     check(data.ndim > 0, "_pad_packed_sequence: expected rows", got=data.shape)
     sizes = sizes_of(batch_sizes, data.shape[0])
@@ -134,10 +134,10 @@ def _pad_packed_sequence(
 
 
 def require_jagged(name: str, offsets: Sequence[Tensor]) -> Tensor:
-    """The places at which rows of several sequences that lie one after another begin and end.
+    """Check the offsets of sequences whose rows lie one after another, and return them as int64.
 
     Raises:
-        ShapeError, DTypeError: there are none.
+        ShapeError, DTypeError: the offsets are not one vector of integers.
     """
     check(len(offsets) == 1, f"{name}: only a single jagged dim is supported", got=len(offsets))
     offset = offsets[0]
@@ -154,13 +154,13 @@ def require_jagged(name: str, offsets: Sequence[Tensor]) -> Tensor:
 def _jagged_to_padded_dense_forward(
     values: Tensor, offsets: list[Tensor], max_lengths: list[SymInt], padding_value: float = 0.0
 ) -> Tensor:
-    """Sequences that lie one after another, padded to one length, or cut to it.
+    """Pad or cut sequences that lie one after another to one length.
 
     Args:
-        values: the rows of all.
-        offsets: where they begin, and where the last one ends.
-        max_lengths: the length.
-        padding_value: what stands where a sequence has ended.
+        values: the rows of all sequences.
+        offsets: the row at which each sequence begins, and the end of the last one.
+        max_lengths: the length to pad or cut to.
+        padding_value: the value after the end of a sequence.
     """
     places = require_jagged("_jagged_to_padded_dense_forward", offsets)
     check(len(max_lengths) == 1 and max_lengths[0] >= 0, "expected one length", got=max_lengths)
@@ -181,12 +181,12 @@ def _jagged_to_padded_dense_forward(
     dispatch={"CUDA": "_fbgemm_dense_to_jagged_forward_symint", "CPU": "_padded_dense_to_jagged_forward_cpu"},
 )
 def _padded_dense_to_jagged_forward(dense: Tensor, offsets: list[Tensor], total_L: SymInt | None = None) -> Tensor:
-    """The rows of padded sequences one after another.
+    """Return the rows of padded sequences one after another, without the padding.
 
     Args:
         dense: (batch, length, ...).
-        offsets: where the sequences begin, and where the last one ends.
-        total_L: how many rows there are.
+        offsets: the row of the result at which each sequence begins, and the end of the last one.
+        total_L: the number of rows of the result.
     """
     places = require_jagged("_padded_dense_to_jagged_forward", offsets)
     check(dense.ndim >= 2, "expected at least 2 dimensions", got=dense.shape)

@@ -1,4 +1,4 @@
-"""Margins around tensors that repeat what is inside: mirrored, replicated or wrapped around."""
+"""Padding of tensors by a constant or by their own elements: reflected, replicated or circular."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ MODES = ("reflect", "replicate", "circular", "constant")
 
 
 def margins_of(ndim: int, pad: Pad) -> dict[int, tuple[int, int]]:
-    """The margins of each dimension; ``pad`` has them from the last dimension on, before and after."""
+    """Return the padding before and after each dimension; ``pad`` lists them from the last dimension on."""
     return {ndim - 1 - index // 2: (pad[index], pad[index + 1]) for index in range(0, len(pad), 2)}
 
 
-# ------------------------------------------------------------------------------------------ what every padding checks
+# --------------------------------------------------------------------------------------------------------------- checks
 
 
 def check_padded_input(self: Tensor, dims: int, pad: Pad) -> None:
-    """Check that a tensor has the dimensions that are padded, channels and perhaps a batch (``check_valid_input``).
+    """Check that a tensor has ``dims`` dimensions to pad, channels and perhaps a batch (``check_valid_input``).
 
     Raises:
-        ShapeError: it has not, or the margins are not two for each dimension.
+        ShapeError: the tensor does not, or ``pad`` does not have two numbers for each dimension.
     """
     check(len(pad) == 2 * dims, f"padding size is expected to be {2 * dims}, but got: {len(pad)}")
     features = self.shape[self.ndim - dims - 1 :]
@@ -46,10 +46,10 @@ def check_padded_input(self: Tensor, dims: int, pad: Pad) -> None:
 
 
 def check_reflected(self: Tensor, dims: int, pad: Pad) -> None:
-    """Check that mirrored margins are smaller than what they mirror.
+    """Check that reflected padding is smaller than the dimension that it reflects.
 
     Raises:
-        ShapeError: one is not.
+        ShapeError: the padding of a dimension is not.
     """
     for index, (dim, (before, after)) in enumerate(margins_of(self.ndim, pad).items()):
         check(
@@ -60,14 +60,14 @@ def check_reflected(self: Tensor, dims: int, pad: Pad) -> None:
 
 
 def check_anything(self: Tensor, dims: int, pad: Pad) -> None:
-    """Nothing more: any margin can be replicated."""
+    """Accept any padding, since elements can be replicated any number of times."""
 
 
 def padded_shape(self: Tensor, dims: int, pad: Pad) -> Shape:
-    """The shape with its margins.
+    """Return the shape of a tensor after padding its last ``dims`` dimensions.
 
     Raises:
-        ShapeError: nothing is left.
+        ShapeError: a size is negative, or all padded dimensions are empty.
     """
     shape = list(self.shape)
     for dim, (before, after) in margins_of(self.ndim, pad).items():
@@ -82,7 +82,7 @@ def padded_shape(self: Tensor, dims: int, pad: Pad) -> Shape:
 
 
 def sizes_text(names: str, sizes: Shape) -> str:
-    """Sizes with the names of their dimensions."""
+    """Format sizes with the names of their dimensions."""
     return " ".join(f"{name}: {size}" for name, size in zip(names, sizes, strict=True))
 
 
@@ -114,13 +114,13 @@ def declare(
     is_core: bool,
     structured: tuple[bool, bool],
 ) -> Callable[..., Tensor]:
-    """Declare the operator that pads so many last dimensions, and the one of its gradient.
+    """Declare the operator that pads the last ``dims`` dimensions, and the operator of its gradient; return the first.
 
     Args:
         name: ``reflection`` or ``replication``.
-        dims: how many dimensions are padded.
-        margin: what is repeated, see ``primitives.positions``.
-        check_margins: refuses margins that are too large.
+        dims: the number of dimensions that are padded.
+        margin: the kind of padding, see ``primitives.positions``.
+        check_margins: the function that checks the size of the padding.
         is_core: whether PyTorch tags the operator as one of its core.
         structured: whether PyTorch's kernels of the operator, and of its gradient, are structured.
     """
@@ -134,7 +134,9 @@ def declare(
         out=Out(explicit=True, tags=()),
     )
     def pad(self: Tensor, padding: Annotated[SymIntList, Size(2 * dims)]) -> Tensor:
-        """The last dimensions with margins, from the last one on, that repeat elements within; negative ones cut."""
+        """Pad the last dimensions with copies of their elements; ``padding`` starts with the last one, negative numbers
+        cut.
+        """
         ...
 
     @pad.meta
@@ -160,7 +162,7 @@ def declare(
         out=Out(f"{own}_backward.grad_input", args=("grad_input",), explicit=True),
     )
     def pad_backward(grad_output: Tensor, self: Tensor, padding: Annotated[SymIntList, Size(2 * dims)]) -> Tensor:
-        """The gradient of what was padded: each element's own, and those of its copies in the margins."""
+        """Return the gradient of the input: each element's gradient plus those of its copies in the padding."""
         ...
 
     @pad_backward.meta
@@ -181,17 +183,18 @@ def declare(
 
 
 def format_with_batch(tensor: Tensor, dims: int) -> MemoryFormat:
-    """The memory format that a result takes over; tensors without a batch are always contiguous."""
+    """Return the memory format of a padded result: the tensor's own, or contiguous if there is no batch dimension."""
     if tensor.ndim != dims + 2:
         return MemoryFormat.contiguous_format
     return tensor.geometry.suggested_memory_format()
 
 
 def require_gradients(operator: str, grad: Tensor, self: Tensor) -> None:
-    """Check that a gradient and what it belongs to have one dtype, of floating or complex numbers.
+    """Check that a gradient is floating or complex, and has the dtype of ``self``.
 
     Raises:
-        UnsupportedDTypeError: they are integers or bools. DTypeError: they differ.
+        UnsupportedDTypeError: the gradient is of integers or bools.
+        DTypeError: the dtypes differ.
     """
     if grad.dtype.category < Category.FLOAT:
         raise UnsupportedDTypeError(
@@ -215,11 +218,11 @@ PADDINGS = {
 
 
 def declare_circular(dims: int) -> Callable[..., Tensor]:
-    """Declare the operator that pads so many last dimensions by what is at their other ends."""
+    """Declare the operator that pads the last ``dims`` dimensions circularly."""
 
     @lib.op(f"opdsl::circular_pad{dims}d")
     def pad(self: Tensor, padding: Annotated[SymIntList, Size(2 * dims)]) -> Tensor:
-        """The last dimensions with margins, from the last one on, that go on at the other end."""
+        """Pad the last dimensions with elements of their other ends; ``padding`` starts with the last dimension."""
         ...
 
     @pad.meta
@@ -251,7 +254,10 @@ CIRCULAR = {dims: declare_circular(dims) for dims in SHIFTED}
 
 
 def wrap(self: Tensor, pad: Pad) -> Tensor:
-    """The last dimensions with margins that go on at the other end; of more than three, these are one to the others."""
+    """Pad the last dimensions circularly, any number of them.
+
+    Of more than three dimensions, the last three are padded first, and then flattened to one that is not padded.
+    """
     if len(pad) <= 6:
         return CIRCULAR[len(pad) // 2](self, pad)
     inner = CIRCULAR[3](self, pad[:6])
@@ -261,7 +267,7 @@ def wrap(self: Tensor, pad: Pad) -> Tensor:
 
 @op("aten::_pad_circular", python_module="nn")
 def _pad_circular(self: Tensor, pad: list[SymInt]) -> Tensor:
-    """All dimensions behind channels with margins that go on at the other end; negative ones cut."""
+    """Pad all dimensions after the channels circularly, with elements of their other ends; negative padding cuts."""
     dims = len(pad) // 2
     check(
         self.ndim in (dims + 1, dims + 2),
@@ -282,7 +288,7 @@ def _pad_circular(self: Tensor, pad: list[SymInt]) -> Tensor:
 
 @op("aten::_pad_enum", python_module="nn")
 def _pad_enum(self: Tensor, pad: list[SymInt], mode: int, value: float | None = None) -> Tensor:
-    """``pad``, the mode given by its number."""
+    """Compute ``pad`` with the mode as a number, an index into ``MODES``."""
     check(len(pad) % 2 == 0, "Padding length must be divisible by 2")
     check(
         len(pad) <= 2 * self.ndim,
@@ -307,14 +313,14 @@ def _pad_enum(self: Tensor, pad: list[SymInt], mode: int, value: float | None = 
 
 @op("aten::pad", python_module="nn")
 def pad(self: Tensor, pad: list[SymInt], mode: str = "constant", value: float | None = None) -> Tensor:
-    """The tensor with margins: of a number, or of its own elements.
+    """Return a tensor padded with a number or with its own elements.
 
     Args:
-        self: with as many dimensions as ``pad`` says; for other modes than ``constant`` with channels and perhaps a
-            batch before them.
-        pad: the margins before and after, from the last dimension on; negative ones cut elements off.
+        self: a tensor with at least as many dimensions as ``pad`` has pairs; other modes than ``constant`` need
+            channels, and perhaps a batch, in front of the padded dimensions.
+        pad: the padding before and after, from the last dimension on; negative padding cuts elements off.
         mode: ``constant``, ``reflect``, ``replicate`` or ``circular``.
-        value: of the margins, for ``constant``.
+        value: the padding's value, for ``constant``.
 
     >>> import opdsl
     >>> opdsl.nn.pad(opdsl.tensor([[1, 2, 3]]), [2, 1], mode="reflect")

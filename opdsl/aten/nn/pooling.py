@@ -1,4 +1,4 @@
-"""Windows that slide over signals, images and volumes, or divide them: what all pools share."""
+"""Windows of pooling operators, which slide over or divide signals, images and volumes; checks that pools share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Shape = tuple[int, ...]
 
 
 class Parameters(NamedTuple):
-    """What pools slide with, a number for each dimension."""
+    """Parameters of a pooling operator, with one number per pooled dimension."""
 
     kernel_size: Shape
     stride: Shape
@@ -36,10 +36,10 @@ def parameters(
     dilation: int | Sequence[int] = 1,
     ceil_mode: bool = False,
 ) -> Parameters:
-    """The parameters of a pool; without a stride it is the size of the window.
+    """Check the parameters of a pooling operator and return them per dimension; the stride defaults to the kernel size.
 
     Raises:
-        ShapeError: they are not one or ``dims`` numbers, or no windows at all.
+        ShapeError: a parameter has neither one nor ``dims`` numbers, or an invalid number.
     """
     numbers = {"kernel_size": kernel_size, "stride": stride or kernel_size, "padding": padding, "dilation": dilation}
     named = {name: as_sizes(values) for name, values in numbers.items()}
@@ -63,7 +63,7 @@ def parameters(
 
 
 def slides(dims: int) -> Callable[..., list[Window | None]]:
-    """What windows a pool slides over so many last dimensions, of its arguments."""
+    """Return a function that computes the windows of a pooling operator from its arguments, for sharding."""
 
     def windows(self: Tensor, size: Any, stride: Any, padding: Any, *others: Any) -> list[Window | None]:
         dilation = others[0] if others and not isinstance(others[0], bool) else 1
@@ -74,10 +74,10 @@ def slides(dims: int) -> Callable[..., list[Window | None]]:
 
 
 def require_images(operator: str, self: Tensor, dims: int) -> None:
-    """Check that a tensor has the dimensions that are slid over, channels and perhaps a batch, all but that not empty.
+    """Check that a tensor has ``dims`` pooled dimensions, channels and perhaps a batch, all nonempty but the batch.
 
     Raises:
-        ShapeError: it has not.
+        ShapeError: the tensor has a wrong number of dimensions, or an empty one.
     """
     check(
         self.ndim in (dims + 1, dims + 2) and 0 not in self.shape[self.ndim - dims - 1 :],
@@ -87,20 +87,24 @@ def require_images(operator: str, self: Tensor, dims: int) -> None:
 
 
 def strides_like(self: Tensor, shape: Shape, dims: int) -> tuple[int, ...] | None:
-    """The strides of a result in the memory format of the input; None for whatever it has."""
+    """Return the strides of a result in the memory format of the input; None (contiguous) if there is no batch."""
     if self.ndim != dims + 2:
         return None
     return strides_for(shape, self.geometry.suggested_memory_format())
 
 
 def check_gradient(operator: str, grad_output: Tensor, self: Tensor, shape: Shape, *others: Tensor) -> None:
-    """Check that the gradient of a result has its shape and dtype, and what else belongs to the result its shape.
+    """Check that a gradient has the shape of the result and the dtype of the input, and that indices fit.
 
     Args:
-        others: numbers of elements.
+        operator: the operator's name, for error messages.
+        grad_output: the gradient of the result.
+        self: the input.
+        shape: the shape of the result.
+        others: indices of elements, int64 tensors of the result's shape.
 
     Raises:
-        ShapeError, DTypeError: they have not.
+        ShapeError, DTypeError: a shape or a dtype differs.
     """
     for tensor in (grad_output, *others):
         check(
@@ -119,10 +123,10 @@ def check_gradient(operator: str, grad_output: Tensor, self: Tensor, shape: Shap
 
 
 def as_image(operator: str, self: Tensor) -> Tensor:
-    """A signal, (channels, length) with or without a batch, as an image one element high.
+    """Return a signal, (channels, length) with or without a batch, as an image of height 1.
 
     Raises:
-        ShapeError: it is none.
+        ShapeError: the signal has a wrong number of dimensions.
     """
     check(
         self.ndim in (2, 3),
@@ -132,10 +136,10 @@ def as_image(operator: str, self: Tensor) -> Tensor:
 
 
 def one_number(operator: str, **params: int | Sequence[int]) -> None:
-    """Check that parameters are one number each; none stands for the default.
+    """Check that each parameter is one number; the stride may also be empty, for its default.
 
     Raises:
-        ShapeError: one is not.
+        ShapeError: a parameter has more or fewer numbers.
     """
     for name, values in ((name, as_sizes(value)) for name, value in params.items()):
         check(
@@ -145,23 +149,23 @@ def one_number(operator: str, **params: int | Sequence[int]) -> None:
 
 
 def with_one(values: int | Sequence[int], first: int = 1) -> Shape:
-    """The parameter of an image one element high; none stays none."""
+    """Return a signal's parameter as that of an image of height 1: ``first``, then the number; () stays ()."""
     sizes = as_sizes(values)
     return (first, *sizes) if sizes else ()
 
 
 def over_signals(operator: str, pool: Callable[..., Any], self: Tensor, *others: Any, **params: Any) -> Any:
-    """What a pool of images gives for signals: one element high, whatever it is.
+    """Apply a pooling operator for images to signals, as images of height 1; the result has height 1, too.
 
     Args:
-        operator: of signals.
-        pool: of images.
+        operator: the name of the operator for signals, for error messages.
+        pool: the operator for images.
         self: the signals.
-        params: parameters, a number each.
-        others: what the pool takes behind them.
+        params: the parameters, a number each.
+        others: further arguments of ``pool``.
 
     Raises:
-        ShapeError: they are none.
+        ShapeError: ``self`` or a parameter has a wrong number of dimensions.
     """
     image = as_image(operator, self)
     one_number(operator, **params)
@@ -172,14 +176,16 @@ def over_signals(operator: str, pool: Callable[..., Any], self: Tensor, *others:
 
 
 class Windows(NamedTuple):
-    """Windows over the last dimensions of a tensor, a number for each of these.
+    """Pooling windows over the last dimensions of a tensor, with one number per dimension.
 
-    Element u of window i lies at ``first + i * stride + u * dilation``. Where windows divide a dimension, they begin
-    and end at the shares of it, rounded to whole elements that they have in common.
+    Element u of window i has the index ``first + i * stride + u * dilation``. Adaptive windows, which divide a
+    dimension, begin and end at fractions of it, rounded outwards to whole elements, so that neighbors may overlap.
 
-    sizes: of the dimensions. counts: how many windows. lengths: how many elements the longest has.
-    margins: how much counts of what lies before and behind.
-    parts: how many windows divide each dimension; None where they slide.
+    sizes: the sizes of the dimensions.
+    counts: the numbers of windows.
+    lengths: the numbers of elements of the longest windows.
+    margins: the number of padding elements before and after that count in a mean.
+    parts: the numbers of adaptive windows; None where windows slide.
     """
 
     sizes: Shape
@@ -193,24 +199,25 @@ class Windows(NamedTuple):
 
     @property
     def numbers(self) -> dict[str, Any]:
-        """What indexed functions of windows take: ranges, and six numbers for each dimension."""
+        """Return the arguments that scalar functions of windows take: ranges, and six numbers for each dimension."""
         fields = (self.first, self.stride, self.dilation, self.sizes, self.lengths, self.margins)
         windows = tuple(number for dim_numbers in zip(*fields, strict=True) for number in dim_numbers)
         return {**dict(zip(OVER, self.lengths, strict=False)), "windows": windows, "parts": self.parts}
 
 
 def sliding(shape: Shape, params: Parameters) -> Windows:
-    """The windows over the last dimensions of a shape (``pooling_output_shape`` in ATen/native/Pool.h).
+    """Return the windows that slide over the last dimensions of a shape (``pooling_output_shape`` in
+    ATen/native/Pool.h).
 
     Raises:
-        ShapeError: there is none.
+        ShapeError: no window fits.
     """
     sizes, counts = shape[len(shape) - len(params.kernel_size) :], []
     for size, kernel, stride, pad, dilation in zip(sizes, *params[:4], strict=True):
         reach = size + 2 * pad - dilation * (kernel - 1) - 1
         count = (reach + (stride - 1 if params.ceil_mode else 0)) // stride + 1
         if params.ceil_mode and (count - 1) * stride >= size + pad:
-            count -= 1  # the last window would begin behind the tensor and its margin
+            count -= 1  # the last window would begin after the tensor and its padding
         check(
             count >= 1,
             f"Given input size: {list(shape)}. Calculated output size: {count} of a dimension. It is too small",
@@ -221,7 +228,7 @@ def sliding(shape: Shape, params: Parameters) -> Windows:
 
 
 def dividing(sizes: Shape, counts: Shape) -> Windows:
-    """Windows that share dimensions as evenly as whole elements let them."""
+    """Return adaptive windows: ``counts`` of them divide dimensions of ``sizes`` as evenly as whole elements allow."""
     ones, nothing = (1,) * len(sizes), (0,) * len(sizes)
     if any(count and size % count for size, count in zip(sizes, counts, strict=True)):
         longest = tuple(_longest(size, count) for size, count in zip(sizes, counts, strict=True))
@@ -231,7 +238,7 @@ def dividing(sizes: Shape, counts: Shape) -> Windows:
 
 
 def _longest(size: int, count: int) -> int:
-    """Return how many elements the longest of so many windows has."""
+    """Return the length of the longest of ``count`` adaptive windows over ``size`` elements."""
     if not count or size % count == 0:
         return size // count if count else 1
     return size // count + (1 if count % (size % count) == 0 else 2)
@@ -242,24 +249,26 @@ AT, OVER = "ijk", "uvw"
 
 
 def begin_of(windows: Any, parts: Any, at: int, i: Any) -> Any:
-    """Return where a window begins along a dimension."""
+    """Return the index at which window ``i`` begins along dimension ``at``."""
     first, stride, size = windows[6 * at], windows[6 * at + 1], windows[6 * at + 3]
     return first + i * stride if parts is None else i * size // parts[at]
 
 
 def end_of(windows: Any, parts: Any, at: int, i: Any) -> Any:
-    """Return where one ends that shares a dimension with others."""
+    """Return the index at which adaptive window ``i`` ends along dimension ``at``."""
     return ((i + 1) * windows[6 * at + 3] - 1) // parts[at] + 1
 
 
 def place(windows: Any, parts: Any, at: int, i: Any, u: Any) -> Any:
-    """Return where an element of a window lies along a dimension; outside where the window has no such element."""
+    """Return the index of element ``u`` of window ``i`` along dimension ``at``, out of bounds (-1) beyond the window's
+    end.
+    """
     position = begin_of(windows, parts, at, i) + u * windows[6 * at + 2]
     return position if parts is None or position < end_of(windows, parts, at, i) else -1
 
 
 def counted(windows: Any, parts: Any, at: int, i: Any) -> Any:
-    """Count the elements of a window along a dimension; of a margin alone the sum is 0, and so is the mean."""
+    """Return the number of elements of window ``i`` along dimension ``at`` that a mean divides by, at least 1."""
     begin = begin_of(windows, parts, at, i)
     if parts is not None:
         return end_of(windows, parts, at, i) - begin

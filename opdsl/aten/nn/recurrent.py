@@ -1,4 +1,4 @@
-"""Recurrent networks: their cells, the gates of these, and layers of them over sequences."""
+"""Recurrent networks: LSTM, GRU and Elman cells, their gates, and layers of cells over sequences."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ Step = Callable[[Tensor, Tensor, State], State]
 
 
 def parts_of(gates: Tensor, count: int) -> tuple[Tensor, ...]:
-    """The gates of a cell, which lie side by side.
+    """Split the last dimension of a tensor into ``count`` gates of equal size.
 
     Raises:
-        ShapeError: the last dimension does not have so many parts of the same size.
+        ShapeError: the last dimension is not divisible by ``count``.
     """
     have = gates.ndim > 0 and gates.shape[-1] % count == 0
     check(have, f"expected rows of {count} gates of the same size", got=gates.shape)
@@ -38,14 +38,14 @@ def parts_of(gates: Tensor, count: int) -> tuple[Tensor, ...]:
 
 
 def lstm_step(of_input: Tensor, of_hidden: Tensor, state: State) -> State:
-    """``c' = sigmoid(f) * c + sigmoid(i) * tanh(g)``, ``h' = sigmoid(o) * tanh(c')``."""
+    """Return an LSTM's next state: ``c' = sigmoid(f) * c + sigmoid(i) * tanh(g)``, ``h' = sigmoid(o) * tanh(c')``."""
     into, forget, new, out = parts_of(of_input + of_hidden, 4)
     memory = sigmoid(forget) * state[1] + sigmoid(into) * tanh(new)
     return sigmoid(out) * tanh(memory), memory
 
 
 def gru_step(of_input: Tensor, of_hidden: Tensor, state: State) -> State:
-    """``h' = n + z * (h - n)`` with ``n = tanh(n_x + r * n_h)``."""
+    """Return a GRU's next state: ``h' = n + z * (h - n)`` with ``n = tanh(n_x + r * n_h)``."""
     x, h = parts_of(of_input, 3), parts_of(of_hidden, 3)
     reset, update = sigmoid(x[0] + h[0]), sigmoid(x[1] + h[1])
     new = tanh(x[2] + reset * h[2])
@@ -53,12 +53,12 @@ def gru_step(of_input: Tensor, of_hidden: Tensor, state: State) -> State:
 
 
 def tanh_step(of_input: Tensor, of_hidden: Tensor, state: State) -> State:
-    """``h' = tanh(x + h)``."""
+    """Return an Elman network's next state: ``h' = tanh(x + h)``."""
     return (tanh(of_input + of_hidden),)
 
 
 def relu_step(of_input: Tensor, of_hidden: Tensor, state: State) -> State:
-    """``h' = relu(x + h)``."""
+    """Return the next state of an Elman network with ``relu``: ``h' = relu(x + h)``."""
     return (relu(of_input + of_hidden),)
 
 
@@ -74,20 +74,20 @@ def along(
     has_biases: bool,
     backward: bool,
 ) -> tuple[Tensor, State]:
-    """What a cell gives for each step of sequences, and its last state.
+    """Run a cell over the steps of sequences; return its output at each step, and its last state.
 
     Args:
-        sizes: of packed sequences, how many there are for each step; None for all, in a dimension of their own.
-        step: from gates and a state to the next one.
-        input: (time, batch, features); packed, the rows of all steps one after another.
-        state: the first one.
-        weights: of input and hidden state, their biases, and what states are projected with, if they are.
+        sizes: for packed sequences, the number of sequences at each step; None for padded ones.
+        step: the function from gates and a state to the next state.
+        input: (time, batch, features); if packed, the rows of all steps one after another.
+        state: the first state.
+        weights: the weights of input and hidden state, their biases, and the projection of hidden states, if any.
         has_biases: whether there are biases.
         backward: whether the sequences are read from their ends.
     """
     of_biases = tuple(weights[2:4]) if has_biases else (None, None)
     projections = weights[4 if has_biases else 2 :]
-    whole, first = linear(input, weights[0], of_biases[0]), state  # the gates of all steps at once
+    whole, first = linear(input, weights[0], of_biases[0]), state  # the input gates of all steps at once
     gates = whole.unbind(0) if sizes is None else whole.split_with_sizes(list(sizes))
     if sizes is not None:
         state = tuple(tensor.narrow(0, 0, sizes[-1 if backward else 0]) for tensor in state)
@@ -97,7 +97,7 @@ def along(
     for time in reversed(times) if backward else times:
         have = state[0].shape[0]
         size = have if sizes is None else sizes[time]
-        if size > have:  # backwards: sequences that end here begin
+        if size > have:  # read backward, some sequences start at this step
             state = tuple(cat([one, new.narrow(0, have, size - have)]) for one, new in zip(state, first, strict=True))
         elif size < have:
             ended.append(tuple(tensor.narrow(0, size, have - size) for tensor in state))
@@ -123,18 +123,19 @@ def layers(
     batch_first: bool = False,
     sizes: Sequence[int] | None = None,
 ) -> tuple[Tensor, ...]:
-    """What the last of several layers gives, and the last states of all, stacked.
+    """Run layers of cells over sequences; return the outputs of the last layer, and the last states of all layers,
+    stacked.
 
     Args:
-        step: of the cells.
+        step: the step function of the cells.
         input: (time, batch, features), or (batch, time, features).
-        states: the first ones, each (layers * directions, batch, size).
-        params: the weights of the directions of all layers.
+        states: the first states, each (layers * directions, batch, size).
+        params: the weights of all layers and directions.
         has_biases, num_layers, dropout, train, bidirectional, batch_first: as in ``torch.nn.LSTM``.
-        sizes: of packed sequences, for each step how many there are.
+        sizes: for packed sequences, the number of sequences at each step.
 
     Raises:
-        ShapeError: there are other than so many parameters.
+        ShapeError: there is a wrong number of states or parameters.
     """
     needed = 2 if step is lstm_step else 1
     check(len(states) == needed, f"expected {needed} hidden states", got=len(states))
@@ -177,10 +178,10 @@ def packed_layers(
     train: bool,
     bidirectional: bool,
 ) -> tuple[Tensor, ...]:
-    """``layers`` over packed sequences.
+    """Run ``layers`` over packed sequences.
 
     Raises:
-        ShapeError: the states are not those of so many sequences.
+        ShapeError: the states do not fit the number of sequences.
     """
     check(data.ndim == 2, "expected packed rows of features", got=data.shape)
     sizes = sizes_of(batch_sizes, data.shape[0])
@@ -195,10 +196,10 @@ def packed_layers(
 
 
 def two_states(name: str, hx: Sequence[Tensor]) -> State:
-    """Return the state and the memory that an LSTM begins with.
+    """Return the initial hidden state and memory of an LSTM.
 
     Raises:
-        ShapeError: there are other than two.
+        ShapeError: there are not two tensors.
     """
     check(len(hx) == 2, f"{name} expects two hidden states", got=len(hx))
     return tuple(hx)
@@ -213,7 +214,7 @@ def lstm_cell(
     b_ih: Tensor | None = None,
     b_hh: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The next state and memory of a long short-term memory (Hochreiter and Schmidhuber 1997)."""
+    """Return the next hidden state and memory of a long short-term memory (Hochreiter and Schmidhuber 1997)."""
     state = two_states("lstm_cell", hx)
     hidden, memory = lstm_step(linear(input, w_ih, b_ih), linear(state[0], w_hh, b_hh), state)
     return hidden, memory
@@ -231,7 +232,7 @@ def lstm(
     bidirectional: bool,
     batch_first: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Layers of long short-term memories over sequences: what they give, and their last states."""
+    """Run layers of long short-term memories over sequences; return outputs, last hidden states and last memories."""
     state = two_states("lstm", hx)
     how = (has_biases, num_layers, dropout, train, bidirectional, batch_first)
     result, hidden, memory = layers(lstm_step, input, state, params, *how)
@@ -250,19 +251,19 @@ def packed_lstm(
     train: bool,
     bidirectional: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """``lstm.input`` of packed sequences."""
+    """Compute ``lstm.input`` for packed sequences."""
     how = (has_biases, num_layers, dropout, train, bidirectional)
     result, hidden, memory = packed_layers(lstm_step, data, batch_sizes, hx, params, *how)
     return result, hidden, memory
 
 
 def declare_network(name: str, step: Step, cell: str, cells: str) -> None:
-    """Declare a cell whose state is one tensor, layers of it over sequences, and these over packed ones.
+    """Declare a recurrent cell with one state tensor, layers of it over sequences, and layers over packed sequences.
 
     Args:
-        name: ``gru``.
-        step: of the cell.
-        cell, cells: what documentation calls one, and several.
+        name: the name of the packet of layers, such as ``gru``.
+        step: the step function of the cell.
+        cell, cells: the words for one and for several cells in docstrings.
     """
 
     @op(f"aten::{name}_cell")
@@ -324,7 +325,7 @@ declare_network("rnn_relu", relu_step, RECTIFIED, RECTIFIED)
 
 
 def added(first: Tensor, second: Tensor | None) -> Tensor:
-    """A sum with what may not be there."""
+    """Return the sum of two tensors, or the first one if the second is None."""
     return first if second is None else first + second
 
 
@@ -336,7 +337,7 @@ def _thnn_fused_lstm_cell(
     input_bias: Tensor | None = None,
     hidden_bias: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """``lstm_cell`` from its gates: the state, the memory, and what the gates came to."""
+    """Compute ``lstm_cell`` from its gates; return the hidden state, the memory, and the activated gates."""
     gates = added(input_gates, input_bias) + added(hidden_gates, hidden_bias)
     into, forget, new, out = parts_of(gates, 4)
     workspace = cat([sigmoid(into), sigmoid(forget), tanh(new), sigmoid(out)], 1)
@@ -353,7 +354,7 @@ def _thnn_fused_lstm_cell(
 def _thnn_fused_lstm_cell_backward_impl(
     grad_hy: Tensor | None, grad_cy: Tensor | None, cx: Tensor, cy: Tensor, workspace: Tensor, has_bias: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of ``_thnn_fused_lstm_cell``: of the gates, the memory and, where there is one, a bias."""
+    """Return the gradients of ``_thnn_fused_lstm_cell`` with respect to gates, memory and, if ``has_bias``, a bias."""
     into, forget, new, out = parts_of(workspace, 4)
     of_hidden = cy.new_zeros(cy.shape) if grad_hy is None else grad_hy
     seen = tanh(cy)
@@ -373,7 +374,7 @@ def _thnn_fused_lstm_cell_backward_impl(
 def _thnn_fused_lstm_cell_backward(
     grad_hy: Tensor | None, grad_cy: Tensor | None, cx: Tensor, cy: Tensor, workspace: Tensor, has_bias: bool
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """The gradients of ``_thnn_fused_lstm_cell``: of both gates, the memory and both biases."""
+    """Return the gradients of ``_thnn_fused_lstm_cell`` with respect to both gates, the memory and both biases."""
     gates, memory, bias = _thnn_fused_lstm_cell_backward_impl(grad_hy, grad_cy, cx, cy, workspace, has_bias)
     return gates, gates.clone(), memory, bias, None if bias is None else bias.clone()
 
@@ -389,7 +390,7 @@ def _thnn_differentiable_lstm_cell_backward(
     cx: Tensor,
     cy: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """``_thnn_fused_lstm_cell_backward`` from the gates themselves, so that it has gradients."""
+    """Compute ``_thnn_fused_lstm_cell_backward`` from the gates, so that the result is differentiable."""
     workspace = _thnn_fused_lstm_cell(input_gates, hidden_gates, cx, input_bias, hidden_bias)[2]
     return _thnn_fused_lstm_cell_backward(grad_hy, grad_cy, cx, cy, workspace, input_bias is not None)
 
@@ -402,7 +403,7 @@ def _thnn_fused_gru_cell(
     input_bias: Tensor | None = None,
     hidden_bias: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """``gru_cell`` from its gates: the state, and what the gates came to."""
+    """Compute ``gru_cell`` from its gates; return the state, and the values that the gradient needs."""
     x, h = parts_of(added(input_gates, input_bias), 3), parts_of(added(hidden_gates, hidden_bias), 3)
     reset, update = sigmoid(x[0] + h[0]), sigmoid(x[1] + h[1])
     new = tanh(x[2] + reset * h[2])
@@ -417,7 +418,7 @@ def _thnn_fused_gru_cell(
 def _thnn_fused_gru_cell_backward(
     grad_hy: Tensor, workspace: Tensor, has_bias: bool
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """The gradients of ``_thnn_fused_gru_cell``: of both gates, the state and, where there are some, both biases."""
+    """Return the gradients of ``_thnn_fused_gru_cell`` with respect to both gates, the state and any biases."""
     reset, update, new, hx, hidden = parts_of(workspace, 5)
     of_update = grad_hy * (hx - new) * (1 - update) * update
     of_new = grad_hy * (1 - update) * (1 - new * new)
@@ -437,6 +438,6 @@ def _thnn_differentiable_gru_cell_backward(
     input_bias: Tensor | None,
     hidden_bias: Tensor | None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """``_thnn_fused_gru_cell_backward`` from the gates themselves, so that it has gradients."""
+    """Compute ``_thnn_fused_gru_cell_backward`` from the gates, so that the result is differentiable."""
     workspace = _thnn_fused_gru_cell(input_gates, hidden_gates, hx, input_bias, hidden_bias)[1]
     return _thnn_fused_gru_cell_backward(grad_hy, workspace, input_bias is not None)

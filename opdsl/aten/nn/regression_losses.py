@@ -1,4 +1,4 @@
-"""Losses of differences, of probabilities and of signs, with the operators that are their gradients.
+"""Losses of differences, binary cross entropy and soft margin loss, with the operators of their gradients.
 
 The rules are those of ATen/native/Loss.cpp, cpu/BinaryOpsKernel.cpp and cpu/PointwiseOpsKernel.cpp.
 """
@@ -24,7 +24,7 @@ from opdsl.schema.vocabulary import Reduction
 
 lib = Library("opdsl")
 
-# What keeps the gradient of a probability of 0 or 1 finite, and the least logarithm of one.
+# The least variance of a probability, which keeps gradients finite, and the least logarithm of a probability.
 _EPSILON = 1e-12
 _LEAST_LOGARITHM = -100
 
@@ -32,10 +32,10 @@ ITERATED = Out(structured=True, structured_inherits="TensorIteratorBase")
 
 
 def require_real(name: str, self: Tensor, target: Tensor) -> None:
-    """Check that a loss is of floating-point numbers, as PyTorch's kernels are.
+    """Check that the operands of a loss promote to a floating dtype, as PyTorch's kernels require.
 
     Raises:
-        UnsupportedDTypeError: it is not.
+        UnsupportedDTypeError: they do not.
     """
     common = result_type((self, target), get_default_dtype())
     if not common.is_floating_point:
@@ -68,11 +68,11 @@ def sum_or_mean_by(total: Any, count: Any, reduction: Any, number: Any) -> Any:
 
 
 def folded(element: Callable[..., Any], finish: Callable[..., Any] = sum_or_mean) -> Loop:
-    """Return the loop of a sum or a mean of losses.
+    """Return the loop that computes a sum or a mean of losses.
 
     Args:
-        element: the loss of two numbers.
-        finish: what becomes of the sum.
+        element: the function that returns the loss of two numbers.
+        finish: the function that is applied to the sum.
     """
     return primitives.fold(plus, init=0, lift=element, finish=finish, promote="int_to_float")
 
@@ -82,11 +82,11 @@ huber_terms = folded(huber, sum_or_mean_by)
 
 
 class Parts(NamedTuple):
-    """The operators that a loss of differences, and its gradient, consist of.
+    """Operators that a loss of differences and its gradient are composed of.
 
-    elements: the loss of each two elements.
-    folded: the sum or the mean of these.
-    slopes: the derivative of each, times the gradient that comes to it.
+    elements: computes the loss of each pair of elements.
+    folded: computes the sum or the mean of the losses.
+    slopes: computes the derivative of each loss, times its incoming gradient.
     """
 
     elements: Operator[..., Tensor]
@@ -94,7 +94,7 @@ class Parts(NamedTuple):
     slopes: Operator[..., Tensor]
 
     def loss(self, first: Tensor, target: Tensor, reduction: int, out: Tensor | None, *numbers: float) -> Tensor:
-        """Compute the loss: in one pass where it is a sum or a mean."""
+        """Compute the loss, in one pass if it is reduced to a sum or a mean."""
         if reduction in (Reduction.Mean, Reduction.Sum):
             return self.folded(first, target, reduction, *numbers, out=out)
         return self.elements(first, target, *numbers, out=out)
@@ -102,7 +102,7 @@ class Parts(NamedTuple):
     def gradient(
         self, grad: Tensor, first: Tensor, target: Tensor, reduction: int, out: Tensor | None, *numbers: float
     ) -> Tensor:
-        """Compute the gradient of the loss by its first argument, in the dtype of that."""
+        """Compute the gradient of the loss with respect to ``first``, in the dtype of ``first`` or into ``out``."""
         result = self.slopes(first, target, share(grad, first, target, reduction), *numbers, out=out)
         return result.to(first.dtype) if out is None else result
 
@@ -110,25 +110,25 @@ class Parts(NamedTuple):
 @lib.op(out=True)
 @formula
 def mse_loss_elements(self: Tensor, target: Tensor) -> Tensor:
-    """The terms of ``mse_loss``, one for each two elements."""
+    """Return the elements of ``mse_loss`` before their reduction."""
     return (self - target) ** 2
 
 
 @lib.op(out=True)
 @formula
 def mse_loss_folded(self: Tensor, target: Tensor, reduction: int) -> Tensor:
-    """The sum or the mean of the terms of ``mse_loss``."""
+    """Return the sum or the mean of the elements of ``mse_loss``."""
     return squared_terms(self, target, reduction)
 
 
 @lib.op(out=True)
 @formula
 def mse_loss_slopes(self: Tensor, target: Tensor, share: Tensor) -> Tensor:
-    """The derivatives of the terms of ``mse_loss``, times the gradients that come to them."""
+    """Return the derivatives of the elements of ``mse_loss``, times their incoming gradients ``share``."""
     return 2 * (self - target) * share
 
 
-# The loss, which calls it, has the derivative.
+# The derivative is registered for the loss, which calls this operator.
 mse_loss_folded.non_differentiable("self", "target")
 mse_loss_parts = Parts(mse_loss_elements, mse_loss_folded, mse_loss_slopes)
 
@@ -144,7 +144,7 @@ def mse_loss(self: Tensor, target: Tensor, reduction: int = Reduction.Mean, *, o
 def mse_loss_backward(
     grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, *, out: Tensor | None = None
 ) -> Tensor:
-    """The gradient of ``mse_loss``."""
+    """Return the gradient of ``mse_loss`` with respect to ``self``."""
     require_real("loss_backward", self, target)
     return mse_loss_parts.gradient(grad_output, self, target, reduction, out)
 
@@ -155,7 +155,7 @@ mse_loss.derivative(self=mse_loss_backward, target=forward(mse_loss_backward, "g
 @lib.op(out=True)
 @formula(dtypes=("bool", "integer", "floating"))
 def smooth_l1_loss_elements(self: Tensor, target: Tensor, beta: float) -> Tensor:
-    """The terms of ``smooth_l1_loss``, one for each two elements."""
+    """Return the elements of ``smooth_l1_loss`` before their reduction."""
     size = (self - target).abs()
     return 0.5 * size * size / beta if size < beta else size - 0.5 * beta
 
@@ -163,19 +163,19 @@ def smooth_l1_loss_elements(self: Tensor, target: Tensor, beta: float) -> Tensor
 @lib.op(out=True)
 @formula
 def smooth_l1_loss_folded(self: Tensor, target: Tensor, reduction: int, beta: float) -> Tensor:
-    """The sum or the mean of the terms of ``smooth_l1_loss``."""
+    """Return the sum or the mean of the elements of ``smooth_l1_loss``."""
     return smooth_l1_terms(self, target, reduction, beta)
 
 
 @lib.op(out=True)
 @formula(dtypes=("bool", "integer", "floating"))
 def smooth_l1_loss_slopes(self: Tensor, target: Tensor, share: Tensor, beta: float) -> Tensor:
-    """The derivatives of the terms of ``smooth_l1_loss``, times the gradients that come to them."""
+    """Return the derivatives of the elements of ``smooth_l1_loss``, times their incoming gradients ``share``."""
     difference = self - target
     return (-1.0 if difference <= -beta else 1.0 if difference >= beta else difference / beta) * share
 
 
-# The loss, which calls it, has the derivative.
+# The derivative is registered for the loss, which calls this operator.
 smooth_l1_loss_folded.non_differentiable("self", "target")
 smooth_l1_loss_parts = Parts(smooth_l1_loss_elements, smooth_l1_loss_folded, smooth_l1_loss_slopes)
 
@@ -184,7 +184,7 @@ smooth_l1_loss_parts = Parts(smooth_l1_loss_elements, smooth_l1_loss_folded, smo
 def smooth_l1_loss(
     self: Tensor, target: Tensor, reduction: int = Reduction.Mean, beta: float = 1.0, *, out: Tensor | None = None
 ) -> Tensor:
-    """Half the square of a difference by ``beta`` where that is below ``beta``, else the difference less half of it."""
+    """``0.5 * d ** 2 / beta`` where ``d = abs(self - target)`` is below ``beta``, ``d - 0.5 * beta`` elsewhere."""
     check(beta >= 0, "smooth_l1_loss does not support negative values for beta.")
     require_real("loss", self, target)
     return smooth_l1_loss_parts.loss(self, target, reduction, out, beta)
@@ -200,7 +200,7 @@ def smooth_l1_loss(
 def smooth_l1_loss_backward(
     grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, beta: float, *, out: Tensor | None = None
 ) -> Tensor:
-    """The gradient of ``smooth_l1_loss``."""
+    """Return the gradient of ``smooth_l1_loss`` with respect to ``self``."""
     require_floating("smooth_l1_backward_cpu_out", self)
     return smooth_l1_loss_parts.gradient(grad_output, self, target, reduction, out, beta)
 
@@ -213,7 +213,7 @@ smooth_l1_loss.derivative(
 @lib.op(out=True)
 @formula(dtypes=("bool", "integer", "floating"))
 def huber_loss_elements(self: Tensor, target: Tensor, delta: float) -> Tensor:
-    """The terms of ``huber_loss``, one for each two elements."""
+    """Return the elements of ``huber_loss`` before their reduction."""
     size = (self - target).abs()
     return 0.5 * size * size if size < delta else delta * (size - 0.5 * delta)
 
@@ -221,19 +221,19 @@ def huber_loss_elements(self: Tensor, target: Tensor, delta: float) -> Tensor:
 @lib.op(out=True)
 @formula
 def huber_loss_folded(self: Tensor, target: Tensor, reduction: int, delta: float) -> Tensor:
-    """The sum or the mean of the terms of ``huber_loss``."""
+    """Return the sum or the mean of the elements of ``huber_loss``."""
     return huber_terms(self, target, reduction, delta)
 
 
 @lib.op(out=True)
 @formula(dtypes=("bool", "integer", "floating"))
 def huber_loss_slopes(self: Tensor, target: Tensor, share: Tensor, delta: float) -> Tensor:
-    """The derivatives of the terms of ``huber_loss``, times the gradients that come to them."""
+    """Return the derivatives of the elements of ``huber_loss``, times their incoming gradients ``share``."""
     difference = self - target
     return (-delta if difference <= -delta else delta if difference >= delta else difference) * share
 
 
-# The loss, which calls it, has the derivative.
+# The derivative is registered for the loss, which calls this operator.
 huber_loss_folded.non_differentiable("self", "target")
 huber_loss_parts = Parts(huber_loss_elements, huber_loss_folded, huber_loss_slopes)
 
@@ -242,7 +242,7 @@ huber_loss_parts = Parts(huber_loss_elements, huber_loss_folded, huber_loss_slop
 def huber_loss(
     self: Tensor, target: Tensor, reduction: int = Reduction.Mean, delta: float = 1.0, *, out: Tensor | None = None
 ) -> Tensor:
-    """Half the square of a difference below ``delta``; beyond it ``delta`` times the difference less half of it."""
+    """``0.5 * d ** 2`` where ``d = abs(self - target)`` is below ``delta``, ``delta * (d - 0.5 * delta)`` elsewhere."""
     check(delta > 0, "huber_loss does not support non-positive values for delta.")
     require_floating("huber", self)
     return huber_loss_parts.loss(self, target, reduction, out, delta)
@@ -258,7 +258,7 @@ def huber_loss(
 def huber_loss_backward(
     grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, delta: float, *, out: Tensor | None = None
 ) -> Tensor:
-    """The gradient of ``huber_loss``."""
+    """Return the gradient of ``huber_loss`` with respect to ``self``."""
     require_floating("huber_backward_cpu_out", self)
     return huber_loss_parts.gradient(grad_output, self, target, reduction, out, delta)
 
@@ -282,7 +282,7 @@ def cross_entropy(self, target, weight, reduction, out):
 
 
 def variance_of(self: Tensor) -> Tensor:
-    """That of events of a probability, not less than what keeps gradients finite."""
+    """Return ``self * (1 - self)``, the variance of events of a probability, clamped to keep gradients finite."""
     return ((1 - self) * self).clamp_min(_EPSILON)
 
 
@@ -300,7 +300,7 @@ def cross_entropy_gradient(grad_output, self, target, weight, reduction, grad_in
 def binary_cross_entropy(
     self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = Reduction.Mean
 ) -> Tensor:
-    """``-(target * log(self) + (1 - target) * log(1 - self))``, no logarithm below -100."""
+    """``-(target * log(self) + (1 - target) * log(1 - self))``, with logarithms of at least -100."""
     ...
 
 
@@ -312,7 +312,7 @@ binary_cross_entropy.out_kernel(cross_entropy)
 def binary_cross_entropy_backward(
     grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = Reduction.Mean
 ) -> Tensor:
-    """The gradient of ``binary_cross_entropy``."""
+    """Return the gradient of ``binary_cross_entropy`` with respect to ``self``."""
     ...
 
 
@@ -322,7 +322,7 @@ binary_cross_entropy_backward.out_kernel(cross_entropy_gradient)
 
 @op("aten::soft_margin_loss", python_module="nn", kernel="CompositeExplicitAutograd", out=Out(explicit=True))
 def soft_margin_loss(self: Tensor, target: Tensor, reduction: int = Reduction.Mean) -> Tensor:
-    """``log(1 + exp(-target * self))``, of targets 1 and -1."""
+    """``log(1 + exp(-target * self))``, for targets 1 and -1."""
     return reduced((-target * self).exp().log1p(), reduction)
 
 
@@ -333,7 +333,7 @@ def soft_margin_loss(self: Tensor, target: Tensor, reduction: int = Reduction.Me
     out=OWN_GRAD_INPUT,
 )
 def soft_margin_loss_backward(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int) -> Tensor:
-    """The gradient of ``soft_margin_loss``."""
+    """Return the gradient of ``soft_margin_loss`` with respect to ``self``."""
     power = (-target * self).exp()
     return -target * power / (power + 1) * share(grad_output, self, target, reduction)
 

@@ -1,4 +1,4 @@
-"""Elements of images moved between channels and pixels, and tensors summed to another shape."""
+"""Rearrangements of image elements between channels and pixels, and sums of tensors to another shape."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from opdsl.schema.vocabulary import SymInt
 
 
 def laid_out(elements: Tensor, shape: tuple[int, ...], like: Tensor) -> Tensor:
-    """A copy of elements in another shape, in the memory format of the images that they are of."""
+    """Copy elements into another shape, in the memory format of the images ``like``."""
     output = elements.clone(memory_format=MemoryFormat.contiguous_format).view(shape)
     return output.contiguous(memory_format=like.geometry.suggested_memory_format()) if like.ndim == 4 else output
 
 
 @op("aten::pixel_shuffle", kernel=("CPU", "CompositeExplicitAutogradNonFunctional"), autogen="pixel_shuffle.out")
 def pixel_shuffle(self: Tensor, upscale_factor: int) -> Tensor:
-    """Images (..., C * r * r, H, W) as larger ones of fewer channels (..., C, H * r, W * r)."""
+    """Rearrange images (..., C * r * r, H, W) to larger images with fewer channels (..., C, H * r, W * r)."""
     check(
         self.ndim >= 3,
         f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {self.ndim} dimension(s)",
@@ -38,7 +38,7 @@ def pixel_shuffle(self: Tensor, upscale_factor: int) -> Tensor:
 
 @op("aten::pixel_unshuffle", kernel=("CPU", "CompositeExplicitAutogradNonFunctional"), autogen="pixel_unshuffle.out")
 def pixel_unshuffle(self: Tensor, downscale_factor: int) -> Tensor:
-    """Images (..., C, H * r, W * r) as smaller ones of more channels (..., C * r * r, H, W)."""
+    """Rearrange images (..., C, H * r, W * r) to smaller images with more channels (..., C * r * r, H, W)."""
     check(
         self.ndim >= 3,
         f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with {self.ndim} dimension(s)",
@@ -67,7 +67,7 @@ pixel_unshuffle.adjoint(pixel_shuffle, "self", downscale_factor="upscale_factor"
 
 @op("aten::channel_shuffle", kernel=True, autogen="channel_shuffle.out")
 def channel_shuffle(self: Tensor, groups: SymInt) -> Tensor:
-    """The channels of all groups in turns: the first of each group, then the second ones, and so on."""
+    """Interleave the channels of groups: the first channel of each group, then the second ones, and so on."""
     check(self.ndim > 2, f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(self.shape)}")
     channels = self.shape[1]
     check(groups > 0, f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
@@ -87,7 +87,9 @@ channel_shuffle.derivative(self=lambda grad, groups: channel_shuffle(grad, grad.
 
 @op("aten::sum_to_size", variants="method", device_check="NoCheck", device_guard=False, may_alias=True)
 def sum_to_size(self: Tensor, size: list[SymInt]) -> Tensor:
-    """The sums over the dimensions along which a tensor of that shape would be broadcast; itself without any."""
+    """Sum over the dimensions along which a tensor of shape ``size`` would be broadcast; return ``self`` if there are
+    none.
+    """
     fresh = self.ndim - len(size)
     pairs = zip(reversed(size), reversed(self.shape), strict=False)
     fits = fresh >= 0 and all(wanted in (1, ours) for wanted, ours in pairs)

@@ -1,4 +1,4 @@
-"""Windows that slide over the last dimensions of a tensor: what pooling and convolutions see, and its transpose."""
+"""Sliding windows over the last dimensions of a tensor, for pooling and convolutions, and the transposed operation."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from opdsl.runtime.geometry import geometry
 
 @attrs.frozen
 class Sliding:
-    """Windows along one dimension: element ``k`` of window ``i`` lies at ``first + i * stride + k * dilation``.
+    """Windows along one dimension: element ``k`` of window ``i`` has the index ``first + i * stride + k * dilation``.
 
-    size: of the dimension; elements that lie outside of it are margin.
-    count: how many windows.
-    length: how many elements each has.
+    size: the dimension's size; elements out of bounds are padding.
+    count: the number of windows.
+    length: the number of elements of each window.
     """
 
     size: int
@@ -31,7 +31,7 @@ class Sliding:
 
     @property
     def margins(self) -> tuple[int, int]:
-        """Return how many elements before and behind the dimension the windows reach."""
+        """Return the number of padding elements that the windows reach before and after the dimension."""
         last = self.first + (self.count - 1) * self.stride + (self.length - 1) * self.dilation
         return (max(-self.first, 0), max(last - self.size + 1, 0)) if self.count else (0, 0)
 
@@ -41,25 +41,25 @@ Windows = tuple[Sliding, ...]
 
 
 def counts_of(windows: Windows) -> tuple[int, ...]:
-    """Return how many windows there are along each dimension."""
+    """Return the number of windows along each dimension."""
     return tuple(window.count for window in windows)
 
 
 def lengths_of(windows: Windows) -> tuple[int, ...]:
-    """Return how many elements a window has along each dimension."""
+    """Return the number of elements of a window along each dimension."""
     return tuple(window.length for window in windows)
 
 
 def seen(tensor: Tensor, windows: Windows, margin: complex = 0) -> Tensor:
-    """What windows show: for each of them, behind the dimensions that are not slid over, the elements in it.
+    """Return a view of a tensor, padded if necessary, with an element of each window at each index.
 
     Args:
         tensor: (..., sizes).
-        windows: of the last dimensions.
-        margin: what lies outside of the tensor.
+        windows: the windows over the last dimensions.
+        margin: the value of the padding.
 
     Returns:
-        (..., counts, lengths): a view, of what has the margins.
+        (..., counts, lengths).
     """
     pad = tuple(itertools.chain(*(window.margins for window in reversed(windows))))
     tensor = constant_pad_nd(tensor, pad, margin) if any(pad) else tensor
@@ -76,12 +76,12 @@ def seen(tensor: Tensor, windows: Windows, margin: complex = 0) -> Tensor:
 
 
 def collect(target: Tensor, values: Tensor, windows: Windows) -> None:
-    """The transpose of ``seen``: each element becomes the sum of the values of the windows that show it.
+    """Write the transpose of ``seen``: each element becomes the sum of the values of the windows that contain it.
 
     Args:
         target: (..., sizes), which is written.
         values: (..., counts, lengths), of the same dtype; sizes of 1 are broadcast.
-        windows: of the last dimensions.
+        windows: the windows over the last dimensions.
     """
     margins = [window.margins for window in windows]
     shape = (*target.shape[: -len(windows)], *(sum(window.margins, window.size) for window in windows))
@@ -97,7 +97,7 @@ def collect(target: Tensor, values: Tensor, windows: Windows) -> None:
 
 
 def _add_by_element(shown: Tensor, values: Tensor, dims: int) -> None:
-    """Add values to what windows show, one element of all windows at a time: these do not overlap."""
+    """Add values to a view of windows, one window element at a time, because whole windows may overlap."""
     for element in itertools.product(*map(range, shown.shape[-dims:])):
         target, value = shown, values
         for index in reversed(element):
@@ -106,22 +106,22 @@ def _add_by_element(shown: Tensor, values: Tensor, dims: int) -> None:
 
 
 def added(element, value):  # type: ignore[no-untyped-def]
-    """The scalar function that sums what meets."""
+    """Return the sum of an element and a value; scatters use it to combine values of one element."""
     return element + value
 
 
 def inside(window: Sliding) -> Sliding:
-    """A window over a dimension that already has the margins."""
+    """Return a window over a dimension that already includes the padding."""
     before, behind = window.margins
     return attrs.evolve(window, size=before + window.size + behind, first=window.first + before)
 
 
 def as_sizes(values: int | Sequence[int]) -> tuple[int, ...]:
-    """A list of ints, for which one int may stand."""
+    """Return ints as a tuple, a single int as a tuple of one."""
     return (values,) if isinstance(values, int) else tuple(values)
 
 
 def spread(values: int | Sequence[int], dims: int) -> tuple[int, ...]:
-    """One number for each dimension, of one for all or one for each."""
+    """Return one number per dimension, repeating a single number."""
     sizes = as_sizes(values)
     return sizes * dims if len(sizes) == 1 else sizes

@@ -1,4 +1,4 @@
-"""Layers of transformers: attention of several heads with its projections, and what stands around it."""
+"""Transformer layers: attention of several heads with its projections, and an encoder layer."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ def _native_multi_head_attention(
     average_attn_weights: bool = True,
     mask_type: int | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Attention of several heads, from projections to the projection of what they give; and the weights.
+    """Compute attention of several heads, including the input and output projections; return also the weights.
 
     Args:
         query, key, value: (batch, length, embed_dim).
-        embed_dim: the size of a position.
-        num_head: of how many heads that is the size.
-        qkv_weight, qkv_bias: project to queries, keys and values, one after another.
-        proj_weight, proj_bias: project what the heads give.
-        mask: of what does not count, see ``_masked_softmax``.
-        need_weights, average_attn_weights: whether weights are the means of all heads.
+        embed_dim: the number of features of a position.
+        num_head: the number of heads that the features are divided among.
+        qkv_weight, qkv_bias: the projections to queries, keys and values, one after another.
+        proj_weight, proj_bias: the projection of the heads' results.
+        mask: the mask of positions that do not count, see ``_masked_softmax``.
+        need_weights, average_attn_weights: if both are set, the weights are averaged over the heads.
         mask_type: see ``mask``.
     """
     name = "_native_multi_head_attention"
@@ -89,7 +89,7 @@ def _triton_multi_head_attention(
     proj_bias: Tensor,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """``_native_multi_head_attention`` without the weights."""
+    """Compute ``_native_multi_head_attention`` without the weights."""
     check(mask is None, "Only causal mask is supported for Triton.")
     arguments = embed_dim, num_head, qkv_weight, qkv_bias, proj_weight, proj_bias
     return _native_multi_head_attention(query, key, value, *arguments, None, False)[0]
@@ -122,17 +122,17 @@ def _transformer_encoder_layer_fwd(
     mask: Tensor | None = None,
     mask_type: int | None = None,
 ) -> Tensor:
-    """A layer of a transformer's encoder: attention and two projections, each added to what it was given.
+    """Compute a layer of a transformer's encoder: attention, then two projections, each added to its input.
 
     Args:
         src: (batch, length, embed_dim).
-        embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, mask, mask_type: of attention, see
+        embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, mask, mask_type: arguments of attention, see
             ``_native_multi_head_attention``.
-        use_gelu: whether it is ``gelu`` that stands between the projections, or ``relu``.
-        norm_first: whether what they are given is normalised, or the sums.
-        eps: what is added to variances.
-        norm_weight_1, norm_bias_1, norm_weight_2, norm_bias_2: of the normalisations.
-        ffn_weight_1, ffn_bias_1, ffn_weight_2, ffn_bias_2: of the projections.
+        use_gelu: whether the activation between the projections is ``gelu`` instead of ``relu``.
+        norm_first: whether to normalize the inputs of attention and projections, instead of the sums.
+        eps: the number that is added to variances.
+        norm_weight_1, norm_bias_1, norm_weight_2, norm_bias_2: the parameters of the normalizations.
+        ffn_weight_1, ffn_bias_1, ffn_weight_2, ffn_bias_2: the parameters of the projections.
     """
 
     def first(x: Tensor) -> Tensor:

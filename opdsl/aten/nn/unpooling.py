@@ -1,4 +1,4 @@
-"""Elements put back to where a pool found them, and windows whose places are random."""
+"""Max unpooling, the inverse of max pooling with indices, and fractional max pooling, whose windows are random."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def unpooled(name: str, self: Tensor, indices: Tensor, output_size: Sequence[int], dims: int) -> Tensor:
-    """Elements at their numbers in the last dimensions, zeros elsewhere.
+    """Write elements to flat indices into the last ``dims`` dimensions of zeros.
 
     Raises:
         ShapeError, DTypeError, UnsupportedDTypeError, PositionError: the arguments do not fit.
@@ -52,7 +52,7 @@ def unpooled(name: str, self: Tensor, indices: Tensor, output_size: Sequence[int
 
 @op("aten::max_unpool2d", kernel=True, python_module="nn", out=Out(explicit=True))
 def max_unpool2d(self: Tensor, indices: Tensor, output_size: Annotated[SymIntList, Size(2)]) -> Tensor:
-    """The elements where ``max_pool2d`` found them, zeros elsewhere."""
+    """Return the elements at the indices where ``max_pool2d`` found them, with zeros elsewhere."""
     result = unpooled("max_unpooling2d", self, indices, as_sizes(output_size), 2)
     return result.contiguous(memory_format=self.geometry.suggested_memory_format()) if self.ndim == 4 else result
 
@@ -68,7 +68,7 @@ def max_unpool3d(
     stride: Annotated[IntList, Size(3)],
     padding: Annotated[IntList, Size(3)],
 ) -> Tensor:
-    """The elements where ``max_pool3d`` found them, zeros elsewhere."""
+    """Return the elements at the indices where ``max_pool3d`` found them, with zeros elsewhere."""
     stride, padding = as_sizes(stride), as_sizes(padding)
     fits = len(stride) == 3 and len(padding) == 3
     check(fits, f"expected 3 strides and margins, got {list(stride)}, {list(padding)}")
@@ -83,10 +83,16 @@ max_unpool3d.derivative(self=lambda grad, indices: gathered_derivative(grad, ind
 
 
 def begins(samples: Tensor, size: int, count: int, kernel: int) -> Tensor:
-    """Return where windows begin along a dimension of so many elements: at steps that a number from [0, 1) shifts.
+    """Return the indices at which ``count`` windows begin: at even steps that a random number from [0, 1) shifts.
+
+    Args:
+        samples: the random numbers, (...).
+        size: the dimension's size.
+        count: the number of windows.
+        kernel: the number of elements of a window.
 
     Returns:
-        A tensor (..., count) of numbers (...).
+        A tensor (..., count) for random numbers (...).
     """
     at = arange(count, device=samples.device)
     step = (size - kernel) / (count - 1) if count > 1 else 0.0
@@ -96,10 +102,10 @@ def begins(samples: Tensor, size: int, count: int, kernel: int) -> Tensor:
 
 
 def check_windows(name: str, self: Tensor, kernel_size: Sequence[int], output_size: Sequence[int], dims: int) -> None:
-    """Check that there are so many windows.
+    """Check the dtype and the sizes of fractional max pooling's arguments, and that all windows fit.
 
     Raises:
-        ShapeError, UnsupportedDTypeError: there are not.
+        ShapeError, UnsupportedDTypeError: they do not.
     """
     for what, numbers in (("kernel_size", kernel_size), ("output_size", output_size)):
         check(len(numbers) == dims, f"{name}(): {what} should have {dims} elements, but got {list(numbers)}")
@@ -115,10 +121,10 @@ def check_windows(name: str, self: Tensor, kernel_size: Sequence[int], output_si
 
 
 def check_samples(name: str, self: Tensor, samples: Tensor, dims: int) -> None:
-    """Check that there is a random number for each dimension of each channel.
+    """Check that there is a random number for each pooled dimension of each channel.
 
     Raises:
-        ShapeError, DTypeError: there is not.
+        ShapeError, DTypeError: the random numbers do not fit.
     """
     if samples.dtype is not self.dtype:
         raise DTypeError(f"{name}(): Expect _random_samples to have the same dtype as input")
@@ -139,7 +145,7 @@ def pooled(
     output_size: Sequence[int],
     random_samples: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    """Return the largest element of each window, and its number.
+    """Return the largest element of each window of fractional max pooling, and its flat index.
 
     Raises:
         ShapeError, DTypeError: the arguments do not fit.
@@ -148,7 +154,7 @@ def pooled(
     check_samples(name, self, random_samples, dims)
     outer, inner = self.shape[:-dims], self.shape[-dims:]
     shifts = random_samples[: outer[0]] if self.ndim == dims + 2 else random_samples[0]
-    order = (1, 0) if dims == 2 else range(dims)  # those of images are for the width first
+    order = (1, 0) if dims == 2 else range(dims)  # PyTorch's samples for images begin with the width
     number: Any = 0
     for dim, which in enumerate(order):
         first = begins(shifts.select(-1, which), inner[dim], output_size[dim], kernel_size[dim])
@@ -156,7 +162,7 @@ def pooled(
         here = [1] * (2 * dims)
         here[dim], here[dims + dim] = output_size[dim], kernel_size[dim]
         number = number * inner[dim] + places.reshape((*outer, *here))
-    number = number.flatten(-dims)  # (..., a window in each dimension, an element of it)
+    number = number.flatten(-dims)  # (..., windows in each dimension, elements of a window)
     flat = self.reshape((*outer, math.prod(inner)))
     values, at = (
         flat.gather(-1, number.reshape((*outer, math.prod(number.shape[-dims - 1 :])))).view(number.shape).max(-1)
@@ -173,7 +179,7 @@ def pooled_gradient(
     output_size: Sequence[int],
     indices: Tensor,
 ) -> Tensor:
-    """Return the gradient of what was pooled.
+    """Return the gradient of the input of fractional max pooling.
 
     Raises:
         ShapeError, DTypeError: the arguments do not fit.
@@ -199,11 +205,11 @@ PRECOMPUTED: dict[int, dict[str, Any]] = {
 
 
 def declare(dims: int, *, structured: bool) -> Operator[..., tuple[Tensor, Tensor]]:
-    """Declare the largest elements of windows at random places, and the operator of their gradient.
+    """Declare the operator of fractional max pooling and the operator of its gradient; return the first.
 
     Args:
-        dims: how many dimensions windows lie in.
-        structured: whether PyTorch's kernel of the gradient is.
+        dims: the number of pooled dimensions.
+        structured: whether PyTorch's kernel of the gradient is structured.
     """
     name = f"fractional_max_pool{dims}d"
 
@@ -216,7 +222,7 @@ def declare(dims: int, *, structured: bool) -> Operator[..., tuple[Tensor, Tenso
         output_size: Annotated[IntList, Size(dims)],
         random_samples: Tensor,
     ) -> tuple[Tensor, Tensor]:
-        """The largest element of each of so many windows, whose places are random, and its number."""
+        """Return the largest element of each of ``output_size`` windows at random positions, and its flat index."""
         return pooled(name, dims, self, as_sizes(kernel_size), as_sizes(output_size), random_samples)
 
     grad_input = Out(".grad_input", args=("grad_input",), structured=structured, explicit=True)
@@ -229,7 +235,7 @@ def declare(dims: int, *, structured: bool) -> Operator[..., tuple[Tensor, Tenso
         output_size: Annotated[IntList, Size(dims)],
         indices: Tensor,
     ) -> Tensor:
-        """The gradient of what was pooled: that of each largest element at its place."""
+        """Return the gradient of the input, where each window's gradient goes to the window's largest element."""
         sizes = as_sizes(kernel_size), as_sizes(output_size)
         return pooled_gradient(f"{name}_backward", dims, grad_output, self, *sizes, indices)
 

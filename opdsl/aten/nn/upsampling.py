@@ -1,4 +1,4 @@
-"""Operators that give signals, images and volumes another size (``nn.functional.interpolate``)."""
+"""Operators that resize signals, images and volumes (``nn.functional.interpolate``)."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ NN: dict[str, Any] = {"python_module": "nn", "out": True}
 NN_GRADIENT: dict[str, Any] = {"python_module": "nn", "out": GRAD_INPUT}
 """The options of an operator, and of the one that is its gradient."""
 
-# ------------------------------------------------------------------------------------------ what is attached to all
+# -------------------------------------------------------------------------------------------- meta functions, overloads
 
 
 def shape_of(name: str, mode: str, dims: int, taken: tuple[DType, ...]) -> Callable[..., dict[str, Any]]:
-    """Make the shape function of an operator; see ``complete``."""
+    """Return the meta function of a resizing operator; see ``complete``."""
 
     def shape(
         ctx: MetaContext,
@@ -48,7 +48,7 @@ def shape_of(name: str, mode: str, dims: int, taken: tuple[DType, ...]) -> Calla
 
 
 def gradient_shape_of(name: str, mode: str, dims: int, taken: tuple[DType, ...]) -> Callable[..., dict[str, Any]]:
-    """Make the shape function of an operator's gradient; see ``complete``."""
+    """Return the meta function of a resizing operator's gradient; see ``complete``."""
 
     def gradient_shape(
         ctx: MetaContext,
@@ -79,14 +79,16 @@ def complete(
     taken: tuple[DType, ...] = (),
     is_core: bool = False,
 ) -> None:
-    """Attach shapes, elements and the derivative to an operator that gives the last dimensions another size.
+    """Define the meta functions, the formula and the derivative of a resizing operator, and its overload for scale
+    factors.
 
     Args:
-        resized, gradient: the operator, and its gradient.
-        mode: see ``numbers``. dims: how many dimensions get another size.
-        aligns: whether it takes ``align_corners``.
-        taken: of which kinds of numbers, besides floating ones; interpolated ones have no gradient of other kinds.
-        is_core: whether PyTorch tags it as one of its core.
+        resized, gradient: the operator, and the operator of its gradient.
+        mode: see ``numbers``.
+        dims: the number of dimensions that are resized.
+        aligns: whether the operator takes ``align_corners``.
+        taken: the supported dtypes besides floating ones; gradients of interpolations support none of these.
+        is_core: whether PyTorch tags the operator as one of its core.
     """
     name = resized.schema.name.base
     resized.meta(shape_of(name, mode, dims, taken))
@@ -110,18 +112,18 @@ def by_factors(
     scale_factors: Sequence[float] | None,
     *alignment: bool,
 ) -> Tensor:
-    """Call an operator that takes sizes by sizes, or by what sizes are multiplied with."""
+    """Call a resizing operator with sizes, or with sizes computed from scale factors."""
     sizes, scales = wanted_size(input, output_size, scale_factors, dims)
     return resized(input, sizes, *alignment, **dict(zip(SCALES[dims], scales, strict=True)))
 
 
 def declare_by_factors(resized: Resizing, name: str, dims: int, *, aligns: bool, is_core: bool = False) -> None:
-    """Declare the overload that takes sizes, or what sizes are multiplied with.
+    """Declare the overload of a resizing operator that takes either sizes or scale factors.
 
     Args:
-        resized: the overload that takes sizes, and what they were multiplied with.
-        name: of both.
-        dims, aligns, is_core: as ``complete`` takes them.
+        resized: the overload that takes sizes, and optional scale factors.
+        name: the name of the packet.
+        dims, aligns, is_core: see ``complete``.
     """
     options: dict[str, Any] = {"python_module": "nn", "autogen": f"{name}.vec_out"}
     if is_core:
@@ -133,26 +135,28 @@ def declare_by_factors(resized: Resizing, name: str, dims: int, *, aligns: bool,
         def interpolated(
             input: Tensor, output_size: list[SymInt] | None, align_corners: bool, scale_factors: list[float] | None
         ) -> Tensor:
-            """The same by sizes, or by what sizes are multiplied with."""
+            """Resize the last dimensions by interpolation, to ``output_size`` or by ``scale_factors``."""
             return by_factors(resized, dims, input, output_size, scale_factors, align_corners)
 
     else:
 
         @op(f"aten::{name}.vec", **options)
         def copied(input: Tensor, output_size: list[SymInt] | None, scale_factors: list[float] | None) -> Tensor:
-            """The same by sizes, or by what sizes are multiplied with."""
+            """Resize the last dimensions by copying nearest elements, to ``output_size`` or by ``scale_factors``."""
             return by_factors(resized, dims, input, output_size, scale_factors)
 
 
-# ------------------------------------------------------------------------------------------------ elements taken over
+# ----------------------------------------------------------------------------------------------------- nearest elements
 
 
 def declare_nearest_1d(name: str, mode: str) -> Resizing:
-    """Declare a copy of elements of signals, of bytes too, and its gradient; see ``complete``."""
+    """Declare the resizing of signals (also of bytes) by copying the nearest elements, and its gradient; see
+    ``complete``.
+    """
 
     @op(f"aten::{name}", **NN)
     def resized(self: Tensor, output_size: Annotated[SymIntList, Size(1)], scales: float | None = None) -> Tensor:
-        """The last dimensions in another size."""
+        """Resize the last dimension to ``output_size`` by copying the nearest elements."""
         ...
 
     @op(f"aten::{name}_backward", **NN_GRADIENT)
@@ -162,7 +166,7 @@ def declare_nearest_1d(name: str, mode: str) -> Resizing:
         input_size: Annotated[SymIntList, Size(3)],
         scales: float | None = None,
     ) -> Tensor:
-        """The gradient of what got another size."""
+        """Return the gradient of the signals before resizing."""
         ...
 
     complete(resized, gradient, mode, 1, aligns=False, taken=(uint8,))
@@ -170,7 +174,9 @@ def declare_nearest_1d(name: str, mode: str) -> Resizing:
 
 
 def declare_nearest_2d(name: str, mode: str, *, is_core: bool = False) -> Resizing:
-    """Declare a copy of elements of images, of bytes too, and its gradient; see ``complete``."""
+    """Declare the resizing of images (also of bytes) by copying the nearest elements, and its gradient; see
+    ``complete``.
+    """
 
     @op(f"aten::{name}", **NN)
     def resized(
@@ -179,7 +185,7 @@ def declare_nearest_2d(name: str, mode: str, *, is_core: bool = False) -> Resizi
         scales_h: float | None = None,
         scales_w: float | None = None,
     ) -> Tensor:
-        """The last dimensions in another size."""
+        """Resize the last two dimensions to ``output_size`` by copying the nearest elements."""
         ...
 
     @op(f"aten::{name}_backward", **NN_GRADIENT)
@@ -190,7 +196,7 @@ def declare_nearest_2d(name: str, mode: str, *, is_core: bool = False) -> Resizi
         scales_h: float | None = None,
         scales_w: float | None = None,
     ) -> Tensor:
-        """The gradient of what got another size."""
+        """Return the gradient of the images before resizing."""
         ...
 
     complete(resized, gradient, mode, 2, aligns=False, taken=(uint8,), is_core=is_core)
@@ -198,7 +204,9 @@ def declare_nearest_2d(name: str, mode: str, *, is_core: bool = False) -> Resizi
 
 
 def declare_nearest_3d(name: str, mode: str) -> Resizing:
-    """Declare a copy of elements of volumes, of bytes too, and its gradient; see ``complete``."""
+    """Declare the resizing of volumes (also of bytes) by copying the nearest elements, and its gradient; see
+    ``complete``.
+    """
 
     @op(f"aten::{name}", **NN)
     def resized(
@@ -208,7 +216,7 @@ def declare_nearest_3d(name: str, mode: str) -> Resizing:
         scales_h: float | None = None,
         scales_w: float | None = None,
     ) -> Tensor:
-        """The last dimensions in another size."""
+        """Resize the last three dimensions to ``output_size`` by copying the nearest elements."""
         ...
 
     @op(f"aten::{name}_backward", **NN_GRADIENT)
@@ -220,7 +228,7 @@ def declare_nearest_3d(name: str, mode: str) -> Resizing:
         scales_h: float | None = None,
         scales_w: float | None = None,
     ) -> Tensor:
-        """The gradient of what got another size."""
+        """Return the gradient of the volumes before resizing."""
         ...
 
     complete(resized, gradient, mode, 3, aligns=False, taken=(uint8,))
@@ -241,7 +249,7 @@ _upsample_nearest_exact3d = declare_nearest_3d("_upsample_nearest_exact3d", "nea
 def upsample_linear1d(
     self: Tensor, output_size: Annotated[SymIntList, Size(1)], align_corners: bool, scales: float | None = None
 ) -> Tensor:
-    """The last dimensions in another size."""
+    """Resize the last dimension to ``output_size`` by linear interpolation."""
     ...
 
 
@@ -253,7 +261,7 @@ def upsample_linear1d_backward(
     align_corners: bool,
     scales: float | None = None,
 ) -> Tensor:
-    """The gradient of what got another size."""
+    """Return the gradient of the signals before resizing."""
     ...
 
 
@@ -261,7 +269,7 @@ complete(upsample_linear1d, upsample_linear1d_backward, "bilinear", 1, aligns=Tr
 
 
 def declare_interpolated_2d(name: str, mode: str, *, is_core: bool = False) -> Resizing:
-    """Declare an interpolation of images, of bytes too, and its gradient; see ``complete``."""
+    """Declare the resizing of images (also of bytes) by interpolation, and its gradient; see ``complete``."""
 
     @op(f"aten::{name}", **NN)
     def resized(
@@ -271,7 +279,7 @@ def declare_interpolated_2d(name: str, mode: str, *, is_core: bool = False) -> R
         scales_h: float | None = None,
         scales_w: float | None = None,
     ) -> Tensor:
-        """The last dimensions in another size."""
+        """Resize the last two dimensions to ``output_size`` by interpolation."""
         ...
 
     @op(f"aten::{name}_backward", **NN_GRADIENT)
@@ -283,7 +291,7 @@ def declare_interpolated_2d(name: str, mode: str, *, is_core: bool = False) -> R
         scales_h: float | None = None,
         scales_w: float | None = None,
     ) -> Tensor:
-        """The gradient of what got another size."""
+        """Return the gradient of the images before resizing."""
         ...
 
     complete(resized, gradient, mode, 2, aligns=True, taken=(uint8,), is_core=is_core)
@@ -303,7 +311,7 @@ def upsample_trilinear3d(
     scales_h: float | None = None,
     scales_w: float | None = None,
 ) -> Tensor:
-    """The last dimensions in another size."""
+    """Resize the last three dimensions to ``output_size`` by linear interpolation."""
     ...
 
 
@@ -317,7 +325,7 @@ def upsample_trilinear3d_backward(
     scales_h: float | None = None,
     scales_w: float | None = None,
 ) -> Tensor:
-    """The gradient of what got another size."""
+    """Return the gradient of the volumes before resizing."""
     ...
 
 

@@ -1,4 +1,4 @@
-"""Products of weights with what windows show, and their transposes: what convolutions and their gradients compute."""
+"""Products of weights with sliding windows, and their transposes: what convolutions and their gradients compute."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _FAR = 1 << 12
 
 
 def parts(batch: int, elements: int) -> Iterator[tuple[int, int]]:
-    """Return where parts of a batch begin, and how many samples they have: what memory close by holds of columns.
+    """Return an iterator over the parts of a batch, as first sample and number of samples, whose columns fit the cache.
 
-    elements: of the columns of a sample.
+    elements: the number of column elements of a sample.
     """
     step = max(1, _ELEMENTS // max(elements, 1))
     return ((block.start, block.stop - block.start) for block in blocks(batch, step))
@@ -38,12 +38,12 @@ def parts(batch: int, elements: int) -> Iterator[tuple[int, int]]:
 def empty_in(
     like: Tensor, shape: Shape, layout: MemoryFormat = MemoryFormat.contiguous_format, dtype: DType | None = None
 ) -> Tensor:
-    """Memory on a tensor's device, of its dtype unless another is given."""
+    """Return an uninitialized tensor on the device of ``like``, with its dtype unless another is given."""
     return new_tensor(geometry(dtype or like.dtype, like.device, shape, strides_for(shape, layout)))
 
 
 def columns_of(images: Tensor, windows: Slides, groups: int) -> Tensor:
-    """What windows show, a column each: (batch, groups, channels of a group * elements, windows)."""
+    """Return the elements of each window as a column: (batch, groups, channels per group * elements, windows)."""
     shown, dims = seen(images, windows), len(windows)
     batch, channels = images.shape[:2]
     turned = shown.permute((0, 1, *range(2 + dims, 2 + 2 * dims), *range(2, 2 + dims)))
@@ -52,7 +52,7 @@ def columns_of(images: Tensor, windows: Slides, groups: int) -> Tensor:
 
 
 def multiply_samples(first: Tensor, second: Tensor, out: Tensor) -> None:
-    """Write the products of matrices that all samples share with those of each.
+    """Write the products of matrices that all samples share with the matrices of each sample.
 
     first: (groups, rows, inner). second: (batch, groups, inner, columns). out: (batch, groups, rows, columns).
     """
@@ -65,14 +65,15 @@ def multiply_samples(first: Tensor, second: Tensor, out: Tensor) -> None:
 
 
 class Operands(NamedTuple):
-    """A convolution without its bias: of these three it makes the results, its gradients the other two.
+    """Tensors of a convolution without its bias: images, weight and results, each of which is computed from the other
+    two.
 
     images: (batch, channels, sizes).
     weight: (outputs, channels of a group, lengths).
     results: (batch, outputs, counts).
-    windows: over the images.
-    groups: of channels and outputs.
-    slides: the windows, as backends take them; None where there is nothing for these to compute.
+    windows: the windows over the images.
+    groups: the number of groups of channels and outputs.
+    slides: the windows in the format of backends; None for dtypes and sizes that backends do not compute.
     """
 
     images: Tensor
@@ -83,7 +84,7 @@ class Operands(NamedTuple):
     slides: tuple[WindowSpec, ...] | None
 
     def write(self, kind: str, bias: Tensor | None = None) -> None:
-        """Compute one from the others, see ``slide``; with a bias for the channels of what is written."""
+        """Compute the tensor that ``kind`` selects from the other two, see ``slide``; add a bias to its channels."""
         if any(window.dilation * (window.length - 1) > _FAR for window in self.windows):
             met = [_met(window) for window in self.windows]
             if any(count < window.length for (_, count), window in zip(met, self.windows, strict=True)):
@@ -98,9 +99,9 @@ class Operands(NamedTuple):
             output.add_(bias.view((-1, *(1,) * len(self.windows))))
 
     def _write_near(self, kind: str, bias: Tensor | None, met: Sequence[tuple[int, int]]) -> None:
-        """``write`` by some elements of the windows alone: those in margins see zeros, and have no gradients.
+        """Compute ``write`` with the window elements that are in bounds for some window; others see only padding.
 
-        met: of each dimension the first one, and how many.
+        met: for each dimension, the first of these elements, and their number.
         """
         part, windows = self.weight, []
         for dim, (window, (first, count)) in enumerate(zip(self.windows, met, strict=True), 2):
@@ -121,20 +122,20 @@ class Operands(NamedTuple):
 
     @property
     def kernels(self) -> Tensor:
-        """The weight as matrices: (groups, outputs of a group, elements of a window)."""
+        """Return the weight as matrices: (groups, outputs of a group, elements of a window)."""
         outputs = self.weight.shape[0]
         return self.weight.reshape((self.groups, outputs // self.groups, math.prod(self.weight.shape[1:])))
 
     @property
     def flat(self) -> Tensor:
-        """The results as matrices: (batch, groups, outputs of a group, windows)."""
+        """Return the results as matrices: (batch, groups, outputs of a group, windows)."""
         batch, outputs = self.results.shape[:2]
         count = math.prod(counts_of(self.windows))
         return self.results.reshape((batch, self.groups, outputs // self.groups, count))
 
 
 def slides_of(windows: Sequence[Sliding]) -> tuple[WindowSpec, ...]:
-    """Windows as backends take them."""
+    """Convert windows to the format of backends."""
     return tuple(
         WindowSpec(window.size, window.count, window.length, window.first, window.stride, window.dilation)
         for window in windows
@@ -142,7 +143,7 @@ def slides_of(windows: Sequence[Sliding]) -> tuple[WindowSpec, ...]:
 
 
 def _met(window: Sliding) -> tuple[int, int]:
-    """Return the first element of a window that lies within the images for some window, and how many do."""
+    """Return the first window element that is in bounds for some window, and the number of such elements."""
     last = window.first + (window.count - 1) * window.stride
     begin = max(0, -(last // window.dilation))
     end = min(window.length, (window.size - 1 - window.first) // window.dilation + 1)
@@ -150,7 +151,7 @@ def _met(window: Sliding) -> tuple[int, int]:
 
 
 def correlate(operands: Operands) -> Tensor:
-    """Write the products of the weight with all windows into the results."""
+    """Write the products of the weight with all windows to the results."""
     images, _, results, windows, groups, _ = operands
     kernels, count = operands.kernels, math.prod(counts_of(windows))
     batch = images.shape[0]
@@ -162,7 +163,7 @@ def correlate(operands: Operands) -> Tensor:
 
 
 def spread_out(operands: Operands) -> Tensor:
-    """The transpose of ``correlate``: write the images from the results."""
+    """Compute the transpose of ``correlate``: write the images from the results."""
     images, weight, results, windows, groups, _ = operands
     batch, count = results.shape[0], math.prod(counts_of(windows))
     inner, dims = weight.shape[1], len(windows)
@@ -177,7 +178,7 @@ def spread_out(operands: Operands) -> Tensor:
 
 
 def weight_gradient(operands: Operands) -> Tensor:
-    """Write the gradient of the weight of ``correlate``, of which the results are the gradients of its results."""
+    """Write the gradient of the weight of ``correlate``; ``results`` holds the gradients of the results."""
     images, weight, _, windows, groups, _ = operands
     batch, outputs, count = *operands.results.shape[:2], math.prod(counts_of(windows))
     tensor = empty_in(images, (groups, outputs // groups, math.prod(weight.shape[1:])))
