@@ -1,1 +1,1 @@
-"""Views, copies of views, and tensors put together."""
+"""Operators that change shapes: views, copies of views, concatenation, stacking, splitting and padding."""

@@ -1,4 +1,4 @@
-"""Views of complex numbers as pairs of real ones, and back; and views that are conjugated, or negated, when read."""
+"""Views of complex tensors as pairs of real numbers and back; and lazily conjugated or negated views."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ _PAIRS = {real: pair for pair, real in _PARTS.items()}
 
 @op("aten::view_as_real", kernel=EVERYWHERE)
 def view_as_real(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
-    """Every complex number as a last dimension of two real ones."""
+    """Return a view of a complex tensor as real numbers, with a last dimension of size 2 for real and
+    imaginary part.
+    """
     check(self.is_complex(), "view_as_real is only supported for complex tensors")
     check(
         not self.is_conj(),
@@ -29,7 +31,9 @@ def view_as_real(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
 
 @op("aten::view_as_complex", kernel=EVERYWHERE)
 def view_as_complex(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
-    """The two real numbers of the last dimension as a complex one."""
+    """Return a view of real numbers as complex ones, whose real and imaginary parts are in the last dimension of size
+    2.
+    """
     if self.dtype not in _PAIRS:
         raise DTypeError(
             "view_as_complex is only supported for float and double tensors, but got a tensor of scalar type: "
@@ -50,7 +54,7 @@ def view_as_complex(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
 
 @op("aten::real", device_check="NoCheck")
 def real(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
-    """The real parts; real numbers are their own."""
+    """Return a view of the real parts; a real tensor is returned itself."""
     if not self.is_complex():
         return self
     return view_as_real(_conj(self) if self.is_conj() else self).select(-1, 0)
@@ -58,7 +62,7 @@ def real(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
 
 @op("aten::imag", device_check="NoCheck")
 def imag(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
-    """The imaginary parts of complex numbers."""
+    """Return a view of the imaginary parts of a complex tensor."""
     check(self.is_complex(), "imag is not implemented for tensors with non-complex dtypes.")
     parts = _neg_view(view_as_real(_conj(self))) if self.is_conj() else view_as_real(self)
     return parts.select(-1, 1)
@@ -66,7 +70,7 @@ def imag(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
 
 @op("aten::_conj", kernel="CompositeExplicitAutograd", variants="function, method")
 def _conj(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
-    """A view of complex numbers that stands for their conjugates."""
+    """Return a view of a complex tensor that is conjugated when it is read."""
     check(self.is_complex(), "_conj is only supported for complex tensors", dtype=self.dtype)
     view = make_view(self, self.shape, self.strides)
     view.geometry = view.geometry.replace(is_conj=not self.is_conj())
@@ -78,7 +82,7 @@ _conj.derivative(self=lambda grad: grad.conj())
 
 @op("aten::_neg_view", kernel="CompositeExplicitAutograd", variants="function, method")
 def _neg_view(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
-    """A view that stands for the negatives."""
+    """Return a view that is negated when it is read."""
     check(self.dtype is not bool_, "_neg_view: bools have no negatives", dtype=self.dtype)
     view = make_view(self, self.shape, self.strides)
     view.geometry = view.geometry.replace(is_neg=not self.is_neg())
@@ -90,44 +94,44 @@ _neg_view.derivative(self=lambda grad: -grad)
 
 @op("aten::conj", variants="function, method", manual_cpp_binding=True)
 def conj(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
-    """The conjugate complex numbers: a view that is conjugated when it is read; real numbers are their own."""
+    """Return a view of a complex tensor that is conjugated when it is read; a real tensor is returned itself."""
     return _conj(self) if self.is_complex() else self
 
 
 @op("aten::resolve_conj", variants="function, method")
 def resolve_conj(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
-    """The tensor with its conjugates in memory of their own; itself where it is no conjugate view."""
+    """Return a copy with the conjugates computed if the tensor is a lazily conjugated view, else the tensor itself."""
     return _conj(self).conj_physical() if self.is_conj() else self
 
 
 @op("aten::resolve_neg", variants="function, method")
 def resolve_neg(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
-    """The tensor with its negatives in memory of their own; itself where it is no negative view."""
+    """Return a copy with the negatives computed if the tensor is a lazily negated view, else the tensor itself."""
     return _neg_view(self).neg() if self.is_neg() else self
 
 
 @op("aten::is_conj", variants="function, method", device_guard=False, manual_cpp_binding=True)
 def is_conj(self: Tensor) -> bool:
-    """Return whether it is a view that is conjugated when it is read."""
+    """Return whether the tensor is a view that is conjugated when it is read."""
     return self.geometry.is_conj
 
 
 @op("aten::is_neg", variants="function, method", device_guard=False, manual_cpp_binding=True)
 def is_neg(self: Tensor) -> bool:
-    """Return whether it is a view that is negated when it is read."""
+    """Return whether the tensor is a view that is negated when it is read."""
     return self.geometry.is_neg
 
 
 def set_real(self: Tensor, value: object) -> None:
-    """``x.real = value``: writes the real parts."""
+    """Write the real parts: ``x.real = value``."""
     real(self)[...] = value
 
 
 def set_imag(self: Tensor, value: object) -> None:
-    """``x.imag = value``: writes the imaginary parts."""
+    """Write the imaginary parts: ``x.imag = value``."""
     imag(self)[...] = value
 
 
-# PyTorch has them as properties of a tensor, too.
+# As in PyTorch, these are properties of a tensor, too.
 install_method("real", property(real, set_real), replace=True)
 install_method("imag", property(imag, set_imag), replace=True)

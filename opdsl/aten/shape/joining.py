@@ -1,4 +1,4 @@
-"""Operators that put tensors together."""
+"""Operator ``cat``, which concatenates tensors, and its aliases."""
 
 from __future__ import annotations
 
@@ -40,12 +40,14 @@ from opdsl.runtime import (
     ),
 )
 def cat(tensors: list[Tensor], dim: int = 0) -> Tensor:
-    """The tensors one after another along a dimension."""
+    """Concatenate tensors along a dimension."""
     ...
 
 
 def is_skipped(tensor: Tensor) -> bool:
-    """Return whether ``cat`` passes over a tensor: PyTorch lets shape (0,) stand for no tensor at all."""
+    """Return whether ``cat`` ignores a tensor: as in PyTorch, those of shape (0,) may be mixed with tensors of any
+    rank.
+    """
     return tensor.shape == (0,)
 
 
@@ -56,7 +58,7 @@ def cat_meta(ctx, tensors, dim):
     for position, tensor in enumerate(tensors):
         check(tensor.ndim > 0, f"zero-dimensional tensor (at position {position}) cannot be concatenated")
     first = next((tensor for tensor in tensors if not is_skipped(tensor)), tensors[0])
-    # PyTorch looks at the dimension of no tensors either.
+    # Like PyTorch, do not check the dimension if all tensors are skipped.
     dimension = 0 if is_skipped(first) else wrap_dimension(dim, first.ndim)
     size = 0
     for position, tensor in enumerate(tensors):
@@ -92,10 +94,10 @@ def cat_meta(ctx, tensors, dim):
 
 
 def _result_dtype(tensors: tuple[Tensor, ...], out: Tensor | None) -> DType:
-    """The dtype that the tensors promote to; that of ``out`` where it can hold it.
+    """Return the dtype that the tensors promote to, or the dtype of ``out`` if there is one.
 
     Raises:
-        ArgumentError: it cannot.
+        ArgumentError: the promoted dtype cannot be cast to that of ``out``.
         OverlapError: ``out`` shares memory with a tensor.
     """
     dtype: DType = result_type(tensors, get_default_dtype())
@@ -109,7 +111,7 @@ def _result_dtype(tensors: tuple[Tensor, ...], out: Tensor | None) -> DType:
 
 
 def common_memory_format(tensors: tuple[Tensor, ...]) -> MemoryFormat:
-    """The memory format of a result: that of the inputs if they agree, contiguous otherwise."""
+    """Return the memory format of a concatenation: that of the inputs if they agree, else contiguous."""
     formats = {tensor.geometry.suggested_memory_format() for tensor in tensors if not is_skipped(tensor)}
     return formats.pop() if len(formats) == 1 else MemoryFormat.contiguous_format
 
@@ -120,7 +122,7 @@ def cat_kernel(tensors, dim, out):
 
 
 def write_joined(tensors: Sequence[Tensor], dim: int, out: Tensor) -> None:
-    """Write tensors one after another along a dimension."""
+    """Write tensors one after another along a dimension of ``out``."""
     start = 0
     for tensor in tensors:
         length = tensor.shape[dim]

@@ -1,4 +1,6 @@
-"""Operators that copy elements to other places of the same dimensions: flipped, rolled, turned, repeated."""
+"""Operators that rearrange or repeat elements: ``flip``, ``roll``, ``rot90``, ``repeat``, ``tile``,
+``repeat_interleave``.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +27,13 @@ from opdsl.schema.vocabulary import Ints, SymInt, SymInts
 
 @op("aten::flip", kernel=True, variants="function, method", tags="core", out=True)
 def flip(self: Tensor, dims: list[int]) -> Tensor:
-    """Some dimensions the other way round."""
-    if is_beyond(self):  # the host's copy holds nothing before the first element, where steps lead to
+    """Return a copy of the tensor with the given dimensions reversed."""
+    if is_beyond(self):  # negative strides would lead before the host copy's memory
         return cast("Tensor", through_host(flip, (self, dims)))
     flipped = reduced_dimensions(dims, self.shape, none_is_all=False)
     output = new_tensor(geometry(self.dtype, self.device, self.shape, dense_strides(self.geometry)))
     if output.numel() and not output.is_meta:
-        # From the last position on, with negative steps.
+        # Begin at the last element, with negative strides.
         source = self
         for dim in flipped:
             source = narrow(source, dim, self.shape[dim] - 1, 1)
@@ -40,7 +42,7 @@ def flip(self: Tensor, dims: list[int]) -> Tensor:
 
 
 def flipped_strides(self: Tensor, flipped: Sequence[int]) -> tuple[int, ...]:
-    """Steps that lead from the last position on along some dimensions."""
+    """Return the strides of a tensor, negated along the dimensions to reverse."""
     return tuple(-step if dim in flipped else step for dim, step in enumerate(self.strides))
 
 
@@ -48,7 +50,11 @@ flip.derivative(self=lambda grad, dims: grad.flip(dims))
 
 
 def flipped(self: Tensor, dim: int) -> tuple[int, ...]:
-    """The dimension that ``fliplr`` or ``flipud`` turns round. Raises ShapeError: the tensor has too few."""
+    """Return the dimension that ``fliplr`` or ``flipud`` reverses.
+
+    Raises:
+        ShapeError: the tensor has too few dimensions.
+    """
     check(self.ndim > dim, f"Input must be >= {dim + 1}-d.")
     return (dim,)
 
@@ -56,18 +62,18 @@ def flipped(self: Tensor, dim: int) -> tuple[int, ...]:
 @op("aten::fliplr", variants="function, method")
 @forward(flip, dims=lambda self: flipped(self, 1))
 def fliplr(self: Tensor) -> Tensor:
-    """The columns of a matrix from right to left."""
+    """Reverse the second dimension: the columns of a matrix."""
 
 
 @op("aten::flipud", variants="function, method")
 @forward(flip, dims=lambda self: flipped(self, 0))
 def flipud(self: Tensor) -> Tensor:
-    """The rows of a matrix from the last to the first."""
+    """Reverse the first dimension: the rows of a matrix."""
 
 
 @op("aten::roll", variants="function, method", out=True)
 def roll(self: Tensor, shifts: SymInts[1], dims: Ints[1] = ()) -> Tensor:
-    """Elements moved along dimensions; what leaves at the end comes in at the beginning."""
+    """Shift elements along dimensions cyclically: elements beyond the end reappear at the start."""
     ...
 
 
@@ -89,7 +95,7 @@ roll.derivative(
 
 
 def rolled(tensor: Tensor, shift: int, dim: int) -> Tensor:
-    """The elements of one dimension moved on. Raises DimensionError: there is no such dimension."""
+    """Shift the elements of one dimension cyclically. Raises DimensionError: there is no such dimension."""
     if tensor.numel() == 0:
         return tensor.clone()
     size = tensor.size(dim)
@@ -100,7 +106,7 @@ def rolled(tensor: Tensor, shift: int, dim: int) -> Tensor:
 @op("aten::rot90", kernel="CompositeExplicitAutograd", variants="function, method", out=True)
 @traceable
 def rot90(self: Tensor, k: int = 1, dims: list[int] = (0, 1)) -> Tensor:
-    """A plane turned by ``k`` right angles, from the first of its dimensions towards the second."""
+    """Rotate by ``k`` right angles in the plane of two dimensions, from the first towards the second."""
     check(len(dims) == 2, f"expected total rotation dims == 2, but got dims = {len(dims)}")
     check(self.ndim >= 2, f"expected total dims >= 2, but got total dims = {self.ndim}")
     check(
@@ -122,13 +128,13 @@ rot90.derivative(self=lambda grad, k, dims: grad.rot90(-k, dims))
 @op("aten::repeat", kernel="CompositeExplicitAutograd", variants="method", tags="core", autogen="repeat.out")
 @traceable
 def repeat(self: Tensor, repeats: list[SymInt]) -> Tensor:
-    """The tensor side by side with itself, so many times along each dimension."""
+    """Repeat the whole tensor along each dimension the given number of times."""
     fresh = len(repeats) - self.ndim
     check(fresh >= 0, "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     sizes = (*(1,) * fresh, *self.shape)
     shape = tuple(size * times for size, times in zip(sizes, repeats, strict=True))
     check(min(shape, default=0) >= 0, f"Trying to create tensor with negative dimension {min(shape, default=0)}")
-    # Beside each dimension stands one that counts its repetitions.
+    # Insert a dimension for the repetitions before each dimension.
     once = tuple(number for size in sizes for number in (1, size))
     tiles = tuple(number for pair in zip(repeats, sizes, strict=True) for number in pair)
     return self.reshape(once).expand(tiles).clone(memory_format=MemoryFormat.contiguous_format).view(shape)
@@ -147,12 +153,12 @@ def repeat_derivative(grad, self, repeats):
 @op("aten::tile", variants="function, method")
 @forward(repeat, repeats=lambda self, dims: (*(1,) * (self.ndim - len(dims)), *dims))
 def tile(self: Tensor, dims: list[SymInt]) -> Tensor:
-    """``repeat``; dimensions that are not named stay as they are."""
+    """Repeat the whole tensor along the last dimensions the given number of times, see ``repeat``."""
 
 
 @op("aten::repeat_interleave.Tensor", kernel=True, tags="dynamic_output_shape", out=True)
 def repeat_interleave(repeats: Tensor, *, output_size: SymInt | None = None) -> Tensor:
-    """Every position as often as ``repeats`` says."""
+    """Return each index i of ``repeats`` ``repeats[i]`` times."""
     check(repeats.ndim == 1, "repeat_interleave only accept 1D vector as repeat")
     check(repeats.dtype in BOTH, "repeats has to be Long or Int tensor")
     count = repeats.numel()
@@ -161,7 +167,7 @@ def repeat_interleave(repeats: Tensor, *, output_size: SymInt | None = None) -> 
     size = ends.select(0, count - 1).item() if count else 0
     whole = int(float(repeats.sum(dtype=float64)))
     if whole > _LARGE:
-        repeats.new_empty((min(whole, 2**63 - 1),))  # says that there is no such memory; sums of integers wrap
+        repeats.new_empty((min(whole, 2**63 - 1),))  # raises OutOfMemoryError; the sum of integers may have overflowed
     check(output_size is None or output_size == size, "allocated size does not match required size")
     if repeats.device is cpu:
         return from_numpy(numpy.arange(count, dtype=repeats.array.dtype).repeat(repeats.array))
@@ -169,7 +175,7 @@ def repeat_interleave(repeats: Tensor, *, output_size: SymInt | None = None) -> 
     return places.squeeze(0).to(repeats.dtype)
 
 
-# No memory has so many elements.
+# More elements than any memory holds.
 _LARGE = 1 << 45
 
 
@@ -177,7 +183,7 @@ _LARGE = 1 << 45
 def repeat_interleave_each(
     self: Tensor, repeats: Tensor, dim: int | None = None, *, output_size: SymInt | None = None
 ) -> Tensor:
-    """Every position of a dimension as often as ``repeats`` says, one after another."""
+    """Repeat each slice of a dimension ``repeats[i]`` times in succession."""
     source = self.flatten() if dim is None else self
     dimension = wrap_dimension(0 if dim is None else dim, self.ndim)
     size = source.shape[dimension] if source.ndim else 1
@@ -197,7 +203,7 @@ def repeat_interleave_each(
 def repeat_interleave_times(
     self: Tensor, repeats: SymInt, dim: int | None = None, *, output_size: SymInt | None = None
 ) -> Tensor:
-    """Every position of a dimension so many times, one after another."""
+    """Repeat each slice of a dimension ``repeats`` times in succession."""
     source = self.flatten() if dim is None else self
     dimension = wrap_dimension(0 if dim is None else dim, self.ndim)
     check(repeats >= 0, "Repeats must be non-negative")

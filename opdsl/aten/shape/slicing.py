@@ -1,4 +1,4 @@
-"""Views of parts: positions of a dimension, diagonals, windows, and the gradient of these."""
+"""Views of parts of a tensor: ``slice``, ``narrow``, ``select``, ``diagonal``, ``unfold``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def slice_tensor(
     end: SymInt | None = None,
     step: SymInt = 1,
 ) -> Tensor[Alias("a")]:
-    """The positions ``start:end:step`` of a dimension."""
+    """Return a view of the slice ``start:end:step`` of a dimension."""
     ...
 
 
@@ -30,7 +30,7 @@ slice_tensor.view_kernel("CompositeExplicitAutograd")(
 
 @op("aten::narrow", variants="function, method", **SHAPE)
 def narrow(self: Tensor[Alias("a")], dim: int, start: SymInt, length: SymInt) -> Tensor[Alias("a")]:
-    """``length`` positions of a dimension, beginning with ``start``."""
+    """Return a view of ``length`` elements of a dimension, from index ``start`` on."""
     ...
 
 
@@ -39,7 +39,7 @@ narrow.view_kernel("CompositeImplicitAutograd")(lambda self, dim, start, length:
 
 @op("aten::select.int", variants="function, method", tags="core", **SHAPE)
 def select(self: Tensor[Alias("a")], dim: int, index: SymInt) -> Tensor[Alias("a")]:
-    """One position of a dimension, which disappears."""
+    """Return a view at one index of a dimension, without that dimension."""
     ...
 
 
@@ -48,7 +48,7 @@ select.view_kernel("CompositeExplicitAutograd")(lambda self, dim, index: views.s
 
 @op("aten::diagonal", variants="function, method", tags="core")
 def diagonal(self: Tensor[Alias("a")], offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor[Alias("a")]:
-    """A diagonal of two dimensions, as a last dimension in their place."""
+    """Return a view of the diagonal of two dimensions, which becomes the last dimension."""
     ...
 
 
@@ -59,7 +59,9 @@ diagonal.view_kernel("CompositeExplicitAutograd")(
 
 @op("aten::unfold", **{**SHAPE, "variants": "method"})
 def unfold(self: Tensor[Alias("a")], dimension: int, size: int, step: int) -> Tensor[Alias("a")]:
-    """Windows of ``size`` positions, ``step`` apart, the window as a new last dimension."""
+    """Return a view of sliding windows of ``size`` elements at the distance ``step``; the window is a new last
+    dimension.
+    """
     ...
 
 
@@ -67,7 +69,7 @@ unfold.view_kernel(*EVERYWHERE)(lambda self, dimension, size, step: views.unfold
 
 
 def number_of(start: Tensor) -> int:
-    """The integer of a zero-dim tensor. Raises ShapeError: it is of another dtype, or has dimensions."""
+    """Return the integer in a zero-dim tensor. Raises ShapeError: the tensor has another dtype, or dimensions."""
     check(start.ndim == 0 and start.dtype.category is Category.INT, "start must be an 0-dim integral Tensor.")
     return int(start)
 
@@ -75,12 +77,12 @@ def number_of(start: Tensor) -> int:
 @narrow.overload("Tensor", kernel="CompositeImplicitAutograd", variants="function, method", **SHAPE)
 @forward(narrow, start=number_of)
 def narrow_from(self: Tensor[Alias("a")], dim: int, start: Tensor, length: SymInt) -> Tensor[Alias("a")]:
-    """``narrow`` whose start is a zero-dim tensor of integers."""
+    """Return ``narrow`` whose start is a zero-dim tensor of integers."""
 
 
 @op("aten::unfold_backward", kernel=True, variants="function", autogen="unfold_backward.out")
 def unfold_backward(grad_in: Tensor, input_sizes: list[SymInt], dim: int, size: int, step: int) -> Tensor:
-    """The gradient of ``unfold``: what lies in several windows gets the sum."""
+    """Return the gradient of ``unfold``: each element gets the sum over all windows that contain it."""
     whole = grad_in.new_zeros(input_sizes)
     if not whole.ndim:
         return grad_in.reshape(())
@@ -88,11 +90,11 @@ def unfold_backward(grad_in: Tensor, input_sizes: list[SymInt], dim: int, size: 
     check(grad_in.shape == windows, f"expected a gradient of windows of shape {list(windows)}", got=grad_in.shape)
     dim %= whole.ndim
     count = grad_in.shape[dim]
-    if count < size:  # window by window
+    if count < size:  # add window by window
         for at in range(count):
             slice_tensor(whole, dim, at * step, at * step + size).add_(grad_in.select(dim, at).movedim(-1, dim))
         return whole
-    for at in range(size):  # the elements of windows at one place in them are apart
+    for at in range(size):  # elements at one index of all windows do not overlap
         part = slice_tensor(whole, dim, at, at + (count - 1) * step + 1, step)
         part.add_(grad_in.select(-1, at))
     return whole

@@ -1,4 +1,6 @@
-"""Views of all parts of a dimension, one after another."""
+"""Operators that split a dimension into a list of views: ``split``, ``chunk``, ``unbind``, ``tensor_split``,
+``hsplit``.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +20,12 @@ from opdsl.schema.vocabulary import SymInt
 
 lib = Library("aten")
 
-# Each part is a tensor of some hundred bytes, which the caller holds all at once.
+# Each part is a tensor object of some hundred bytes, and all exist at once.
 _MOST_PARTS = 2**26
 
 
 def check_count(count: int) -> None:
-    """Check that a list of so many parts can be had. Raises OutOfMemoryError: it cannot."""
+    """Check that a list of ``count`` tensors fits in memory. Raises OutOfMemoryError: it does not."""
     if count > _MOST_PARTS:
         raise OutOfMemoryError(f"not enough memory for a list of {count} tensors; there are at most {_MOST_PARTS}")
 
@@ -31,7 +33,7 @@ def check_count(count: int) -> None:
 @op("aten::unbind.int", kernel="CompositeExplicitAutograd", variants="function, method")
 @traceable
 def unbind(self: Tensor[Alias("a", after="*")], dim: int = 0) -> list[Tensor[Alias("a")]]:
-    """Every position of a dimension as a tensor of its own."""
+    """Return a list of views, one for each index of a dimension, without that dimension."""
     if self.ndim == 0:
         raise DimensionError(f"aten::unbind.int: Dimension specified as {dim} but tensor has no dimensions")
     size = self.shape[wrap_dimension(dim, self.ndim)]
@@ -40,10 +42,10 @@ def unbind(self: Tensor[Alias("a", after="*")], dim: int = 0) -> list[Tensor[Ali
 
 
 def equal_sizes(size: int, split_size: int) -> list[int]:
-    """The sizes of parts of ``split_size`` positions each; the last has what is left.
+    """Return the sizes of parts of ``split_size`` each; the last part has the rest.
 
     Raises:
-        ShapeError: parts of no positions for a dimension that has some.
+        ShapeError: ``split_size`` is negative, or 0 for a dimension that is not empty.
     """
     check(split_size >= 0, f"split expects split_size be non-negative, but got split_size={split_size}")
     check(
@@ -56,14 +58,14 @@ def equal_sizes(size: int, split_size: int) -> list[int]:
 
 
 def parts(tensor: Tensor, sizes: Sequence[int], dim: int) -> list[Tensor]:
-    """Views of neighbouring parts of a dimension."""
+    """Return views of consecutive parts of a dimension with the given sizes."""
     starts = list(accumulate(sizes, initial=0))[:-1]
     return [narrow(tensor, dim, start, size) for start, size in zip(starts, sizes, strict=True)]
 
 
 @traceable
 def split_equally(tensor: Tensor, split_size: int, dim: int) -> list[Tensor]:
-    """``split``: parts of one size.
+    """Split a dimension into parts of ``split_size``: the kernel of ``split``.
 
     Raises:
         ShapeError: see ``equal_sizes``; or the tensor has no dimensions.
@@ -75,10 +77,10 @@ def split_equally(tensor: Tensor, split_size: int, dim: int) -> list[Tensor]:
 
 @traceable
 def split_by_sizes(tensor: Tensor, sizes: Sequence[int], dim: int) -> list[Tensor]:
-    """``split_with_sizes``: parts of the sizes that are given.
+    """Split a dimension into parts of given sizes: the kernel of ``split_with_sizes``.
 
     Raises:
-        ShapeError: the sizes are not those of all positions, or the tensor has no dimensions.
+        ShapeError: the sizes do not add up to that of the dimension, or the tensor has no dimensions.
         DimensionError: there is no such dimension.
     """
     check(tensor.ndim != 0, "split expects at least a 1-dimensional tensor")
@@ -101,7 +103,7 @@ WITHOUT_CHECKS: dict[str, Any] = {"variants": "function, method", "device_check"
 
 @op("aten::split.Tensor", kernel="CompositeExplicitAutograd", **WITHOUT_CHECKS)
 def split(self: Tensor[Alias("a", after="*")], split_size: SymInt, dim: int = 0) -> list[Tensor[Alias("a")]]:
-    """Parts of ``split_size`` positions of a dimension; the last may be smaller."""
+    """Return views of consecutive parts of a dimension, each of size ``split_size``; the last may be smaller."""
     return split_equally(self, split_size, dim)
 
 
@@ -109,7 +111,7 @@ def split(self: Tensor[Alias("a", after="*")], split_size: SymInt, dim: int = 0)
 def split_with_sizes(
     self: Tensor[Alias("a", after="*")], split_sizes: list[SymInt], dim: int = 0
 ) -> list[Tensor[Alias("a")]]:
-    """Parts of a dimension, each of its size."""
+    """Return views of consecutive parts of a dimension with the given sizes."""
     return split_by_sizes(self, split_sizes, dim)
 
 
@@ -118,10 +120,10 @@ def split_with_sizes(
 def split_sizes(
     self: Tensor[Alias("a", after="*")], split_size: list[SymInt], dim: int = 0
 ) -> list[Tensor[Alias("a")]]:
-    """Parts of a dimension, each of its size."""
+    """Return views of consecutive parts of a dimension with the given sizes."""
 
 
-# Autograd does not know that these parts are views.
+# To autograd these parts are not views.
 @op(
     "aten::unsafe_split.Tensor",
     kernel="CompositeExplicitAutograd",
@@ -130,7 +132,7 @@ def split_sizes(
     **WITHOUT_CHECKS,
 )
 def unsafe_split(self: Tensor, split_size: SymInt, dim: int = 0) -> list[Tensor]:
-    """``split`` for callers that write one part at most."""
+    """Return ``split`` for callers that write at most one of the parts: autograd does not treat them as views."""
     return split_equally(self, split_size, dim)
 
 
@@ -142,7 +144,9 @@ def unsafe_split(self: Tensor, split_size: SymInt, dim: int = 0) -> list[Tensor]
     **WITHOUT_CHECKS,
 )
 def unsafe_split_with_sizes(self: Tensor, split_sizes: list[SymInt], dim: int = 0) -> list[Tensor]:
-    """``split_with_sizes`` for callers that write one part at most."""
+    """Return ``split_with_sizes`` for callers that write at most one of the parts: autograd does not treat them as
+    views.
+    """
     return split_by_sizes(self, split_sizes, dim)
 
 
@@ -151,7 +155,7 @@ for _split in (unsafe_split, unsafe_split_with_sizes):
 
 
 def chunk_sizes(self: Tensor, chunks: int, dim: int) -> list[int]:
-    """The sizes of ``chunk``'s parts: all alike but the last. There may be fewer parts than asked for.
+    """Return the sizes of the parts of ``chunk``: equal except for the last. There may be fewer parts than requested.
 
     Raises:
         ShapeError: fewer than one part, or the tensor has no dimensions.
@@ -170,7 +174,7 @@ def chunk_sizes(self: Tensor, chunks: int, dim: int) -> list[int]:
 @op("aten::chunk", variants="function, method", device_check="NoCheck", device_guard=False)
 @forward(split_with_sizes, split_sizes=chunk_sizes)
 def chunk(self: Tensor[Alias("a", after="*")], chunks: int, dim: int = 0) -> list[Tensor[Alias("a")]]:
-    """A dimension in so many parts of one size; the last may be smaller, or there are fewer."""
+    """Split a dimension into ``chunks`` parts of equal size; the last may be smaller, or there may be fewer."""
 
 
 @op(
@@ -182,20 +186,23 @@ def chunk(self: Tensor[Alias("a", after="*")], chunks: int, dim: int = 0) -> lis
 )
 @forward(unsafe_split_with_sizes, split_sizes=chunk_sizes)
 def unsafe_chunk(self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
-    """``chunk`` for callers that write one part at most."""
+    """Return ``chunk`` for callers that write at most one of the parts: autograd does not treat them as views."""
 
 
 def split_at(tensor: Tensor, indices: Sequence[int], dim: int) -> list[Tensor]:
-    """The parts between positions, which a slice clamps as Python's do."""
+    """Return views of the parts between indices of a dimension; indices out of bounds are clamped as in Python's
+    slices.
+    """
     bounds = pairwise([0, *indices, tensor.shape[dim]])
     return [slice_tensor(tensor, dim, start, end) for start, end in bounds]
 
 
 def bounds_of_sections(size: int, sections: int) -> Iterator[int]:
-    """Return where the second and later of so many parts begin; the first parts have one position more than the last.
+    """Return the start indices of all parts but the first; sizes differ by one at most, and larger parts come first.
 
     Raises:
-        ShapeError: fewer than one part. OutOfMemoryError: see ``check_count``.
+        ShapeError: fewer than one part.
+        OutOfMemoryError: see ``check_count``.
     """
     check(sections > 0, f"number of sections must be larger than 0, got {sections}")
     check_count(sections)
@@ -204,10 +211,10 @@ def bounds_of_sections(size: int, sections: int) -> Iterator[int]:
 
 
 def require_dimension(tensor: Tensor, dim: int) -> int:
-    """The dimension that ``tensor_split`` cuts.
+    """Return the dimension that ``tensor_split`` splits, counted from the front.
 
     Raises:
-        ShapeError: the tensor has none.
+        ShapeError: the tensor has no dimensions.
         DimensionError: there is no such dimension.
     """
     check(
@@ -220,7 +227,7 @@ def require_dimension(tensor: Tensor, dim: int) -> int:
 @op("aten::tensor_split.sections", variants="function, method")
 @traceable
 def tensor_split(self: Tensor[Alias("a", after="*")], sections: SymInt, dim: int = 0) -> list[Tensor[Alias("a")]]:
-    """A dimension in so many parts, of sizes that differ by one at most."""
+    """Split a dimension into ``sections`` parts, whose sizes differ by one at most."""
     dimension = require_dimension(self, dim)
     return split_at(self, list(bounds_of_sections(self.shape[dimension], sections)), dimension)
 
@@ -230,7 +237,7 @@ def tensor_split(self: Tensor[Alias("a", after="*")], sections: SymInt, dim: int
 def tensor_split_indices(
     self: Tensor[Alias("a", after="*")], indices: list[SymInt], dim: int = 0
 ) -> list[Tensor[Alias("a")]]:
-    """The parts of a dimension between positions."""
+    """Split a dimension at the given indices."""
     return split_at(self, indices, require_dimension(self, dim))
 
 
@@ -238,7 +245,7 @@ def tensor_split_indices(
 def tensor_split_by_tensor(
     self: Tensor[Alias("a", after="*")], tensor_indices_or_sections: Tensor, dim: int = 0
 ) -> list[Tensor[Alias("a")]]:
-    """``tensor_split`` by a tensor: a number of parts, or positions."""
+    """Split a dimension by ``tensor_split``, with a tensor that is the number of parts or the indices."""
     tensor = tensor_indices_or_sections
     expected = "tensor_split expected tensor_indices_or_sections to"
     require_dimension(self, dim)
@@ -252,10 +259,10 @@ def tensor_split_by_tensor(
 
 
 def split_dimension(tensor: Tensor, name: str, sections: int | None = None) -> int:
-    """The dimension that ``hsplit``, ``vsplit`` or ``dsplit`` cuts.
+    """Return the dimension that ``hsplit``, ``vsplit`` or ``dsplit`` splits.
 
     Raises:
-        ShapeError: the tensor has too few dimensions, or the parts would not be of one size.
+        ShapeError: the tensor has too few dimensions, or its size is not divisible by the number of parts.
     """
     least = {"hsplit": 1, "vsplit": 2, "dsplit": 3}[name]
     check(
@@ -274,7 +281,7 @@ def split_dimension(tensor: Tensor, name: str, sections: int | None = None) -> i
 
 
 def declare_split(name: str, text: str) -> None:
-    """Declare what cuts the dimension of a name into parts of one size, and between positions."""
+    """Declare ``hsplit``, ``vsplit`` or ``dsplit``, with overloads for parts of equal size and for given indices."""
 
     @op(f"aten::{name}.int", variants="function, method")
     @forward(tensor_split, dim=lambda self, sections: split_dimension(self, name, sections))

@@ -1,4 +1,6 @@
-"""Operators that put tensors together along a new dimension, or side by side as rows, columns and blocks."""
+"""Operators that stack tensors along a new dimension or as rows, columns and blocks: ``stack``, ``hstack``,
+``block_diag``.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +16,11 @@ from opdsl.runtime import Tensor, contiguous_strides, cpu, make_view, result_typ
 
 
 def stacking_dim(tensors: Sequence[Tensor], dim: int) -> int:
-    """Return which dimension of a stack tells its tensors apart.
+    """Return the new dimension of a stack, counted from the front.
 
     Raises:
         ShapeError: there are no tensors, or their shapes differ.
-        DimensionError: there is no such place for a dimension.
+        DimensionError: the result has no such dimension.
     """
     check(len(tensors) > 0, "stack expects a non-empty TensorList")
     dimension = wrap_dimension(dim, tensors[0].ndim + 1)
@@ -34,7 +36,7 @@ def stacking_dim(tensors: Sequence[Tensor], dim: int) -> int:
 @op("aten::stack", kernel="CompositeExplicitAutograd", out=Out(explicit=True))
 @traceable
 def stack(tensors: list[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The tensors one after another along a new dimension."""
+    """Concatenate tensors along a new dimension."""
     dimension = stacking_dim(tensors, dim)
     first = tensors[0]
     joins = out is None and first.device is cpu and dimension < first.ndim
@@ -51,7 +53,9 @@ stack.derivative(tensors=lambda grad, dim: list(unbind(grad, dim)))
 
 
 def with_dimensions(tensor: Tensor, least: int) -> Tensor:
-    """A tensor with dimensions of size 1 added as NumPy adds them: a vector is a row, a matrix is one of depth 1."""
+    """Return a view with at least ``least`` dimensions, as in NumPy: a vector becomes a row, a matrix gets a last
+    dimension of 1.
+    """
     while tensor.ndim < least:
         tensor = tensor.unsqueeze(-1 if tensor.ndim == 2 else 0)
     return tensor
@@ -59,37 +63,37 @@ def with_dimensions(tensor: Tensor, least: int) -> Tensor:
 
 @op("aten::atleast_1d", tags="maybe_aliasing_or_mutating")
 def atleast_1d(self: Tensor) -> Tensor:
-    """The tensor with at least one dimension."""
+    """Return the tensor with at least one dimension."""
     return with_dimensions(self, 1)
 
 
 @op("aten::atleast_1d.Sequence", may_alias=True)
 def atleast_1d_sequence(tensors: list[Tensor]) -> list[Tensor]:
-    """Every tensor with at least one dimension."""
+    """Return the tensors with at least one dimension each."""
     return [with_dimensions(tensor, 1) for tensor in tensors]
 
 
 @op("aten::atleast_2d", tags="maybe_aliasing_or_mutating")
 def atleast_2d(self: Tensor) -> Tensor:
-    """The tensor with at least two dimensions."""
+    """Return the tensor with at least two dimensions; a vector becomes a row."""
     return with_dimensions(self, 2)
 
 
 @op("aten::atleast_2d.Sequence", may_alias=True)
 def atleast_2d_sequence(tensors: list[Tensor]) -> list[Tensor]:
-    """Every tensor with at least two dimensions."""
+    """Return the tensors with at least two dimensions each; vectors become rows."""
     return [with_dimensions(tensor, 2) for tensor in tensors]
 
 
 @op("aten::atleast_3d", tags="maybe_aliasing_or_mutating")
 def atleast_3d(self: Tensor) -> Tensor:
-    """The tensor with at least three dimensions."""
+    """Return the tensor with at least three dimensions; a matrix gets a last dimension of size 1."""
     return with_dimensions(self, 3)
 
 
 @op("aten::atleast_3d.Sequence", may_alias=True)
 def atleast_3d_sequence(tensors: list[Tensor]) -> list[Tensor]:
-    """Every tensor with at least three dimensions."""
+    """Return the tensors with at least three dimensions each; matrices get a last dimension of size 1."""
     return [with_dimensions(tensor, 3) for tensor in tensors]
 
 
@@ -97,13 +101,21 @@ def atleast_3d_sequence(tensors: list[Tensor]) -> list[Tensor]:
 
 
 def widened(tensors: Sequence[Tensor], name: str, least: int) -> list[Tensor]:
-    """What ``hstack``, ``vstack`` or ``dstack`` concatenates. Raises ShapeError: there are no tensors."""
+    """Return the tensors that ``hstack``, ``vstack`` or ``dstack`` concatenates, with at least ``least`` dimensions.
+
+    Raises:
+        ShapeError: there are none.
+    """
     check(len(tensors) > 0, f"{name} expects a non-empty TensorList")
     return [with_dimensions(tensor, least) for tensor in tensors]
 
 
 def columns(tensors: Sequence[Tensor]) -> list[Tensor]:
-    """What ``column_stack`` concatenates. Raises ShapeError: there are no tensors."""
+    """Return the tensors that ``column_stack`` concatenates, with vectors as columns.
+
+    Raises:
+        ShapeError: there are none.
+    """
     check(len(tensors) > 0, "column_stack expects a non-empty TensorList")
     return [tensor if tensor.ndim > 1 else tensor.reshape((tensor.numel(), 1)) for tensor in tensors]
 
@@ -113,13 +125,13 @@ def columns(tensors: Sequence[Tensor]) -> list[Tensor]:
     cat, tensors=lambda tensors: widened(tensors, "hstack", 1), dim=lambda tensors: min(max(tensors[0].ndim, 1), 2) - 1
 )
 def hstack(tensors: list[Tensor]) -> Tensor:
-    """The tensors side by side."""
+    """Concatenate tensors along the second dimension, vectors along the first."""
 
 
 @op("aten::vstack", out=Out(explicit=True))
 @forward(cat, tensors=lambda tensors: widened(tensors, "vstack", 2), dim=0)
 def vstack(tensors: list[Tensor]) -> Tensor:
-    """The tensors one below the other."""
+    """Concatenate tensors along the first dimension, with vectors as rows."""
 
 
 row_stack = vstack.alias("aten::row_stack")
@@ -128,13 +140,13 @@ row_stack = vstack.alias("aten::row_stack")
 @op("aten::dstack", out=Out(explicit=True))
 @forward(cat, tensors=lambda tensors: widened(tensors, "dstack", 3), dim=2)
 def dstack(tensors: list[Tensor]) -> Tensor:
-    """The tensors along the third dimension."""
+    """Concatenate tensors along the third dimension."""
 
 
 @op("aten::column_stack", out=Out(explicit=True))
 @forward(cat, tensors=columns, dim=1)
 def column_stack(tensors: list[Tensor]) -> Tensor:
-    """The tensors side by side, vectors as columns."""
+    """Concatenate tensors along the second dimension, with vectors as columns."""
 
 
 # ---------------------------------------------------------------------------------------------------------- block_diag
@@ -142,7 +154,7 @@ def column_stack(tensors: list[Tensor]) -> Tensor:
 
 @op("aten::block_diag", kernel="CompositeExplicitAutograd", autogen="block_diag.out")
 def block_diag_list(tensors: list[Tensor]) -> Tensor:
-    """The tensors as blocks along the diagonal of a matrix of zeros."""
+    """Return a matrix of zeros with the given matrices as blocks along its diagonal."""
     for position, tensor in enumerate(tensors):
         check(
             tensor.ndim <= 2,
@@ -173,13 +185,13 @@ def block_diag_derivative(grad, tensors):
 
 
 def block_diag(*tensors: Tensor) -> Tensor:
-    """The tensors as blocks along the diagonal of a matrix of zeros.
+    """Return a matrix of zeros with the given matrices as blocks along its diagonal.
 
     Args:
         tensors: of two dimensions at most.
 
     Raises:
-        ShapeError: one has more.
+        ShapeError: a tensor has more dimensions.
 
     >>> import opdsl
     >>> opdsl.block_diag(opdsl.tensor([[1, 2]]), opdsl.tensor([3]))

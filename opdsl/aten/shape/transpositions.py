@@ -1,4 +1,4 @@
-"""Views with their dimensions in another order."""
+"""Views with permuted dimensions: ``t``, ``transpose``, ``permute``, ``movedim``, ``T``, ``mT``, ``H``, ``mH``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ METHOD = Inplace(variants="method")
 
 @op("aten::t", variants="function, method", inplace=METHOD, **SHAPE)
 def t(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
-    """The transpose of a matrix; vectors and numbers stay as they are."""
+    """Return the transpose of a matrix as a view; vectors and zero-dim tensors are unchanged."""
     ...
 
 
@@ -25,7 +25,7 @@ t.view_kernel("CompositeExplicitAutograd")(lambda self: views.t(self))
 
 @op("aten::transpose.int", variants="function, method", inplace=Inplace("transpose_", variants="method"), **SHAPE)
 def transpose(self: Tensor[Alias("a")], dim0: int, dim1: int) -> Tensor[Alias("a")]:
-    """Two dimensions change places."""
+    """Return a view with two dimensions swapped."""
     ...
 
 
@@ -34,7 +34,7 @@ transpose.view_kernel("CompositeExplicitAutograd")(lambda self, dim0, dim1: view
 
 @op("aten::permute", variants="function, method", tags="core")
 def permute(self: Tensor[Alias("a")], dims: list[int]) -> Tensor[Alias("a")]:
-    """The dimensions in another order."""
+    """Return a view with the dimensions in the order ``dims``."""
     ...
 
 
@@ -44,19 +44,19 @@ permute.view_kernel("CompositeExplicitAutograd")(lambda self, dims: views.permut
 @op("aten::swapaxes", inplace=METHOD, variants="function, method", **SHAPE)
 @forward(transpose, "self", "axis0", "axis1")
 def swapaxes(self: Tensor[Alias("a")], axis0: int, axis1: int) -> Tensor[Alias("a")]:
-    """``transpose``, by NumPy's name."""
+    """Return a view with two dimensions swapped; NumPy's name of ``transpose``."""
 
 
 @op("aten::swapdims", inplace=METHOD, variants="function, method", **SHAPE)
 @forward(transpose)
 def swapdims(self: Tensor[Alias("a")], dim0: int, dim1: int) -> Tensor[Alias("a")]:
-    """``transpose``, by another name."""
+    """Return a view with two dimensions swapped; another name of ``transpose``."""
 
 
 @op("aten::movedim.intlist", variants="function, method")
 @traceable
 def movedim(self: Tensor[Alias("a")], source: list[int], destination: list[int]) -> Tensor[Alias("a")]:
-    """Dimensions at other places; those that are not named keep their order."""
+    """Return a view with the dimensions ``source`` moved to ``destination``; the others keep their order."""
     order = moved(source, destination, self.ndim)
     return self.permute(order) if order else alias(self)
 
@@ -64,7 +64,7 @@ def movedim(self: Tensor[Alias("a")], source: list[int], destination: list[int])
 @movedim.overload("int", variants="function, method")
 @forward(movedim, source=lambda source: (source,), destination=lambda destination: (destination,))
 def movedim_one(self: Tensor[Alias("a")], source: int, destination: int) -> Tensor[Alias("a")]:
-    """One dimension at another place."""
+    """Return a view with one dimension moved; the others keep their order."""
 
 
 movedim.alias("aten::moveaxis.intlist")
@@ -72,7 +72,7 @@ movedim_one.alias("aten::moveaxis.int")
 
 
 def moved(source: Sequence[int], destination: Sequence[int], ndim: int) -> list[int]:
-    """The order of dimensions in which those of ``source`` stand at the places of ``destination``.
+    """Return the order of dimensions after moving those in ``source`` to ``destination``.
 
     Raises:
         DimensionError: there is no such dimension.
@@ -98,26 +98,26 @@ def moved(source: Sequence[int], destination: Sequence[int], ndim: int) -> list[
 @op("aten::numpy_T", variants="method")
 @forward(permute, dims=lambda self: tuple(reversed(range(self.ndim))))
 def numpy_T(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
-    """``x.T``: all dimensions the other way round."""
+    """Return a view with the order of all dimensions reversed: ``x.T``."""
 
 
 @op("aten::mT", variants="method")
 @traceable
 def mT(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
-    """``x.mT``: every matrix of a batch transposed."""
+    """Return a view with each matrix of a batch transposed: ``x.mT``."""
     return matrices(self, "mT").transpose(-2, -1) if self.ndim else self
 
 
 @op("aten::adjoint", variants="function, method")
 @traceable
 def adjoint(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
-    """Every matrix of a batch transposed and conjugated."""
+    """Return a view with each matrix of a batch transposed and conjugated."""
     turned = matrices(self, "adjoint()").transpose(-2, -1) if self.ndim else self
     return turned.conj()
 
 
 def matrices(tensor: Tensor, name: str) -> Tensor:
-    """The tensor, which is a batch of matrices, or a number. Raises ShapeError: it is a vector."""
+    """Return the tensor after checking that it is not a vector. Raises ShapeError: it is."""
     check(
         tensor.ndim != 1,
         f"tensor.{name} is only supported on matrices or batches of matrices. Got {tensor.ndim}-D tensor.",
@@ -126,7 +126,7 @@ def matrices(tensor: Tensor, name: str) -> Tensor:
 
 
 def a_matrix(self: Tensor) -> Tensor:
-    """The tensor, which is a matrix or a number. Raises ShapeError: it is not."""
+    """Return the tensor after checking that it is a matrix or zero-dim. Raises ShapeError: it is not."""
     hint = " For batches of matrices, consider using tensor.mH" if self.ndim > 2 else ""
     check(self.ndim in (0, 2), f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.{hint}")
     return self
@@ -135,15 +135,15 @@ def a_matrix(self: Tensor) -> Tensor:
 @op("aten::matrix_H", variants="method")
 @forward(adjoint, self=a_matrix)
 def matrix_H(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
-    """``x.H``: a matrix transposed and conjugated."""
+    """Return a view of a matrix, transposed and conjugated: ``x.H``."""
 
 
 @op("aten::mH", variants="method")
 @forward(adjoint, self=lambda self: matrices(self, "mH"))
 def mH(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
-    """``x.mH``: every matrix of a batch transposed and conjugated."""
+    """Return a view with each matrix of a batch transposed and conjugated: ``x.mH``."""
 
 
-# What PyTorch has as properties of a tensor, by their names there.
+# Properties of a tensor, by their names in PyTorch.
 for _name, _packet in {"T": numpy_T, "mT": mT, "H": matrix_H, "mH": mH}.items():
     install_method(_name, property(_packet), replace=True)

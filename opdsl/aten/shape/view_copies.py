@@ -1,4 +1,6 @@
-"""Copies of what views show: ``permute_copy`` of ``permute``, for every view operator that is no composite."""
+"""Operators that copy views, such as ``permute_copy`` for ``permute``: one for every view operator that is not
+composite.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ TOPICS = (views, transpositions, slicing, splitting, complex_views)
 
 
 def viewing() -> list[Operator]:
-    """The operators of the topics that return views of their argument and have kernels of their own."""
+    """Return the view operators of the modules in ``TOPICS`` that have kernels of their own."""
     files = {topic.__file__ for topic in TOPICS}
     return [
         operator
@@ -33,13 +35,13 @@ def viewing() -> list[Operator]:
 
 
 def copied(view: Tensor) -> Tensor:
-    """The elements in memory of their own, in row-major order."""
+    """Return a contiguous copy of a view."""
     tensor: Tensor = view.clone(memory_format=MemoryFormat.contiguous_format)
     return tensor
 
 
 def declare_copies() -> None:
-    """Declare what copies of every view operator, and the ``out=`` variants, since Python's functions take them."""
+    """Declare the ``_copy`` operator of every view operator, and its ``out=`` variant."""
     for operator in viewing():
         if operator.name == "aten::view":
             continue
@@ -50,7 +52,7 @@ def declare_copies() -> None:
 
 @op("aten::view_copy", kernel=NEW, tags="view_copy", autogen="view_copy.out")
 def view_copy(self: Tensor, size: list[SymInt]) -> Tensor:
-    """A copy in another shape, also of what cannot be viewed so."""
+    """Return a copy in another shape, even if a view of that shape is impossible."""
     return copied(self.reshape(size))
 
 
@@ -59,7 +61,7 @@ declare_copies()
 
 @lib.op("narrow_copy", variants="function, method", tags="view_copy")
 def narrow_copy(self: Tensor, dim: int, start: SymInt, length: SymInt) -> Tensor:
-    """A copy of the elements from ``start`` on along a dimension."""
+    """Return a copy of ``length`` elements of a dimension, from index ``start`` on."""
     ...
 
 
@@ -72,10 +74,11 @@ def narrow_copy_kernel(self, dim, start, length):
 
 
 def narrowed(self: Tensor, dim: int, start: int, length: int) -> Tensor:
-    """The elements that are copied on the CPU, where PyTorch has an error of its own for dimensions beyond the last.
+    """Return the view that ``narrow_copy`` copies on the CPU, where PyTorch has a separate error for dimensions out of
+    range.
 
     Raises:
-        ShapeError: there is no such dimension, ``dim`` counting from the front. See ``narrow`` for others.
+        ShapeError: there is no such dimension, if ``dim`` counts from the front. See ``narrow`` for others.
     """
     check(self.ndim == 0 or dim < self.ndim, "narrow_copy(): expected dim < self.ndim", dim=dim, ndim=self.ndim)
     return self.narrow(dim, start, length)
@@ -85,9 +88,9 @@ def narrowed(self: Tensor, dim: int, start: int, length: int) -> Tensor:
 def narrow_copy_out(
     self: Tensor, dim: int, start: SymInt, length: SymInt, *, out: Tensor[Alias("a", write=True)]
 ) -> Tensor[Alias("a", write=True)]:
-    """``narrow_copy`` into a given tensor."""
+    """Write the result of ``narrow_copy`` into ``out``."""
     if out.dtype is not self.dtype:
         raise DTypeError(f"narrow_copy(): expected out to have dtype {self.dtype} of self, but got {out.dtype}")
     viewed = narrowed(self, dim, start, length)
-    out.resize_(viewed.shape)  # as PyTorch does: without a warning
+    out.resize_(viewed.shape)  # like PyTorch, without a warning
     return out.copy_(viewed)

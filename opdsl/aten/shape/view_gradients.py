@@ -1,4 +1,6 @@
-"""Gradients that PyTorch declares as operators of their own.
+"""Gradient formulas that PyTorch declares as operators, such as ``select_backward``.
+
+Derivatives in this library are derived, or call other operators; these operators are for programs that call them.
 
 Derivatives of ours are derived, or call what they need; these are for programs that name them.
 """
@@ -22,13 +24,13 @@ NAMED: dict[str, Any] = {"variants": "function", "device_check": "NoCheck", "dev
 
 
 def _into(view: Tensor, gradient: Tensor, whole: Tensor) -> Tensor:
-    """A tensor of zeros, ``whole``, with a gradient in a view of it."""
-    view.copy_(gradient)  # the operator: `vmap` sees what it writes
+    """Copy a gradient into a view of ``whole``, and return ``whole``."""
+    view.copy_(gradient)  # calls the operator, so that `vmap` sees the write
     return whole
 
 
 def gradient_of(view: Callable[..., Tensor], grad_output: Tensor, input_sizes: Sequence[int], *args: object) -> Tensor:
-    """The gradient of a view: zeros but for what it shows."""
+    """Return the gradient of a view's base: zeros, except for the elements of the view."""
     whole = grad_output.new_zeros(input_sizes)
     return _into(view(whole, *args), grad_output, whole)
 
@@ -41,7 +43,7 @@ GRADIENT: dict[str, Any] = {"kernel": "CompositeExplicitAutograd", **NAMED}
     **{**GRADIENT, "kernel": "CompositeExplicitAutogradNonFunctional", "autogen": "select_backward.out"},
 )
 def select_backward(grad_output: Tensor, input_sizes: list[SymInt], dim: int, index: SymInt) -> Tensor:
-    """The gradient of ``select``."""
+    """Return the gradient of ``select``."""
     return gradient_of(select, grad_output, input_sizes, dim, index)
 
 
@@ -49,13 +51,13 @@ def select_backward(grad_output: Tensor, input_sizes: list[SymInt], dim: int, in
 def slice_backward(
     grad_output: Tensor, input_sizes: list[SymInt], dim: int, start: SymInt, end: SymInt, step: SymInt
 ) -> Tensor:
-    """The gradient of ``slice``."""
+    """Return the gradient of ``slice``."""
     return gradient_of(slice_tensor, grad_output, input_sizes, dim, start, end, step)
 
 
 @op("aten::diagonal_backward", autogen="diagonal_backward.out", **GRADIENT)
 def diagonal_backward(grad_output: Tensor, input_sizes: list[SymInt], offset: int, dim1: int, dim2: int) -> Tensor:
-    """The gradient of ``diagonal``."""
+    """Return the gradient of ``diagonal``."""
     return gradient_of(diagonal, grad_output, input_sizes, offset, dim1, dim2)
 
 
@@ -66,7 +68,7 @@ diagonal_backward.adjoint(diagonal, "self")
 
 @op("aten::masked_scatter_backward", kernel="CompositeExplicitAutograd")
 def masked_scatter_backward(grad_output: Tensor, mask: Tensor, sizes: list[SymInt]) -> Tensor:
-    """The gradient of ``masked_scatter``'s source."""
+    """Return the gradient of ``masked_scatter`` for its source."""
     taken = grad_output.masked_select(mask)
     whole = grad_output.new_zeros(sizes).view((-1,))
     return _into(whole[: taken.numel()], taken, whole).view(sizes)
@@ -81,7 +83,7 @@ masked_scatter_backward.derivative(
 
 
 def along_diagonal(grad: Tensor, sizes: list[int]) -> Tensor:
-    """The gradient of a trace for each element of a diagonal.
+    """Expand the gradient of a trace to all elements of the diagonal.
 
     Raises:
         ShapeError: the sizes are not those of a matrix.
@@ -93,18 +95,18 @@ def along_diagonal(grad: Tensor, sizes: list[int]) -> Tensor:
 @op("aten::trace_backward", **NAMED)
 @forward(diagonal_backward, grad_output=along_diagonal, input_sizes=lambda sizes: sizes, offset=0, dim1=0, dim2=1)
 def trace_backward(grad: Tensor, sizes: list[SymInt]) -> Tensor:
-    """The gradient of ``trace``."""
+    """Return the gradient of ``trace``."""
 
 
 @op("aten::index_select_backward", **NAMED)
 def index_select_backward(grad: Tensor, self_sizes: list[SymInt], dim: int, index: Tensor) -> Tensor:
-    """The gradient of ``index_select``."""
+    """Return the gradient of ``index_select``."""
     return grad.new_zeros(self_sizes).index_add(dim, index, grad)
 
 
 @op("aten::gather_backward", **NAMED)
 def gather_backward(grad: Tensor, self: Tensor, dim: int, index: Tensor, sparse_grad: bool) -> Tensor:
-    """The gradient of ``gather``."""
+    """Return the gradient of ``gather``."""
     return grad.new_zeros(self.shape).scatter_add(dim, index, grad)
 
 
@@ -112,7 +114,7 @@ def gather_backward(grad: Tensor, self: Tensor, dim: int, index: Tensor, sparse_
 def value_selecting_reduction_backward(
     grad: Tensor, dim: int, indices: Tensor, sizes: list[SymInt], keepdim: bool
 ) -> Tensor:
-    """The gradient of what takes one element along a dimension, as ``max`` and ``median`` do."""
+    """Return the gradient of a reduction that selects one element along a dimension, such as ``max`` and ``median``."""
     if sizes and not keepdim:
         grad, indices = grad.unsqueeze(dim), indices.unsqueeze(dim)
     return grad.new_zeros(sizes).scatter(dim, indices, grad)
@@ -120,7 +122,7 @@ def value_selecting_reduction_backward(
 
 @op("aten::masked_select_backward", **NAMED)
 def masked_select_backward(grad: Tensor, input: Tensor, mask: Tensor) -> Tensor:
-    """The gradient of ``masked_select``."""
+    """Return the gradient of ``masked_select``."""
     return input.new_zeros(where(mask, input, input).shape).masked_scatter(mask, grad)
 
 
@@ -129,18 +131,18 @@ def masked_select_backward(grad: Tensor, input: Tensor, mask: Tensor) -> Tensor:
 def embedding_backward(
     grad: Tensor, indices: Tensor, num_weights: SymInt, padding_idx: SymInt, scale_grad_by_freq: bool, sparse: bool
 ) -> Tensor:
-    """The gradient of ``embedding``'s table."""
+    """Return the gradient of ``embedding`` for its weight."""
 
 
 @op("aten::cummaxmin_backward", **NAMED)
 def cummaxmin_backward(grad: Tensor, input: Tensor, indices: Tensor, dim: int) -> Tensor:
-    """The gradient of ``cummax`` and ``cummin``."""
+    """Return the gradient of ``cummax`` and ``cummin``."""
     return input.new_zeros(input.shape).scatter_add(dim, indices, grad) if input.numel() else input
 
 
 @op("aten::cumprod_backward", **NAMED)
 def cumprod_backward(grad: Tensor, input: Tensor, dim: int, output: Tensor) -> Tensor:
-    """The gradient of ``cumprod``: what follows a first 0 along the dimension has none."""
+    """Return the gradient of ``cumprod``; elements after the first 0 along the dimension have the gradient 0."""
     for tensor in (grad, output):
         check(tensor.shape == input.shape, f"cumprod_backward: expected shape {list(input.shape)}", got=tensor.shape)
     if not input.ndim or not input.numel():

@@ -1,4 +1,4 @@
-"""Copies of a tensor of which one part, that a view shows, is another tensor's; and copies with a margin."""
+"""Copies of a tensor with one view replaced (``slice_scatter``, ``select_scatter``), and constant padding."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ as_strided_scatter = as_strided.view_scatter(**PART)
 
 @as_strided_scatter.derivative("self", "src")
 def as_strided_scatter_derivative(grad, size, stride, storage_offset, result):
-    """In the result's memory, gaps included: what neither shows has no gradient."""
+    """Return the gradients, computed in the memory layout of the result; elements in gaps have none."""
     own = result.strides, result.storage_offset()
     offset = own[1] if storage_offset is None else storage_offset
     extent = max(required_storage(result.shape, *own), required_storage(size, stride, offset))
@@ -43,9 +43,9 @@ def as_strided_scatter_derivative(grad, size, stride, storage_offset, result):
 
 @op("aten::constant_pad_nd", kernel="CompositeExplicitAutograd", tags="core", out=True)
 def constant_pad_nd(self: Tensor, pad: list[SymInt], value: Scalar = 0) -> Tensor:
-    """The tensor inside of a margin of a number.
+    """Return the tensor padded with a constant, or cropped.
 
-    ``pad`` has the margins before and after, from the last dimension on; negative ones cut elements off.
+    ``pad`` has the numbers of elements to add before and after, from the last dimension on; negative ones crop.
     """
     check(len(pad) % 2 == 0, f"Length of pad must be even but instead it equals {len(pad)}")
     check(
@@ -94,7 +94,7 @@ def slice_inverse(
     end: SymInt | None = None,
     step: SymInt = 1,
 ) -> Tensor[Alias("a")]:
-    """What a slice was taken of: a view of ``self`` that lies in its memory as ``src`` does."""
+    """Return the base of a slice: a view of the memory of ``self`` with the shape, strides and offset of ``src``."""
     return make_view(self, *strided_view(self, src.shape, src.strides, src.storage_offset()))
 
 

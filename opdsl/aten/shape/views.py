@@ -1,4 +1,4 @@
-"""Views of all elements: other shapes of the same memory."""
+"""Views of the same elements in other shapes: ``view``, ``reshape``, ``expand``, ``squeeze``, ``as_strided``."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ METHOD = Inplace(variants="method")
 
 
 def same(self: views.View, *_level: int) -> views.View:
-    """A view of everything."""
+    """Return a view unchanged: the kernel of views of the whole tensor."""
     return self
 
 
 @op("aten::alias", tags="core", variants="method, function")
 def alias(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
-    """A view of everything."""
+    """Return a view of the whole tensor."""
     ...
 
 
@@ -56,7 +56,7 @@ alias.view_kernel("CompositeExplicitAutograd")(lambda self: self)
 
 @op("aten::_fw_primal", variants="method")
 def _fw_primal(self: Tensor[Alias("a")], level: int) -> Tensor[Alias("a")]:
-    """A view of everything, which has no tangent of its own."""
+    """Return a view of the whole tensor without a forward-mode tangent."""
     ...
 
 
@@ -65,7 +65,7 @@ _fw_primal.view_kernel("CompositeExplicitAutograd")(lambda self, level: self)
 
 @op("aten::detach", variants="function, method")
 def detach(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
-    """A view of everything that autograd does not follow."""
+    """Return a view of the whole tensor without autograd history."""
     ...
 
 
@@ -74,7 +74,7 @@ detach.view_kernel("CompositeExplicitAutograd")(lambda self: self)
 
 @op("aten::view", tags="core", **{**SHAPE, "variants": "method"})
 def view(self: Tensor[Alias("a")], size: list[SymInt]) -> Tensor[Alias("a")]:
-    """Another shape of the same elements, where strides can show it."""
+    """Return a view with another shape. The strides must allow it."""
     ...
 
 
@@ -83,7 +83,7 @@ view.view_kernel(*EVERYWHERE)(lambda self, size: views.view(self, size))
 
 @op("aten::_unsafe_view", autogen="_unsafe_view.out", may_alias=True, variants="function")
 def _unsafe_view(self: Tensor, size: list[SymInt]) -> Tensor:
-    """``view`` of a tensor that nothing else refers to: the result counts as new."""
+    """Return a view of a tensor that nothing else refers to; autograd treats the result as a new tensor."""
     ...
 
 
@@ -92,7 +92,7 @@ _unsafe_view.view_kernel("CompositeExplicitAutograd")(lambda self, size: views.v
 
 @op("aten::expand", tags="core", **{**SHAPE, "variants": "method"})
 def expand(self: Tensor[Alias("a")], size: list[SymInt], *, implicit: bool = False) -> Tensor[Alias("a")]:
-    """Dimensions of size 1, and new ones in front, repeated without a copy."""
+    """Return a view with dimensions of size 1, and new leading dimensions, repeated without a copy."""
     ...
 
 
@@ -101,7 +101,7 @@ expand.view_kernel("CompositeExplicitAutograd")(lambda self, size, implicit: vie
 
 @op("aten::unsqueeze", variants="function, method", inplace=METHOD, tags="core", **SHAPE)
 def unsqueeze(self: Tensor[Alias("a")], dim: int) -> Tensor[Alias("a")]:
-    """A dimension of size 1 more."""
+    """Return a view with a new dimension of size 1."""
     ...
 
 
@@ -110,7 +110,7 @@ unsqueeze.view_kernel("CompositeExplicitAutograd")(lambda self, dim: views.unsqu
 
 @op("aten::squeeze", variants="function, method", inplace=METHOD, **SHAPE)
 def squeeze(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
-    """Without the dimensions of size 1."""
+    """Return a view without the dimensions of size 1."""
     ...
 
 
@@ -119,7 +119,7 @@ squeeze.view_kernel("CompositeExplicitAutograd")(lambda self: views.squeeze(self
 
 @op("aten::squeeze.dim", variants="function, method", inplace=METHOD, tags="core", **SHAPE)
 def squeeze_dim(self: Tensor[Alias("a")], dim: int) -> Tensor[Alias("a")]:
-    """Without a dimension, if its size is 1."""
+    """Return a view without a dimension, if its size is 1."""
     ...
 
 
@@ -128,7 +128,7 @@ squeeze_dim.view_kernel("CompositeExplicitAutograd")(lambda self, dim: views.squ
 
 @op("aten::squeeze.dims", variants="function, method", inplace=METHOD, tags="core", **SHAPE)
 def squeeze_dims(self: Tensor[Alias("a")], dim: list[int]) -> Tensor[Alias("a")]:
-    """Without those of the dimensions whose size is 1."""
+    """Return a view without those of the given dimensions whose size is 1."""
     ...
 
 
@@ -139,13 +139,13 @@ detach.non_differentiable("self")
 
 for _other_shape in (view, _unsafe_view, unsqueeze):
     _other_shape.derivative(self=lambda grad, self: grad.reshape(self.shape))
-# What was repeated is summed where gradients are brought to the shape of what they are of.
+# Autograd sums every gradient to the shape of its input.
 expand.derivative(self=lambda grad: grad)
 
 
 @op("aten::detach_", kernel="CompositeExplicitAutograd", variants="function, method", tags="inplace_view")
 def detach_(self: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
-    """Has autograd no longer follow the tensor: it becomes a leaf."""
+    """Drop the autograd history of the tensor, which becomes a leaf."""
     return self
 
 
@@ -154,7 +154,7 @@ detach_.kernel("Autograd")(lambda self: forget_history(self))
 
 @op("aten::lift_fresh", kernel="CompositeExplicitAutograd")
 def lift_fresh(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
-    """The tensor itself: where a transform follows new tensors, it begins to follow this one here."""
+    """Return the tensor itself; in PyTorch function transforms replace this operator to wrap new tensors."""
     return self
 
 
@@ -163,7 +163,7 @@ def lift_fresh(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
 
 @view.overload("dtype", kernel="CompositeExplicitAutograd", variants="method", **SHAPE)
 def view_dtype(self: Tensor[Alias("a")], dtype: DType) -> Tensor[Alias("a")]:
-    """The same bytes as elements of another dtype."""
+    """Return a view of the same bytes as elements of another dtype."""
     for bit, what in ((self.is_conj(), "conjugate view tensors"), (self.is_neg(), "tensors with negative bit set")):
         check(not bit, f"torch.Tensor.view is not supported for {what} when converting to a different dtype.")
     return make_view(self, *views.view_as_dtype(view_of(self), self.dtype, dtype), dtype)
@@ -175,8 +175,8 @@ view_dtype.non_differentiable("self")
 @op("aten::reshape", variants="function, method", **SHAPE)
 @traceable
 def reshape(self: Tensor[Alias("a")], shape: list[SymInt]) -> Tensor[Alias("a")]:
-    """Another shape of the same elements: a view where strides can show it, a copy elsewhere."""
-    if any(map(is_symbolic, (*self.geometry.shape, *shape))):  # sizes that a tracer knows as symbols have no hash
+    """Return the tensor with another shape: a view if the strides allow it, else a copy."""
+    if any(map(is_symbolic, (*self.geometry.shape, *shape))):  # symbolic sizes of a tracer are not hashable
         wanted, shows = reshaped.__wrapped__(self.geometry, tuple(shape))
     else:
         wanted, shows = reshaped(self.geometry, shape)
@@ -188,7 +188,7 @@ def reshape(self: Tensor[Alias("a")], shape: list[SymInt]) -> Tensor[Alias("a")]
 
 @lru_cache(maxsize=1024)
 def reshaped(form: TensorMeta, shape: tuple[int, ...]) -> tuple[tuple[int, ...], bool]:
-    """The shape with its -1 filled in, and whether a view of such tensors can show it."""
+    """Return the shape with its -1 filled in, and whether a view of tensors with this geometry can have it."""
     wanted, seen = views.reshape(views.View(form.shape, form.strides), shape)
     return wanted, seen is not None
 
@@ -196,26 +196,26 @@ def reshaped(form: TensorMeta, shape: tuple[int, ...]) -> tuple[tuple[int, ...],
 @op("aten::view_as", variants="method", **SHAPE)
 @forward(view, size=lambda other: other.shape)
 def view_as(self: Tensor[Alias("a")], other: Tensor) -> Tensor[Alias("a")]:
-    """The shape of another tensor, where strides can show it."""
+    """Return a view with the shape of another tensor. The strides must allow it."""
 
 
 @op("aten::reshape_as", variants="method", **SHAPE)
 @forward(reshape, shape=lambda other: other.shape)
 def reshape_as(self: Tensor[Alias("a")], other: Tensor) -> Tensor[Alias("a")]:
-    """The shape of another tensor: a view where strides can show it, a copy elsewhere."""
+    """Return the tensor with the shape of another tensor: a view if the strides allow it, else a copy."""
 
 
 @op("aten::ravel", variants="function, method")
 @traceable
 def ravel(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
-    """One dimension: a view of a contiguous tensor, a copy of others."""
+    """Return the elements as a vector: a view if the tensor is contiguous, else a copy."""
     return self.contiguous().view((-1,))
 
 
 @op("aten::flatten.using_ints", variants="function, method")
 @traceable
 def flatten(self: Tensor[Alias("a")], start_dim: int = 0, end_dim: int = -1) -> Tensor[Alias("a")]:
-    """The dimensions from one to another as one."""
+    """Merge the dimensions from ``start_dim`` to ``end_dim`` into one; a view if the strides allow it, else a copy."""
     first, last = wrap_dimension(start_dim, self.ndim), wrap_dimension(end_dim, self.ndim)
     check(first <= last, "flatten() has invalid args: start_dim cannot come after end_dim")
     if self.ndim == 0:
@@ -229,7 +229,7 @@ def flatten(self: Tensor[Alias("a")], start_dim: int = 0, end_dim: int = -1) -> 
 @op("aten::unflatten.int", variants="function, method")
 @traceable
 def unflatten(self: Tensor[Alias("a")], dim: int, sizes: list[SymInt]) -> Tensor[Alias("a")]:
-    """One dimension as several."""
+    """Return a view with one dimension split into several."""
     dimension = wrap_dimension(dim, self.ndim)
     check(len(sizes) > 0, "unflatten: sizes must be non-empty")
     shape = self.shape
@@ -251,13 +251,16 @@ def unflatten(self: Tensor[Alias("a")], dim: int, sizes: list[SymInt]) -> Tensor
 def as_strided(
     self: Tensor[Alias("a")], size: list[SymInt], stride: list[SymInt], storage_offset: SymInt | None = None
 ) -> Tensor[Alias("a")]:
-    """Any shape, strides and offset inside the storage."""
+    """Return a view of the storage with any shape, strides and offset."""
     return make_view(self, *strided_view(self, size, stride, storage_offset))
 
 
 @as_strided.derivative("self")
 def as_strided_derivative(grad, self, size, stride, storage_offset):
-    """By way of the storage: what is shown several times gets the sum; where ``self`` overlaps, each a share."""
+    """Return the gradient, computed in the layout of the storage: elements that occur several times get the sum.
+
+    If elements of ``self`` share memory, they divide their gradient.
+    """
     count = storage_size(self) // self.itemsize
     places = grad.new_ones((count,), dtype=int64).cumsum(0).sub(1)
     offset = self.storage_offset() if storage_offset is None else storage_offset
@@ -272,7 +275,7 @@ def as_strided_derivative(grad, self, size, stride, storage_offset):
 
 
 def strided_view(tensor: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None) -> views.View:
-    """What ``as_strided`` shows of a tensor. Raises ShapeError: it does not lie in the storage."""
+    """Return the shape, strides and offset of ``as_strided``. Raises ShapeError: they exceed the storage."""
     offset = tensor.storage_offset() if storage_offset is None else storage_offset
     return views.as_strided(tuple(size), tuple(stride), offset, storage_size(tensor), tensor.itemsize)
 
@@ -288,7 +291,7 @@ def strided_view(tensor: Tensor, size: Sequence[int], stride: Sequence[int], sto
 def as_strided_(
     self: Tensor[Alias("a", write=True)], size: list[SymInt], stride: list[SymInt], storage_offset: SymInt | None = None
 ) -> Tensor[Alias("a", write=True)]:
-    """Any shape, strides and offset inside the storage, given to the tensor itself."""
+    """Give the tensor itself another shape, strides and offset in its storage."""
     return become(self, strided_view(self, size, stride, storage_offset))
 
 
@@ -298,27 +301,27 @@ def as_strided_(
 @op("aten::expand_as", variants="method", **SHAPE)
 @forward(expand, size=lambda other: other.shape)
 def expand_as(self: Tensor[Alias("a")], other: Tensor) -> Tensor[Alias("a")]:
-    """``expand`` to the shape of another tensor."""
+    """Return a view expanded to the shape of another tensor."""
 
 
 @op("aten::broadcast_to", variants="function, method")
 @forward(expand)
 def broadcast_to(self: Tensor[Alias("a")], size: list[SymInt]) -> Tensor[Alias("a")]:
-    """``expand``, by NumPy's name."""
+    """Return a view expanded to a shape; NumPy's name of ``expand``."""
 
 
 @op("aten::broadcast_tensors", may_alias=True, **SHAPE)
 def broadcast_tensor_list(tensors: list[Tensor]) -> list[Tensor]:
-    """Every tensor expanded to the shape to which all of them broadcast."""
+    """Return views of the tensors, expanded to the shape to which all of them broadcast."""
     shape = broadcast_all(tensor.shape for tensor in tensors)
     return [tensor.expand(shape) for tensor in tensors]
 
 
 def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> list[Tensor]:
-    """Every tensor expanded to the shape to which all of them broadcast.
+    """Return views of the tensors, expanded to the shape to which all of them broadcast.
 
     Args:
-        tensors: one after another, or one list of them.
+        tensors: as separate arguments, or as one list.
 
     Raises:
         ShapeError: two sizes differ and neither is 1.
@@ -333,7 +336,7 @@ def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> list[Tensor]:
 
 @op("aten::_reshape_alias", kernel=EVERYWHERE, variants="function, method", **SHAPE)
 def _reshape_alias(self: Tensor[Alias("a")], size: list[SymInt], stride: list[SymInt]) -> Tensor[Alias("a")]:
-    """Any shape and strides, from the first element on: ``reshape`` whose strides are known."""
+    """Return a view with given shape and strides and the tensor's own offset; PyTorch's ``reshape`` calls it."""
     return make_view(self, *strided_view(self, size, stride, None))
 
 
@@ -342,7 +345,7 @@ _reshape_alias.derivative(self=lambda grad, self: grad.reshape(self.shape))
 
 @op("aten::_reshape_from_tensor", kernel="CompositeImplicitAutograd", may_alias=True)
 def _reshape_from_tensor(self: Tensor, shape: Tensor) -> Tensor:
-    """``reshape`` whose sizes are a vector of integers."""
+    """Return ``reshape`` to the sizes in an int64 vector."""
     if shape.dtype is not int64:
         raise DTypeError(f"_reshape_from_tensor: expected sizes of int64, but got {shape.dtype}")
     check(shape.ndim == 1, "expected a vector of sizes", got=shape.shape)
