@@ -42,7 +42,7 @@ class GraphBuilder:
         self._positions: dict[object, int] = {}
 
     def parameter(self, name: str, kind: ScalarType) -> int:
-        """Add a parameter. Parameters come before everything else."""
+        """Add a parameter, which has to come before all other nodes, and return its position."""
         return self.add(Node("parameter", (), kind, name))
 
     def constant(self, value: Number, kind: ScalarType) -> int:

@@ -109,7 +109,7 @@ class _Builder(GrowingGraph):
         return self.number(0) if position is None else self.collected(position)
 
     def send(self, position: int, gradients: Gradients, *, of_element: bool = False) -> None:
-        """Add to a node's gradients.
+        """Add gradients to those of a node.
 
         Args:
             position: the node.

@@ -30,7 +30,7 @@ Evaluator: TypeAlias = Callable[..., Array]
 
 
 def evaluate(graph: TypedGraph, values: Mapping[str, Any]) -> tuple[Array, ...]:
-    """Run a graph on arrays.
+    """Run a typed graph on NumPy arrays, element by element, and return its results.
 
     graph: the graph; a lowered one is run operation by operation like compiled code.
     values: for each parameter an array or number, converted to the parameter's type.

@@ -132,7 +132,7 @@ class _Cutter:
         return computed
 
     def program(self, repeated: Sequence[bool]) -> RowProgram:
-        """Return the stages; see ``row_program``."""
+        """Return the row function as stages; see ``row_program``."""
         stages = []
         for stage, folds in enumerate(self.folds):
             lifted = [self.graph.nodes[fold].arguments[0] for fold in folds]

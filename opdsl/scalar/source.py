@@ -15,8 +15,8 @@ from opdsl.scalar.parsing import parsed
 
 __all__ = ["FunctionSource", "function_source"]
 
-# As they were when this was loaded: a tracer that puts functions of its own in their place, as torch.export does with
-# min and max while it runs, may have operators loaded meanwhile.
+# A copy from when this module was loaded: operators may be loaded while a tracer has replaced builtins, as torch.export
+# replaces min and max.
 _BUILTINS: Final = dict(vars(builtins))
 
 WAY_OUT: Final = 'What a scalar function cannot hold can be a kernel: .out_kernel("CPU") and .out_kernel("CUDA").'

@@ -198,7 +198,9 @@ class Typer:
         return Value(self.builder.add(node), ScalarType.BOOL)
 
     def turn(self, untyped: UntypedLoop, types: Sequence[ScalarType]) -> TypedGraph:
-        """Type one iteration of a loop; its results are at least as wide as the carried values that it takes."""
+        """Infer the types in one iteration of a loop; its results are at least as wide as the carried values that it
+        takes.
+        """
         typer = Typer(self.kernel)
         more, *literals = typer.run(untyped, dict(zip(untyped.parameters, types, strict=True)))
         results = [_truth(typer, "truth", [more])]
@@ -224,7 +226,7 @@ class Typer:
         return Value(self.builder.add(Node("item", (loop.position,), kind, place)), kind)
 
     def node(self, op: str, operands: Sequence[Value], kind: ScalarType) -> Value:
-        """Add an operation on operands of the right types."""
+        """Add an operation on typed operands, and return its value."""
         if any(operand.type.category == COMPLEX for operand in operands):
             _check_complex(op)
         return Value(self.builder.node(op, tuple(operand.position for operand in operands), kind), kind)
@@ -287,7 +289,7 @@ _BOOLEAN: Final = {"add": "bitwise_or", "multiply": "bitwise_and", "maximum": "b
 
 
 def _extremum(typer: Typer, op: str, operands: list[Operand]) -> Value:
-    """Type ``max`` or ``min``; a literal beyond an integer type's bounds is replaced by the bound."""
+    """Add a typed ``max`` or ``min`` node; a literal beyond an integer type's bounds is replaced by the bound."""
     kind = typer.common(operands)
     if kind.category == INTEGER:
         low, high = kind.bounds
@@ -304,7 +306,7 @@ def _absolute(typer: Typer, op: str, operands: list[Operand]) -> Value:
 
 
 def _conjugate(typer: Typer, op: str, operands: list[Operand]) -> Value:
-    """Type a conjugate; that of a real number is the number itself."""
+    """Add a typed conjugate; that of a real number is the number itself."""
     value = typer.settle(operands[0])
     return typer.node(op, [value], value.type) if value.type.category == COMPLEX else value
 
@@ -315,7 +317,7 @@ def _floating(typer: Typer, op: str, operands: list[Operand]) -> Value:
 
 
 def _trunc_divide(typer: Typer, op: str, operands: list[Operand]) -> Value:
-    """Type a truncated quotient; integers never pass through floating point, where they would lose digits.
+    """Add a typed truncated quotient; integers never pass through floating point, where they would lose digits.
 
     A quotient of 16-bit numbers is rounded to 16 bits before it is truncated, as in PyTorch.
     """
@@ -328,7 +330,7 @@ def _trunc_divide(typer: Typer, op: str, operands: list[Operand]) -> Value:
 
 
 def _power(typer: Typer, op: str, operands: list[Operand]) -> Value:
-    """Type a power; for some known exponents it becomes the operations that PyTorch computes instead."""
+    """Add a typed power; for some known exponents it becomes the operations that PyTorch computes instead."""
     (base, exponent), kind = typer.together(operands)
     known = typer.builder.constant_value(exponent.position)
     if kind.category == BOOL and known is not None:
@@ -370,8 +372,8 @@ _POWERS: Final[dict[Number, Callable[[Typer, Value], Value]]] = {
 
 
 def _comparison(typer: Typer, op: str, operands: list[Operand]) -> Value:
-    """Type a comparison; a literal that an integer type cannot hold is not wrapped, so that the result is a
-    constant.
+    """Add a typed comparison; if an integer type cannot hold a literal, the result is a constant instead of a wrapped
+    comparison.
     """
     kind = typer.common(operands)
     if kind.category == INTEGER:
@@ -413,7 +415,7 @@ def _truth(typer: Typer, op: str, operands: list[Operand]) -> Value:
 
 
 def _logical(typer: Typer, op: str, operands: list[Operand]) -> Value:
-    """Type ``a and b`` as ``b if a else a``, and ``or`` likewise, as in Python."""
+    """Add typed ``and`` or ``or``: ``a and b`` is ``b if a else a``, as in Python."""
     first, second = operands
     if typer.common(operands) is ScalarType.BOOL:
         return _bitwise(typer, "bitwise_and" if op == "logical_and" else "bitwise_or", operands)
@@ -432,7 +434,9 @@ def _predicate(typer: Typer, op: str, operands: list[Operand]) -> Value:
 
 
 def _rounded(typer: Typer, op: str, operands: list[Operand]) -> Value:
-    """Type a rounding to the dtype: computations in float32 for a 16-bit dtype are rounded to that, others stay."""
+    """Round a value to the dtype of storage: computations in float32 for a 16-bit dtype are rounded to it,
+    others stay.
+    """
     value = typer.settle(operands[0])
     if typer.storage is None or value.type is not ScalarType.FLOAT32:
         return value
@@ -452,7 +456,7 @@ def _neighbour(typer: Typer, op: str, operands: list[Operand]) -> Value:
 
 
 def _part(typer: Typer, op: str, operands: list[Operand]) -> Value:
-    """Type the real or imaginary part; for a real number these are the number itself and 0."""
+    """Add the real or imaginary part of a value; for a real number these are the number itself and 0."""
     value = typer.settle(operands[0])
     if value.type.category == COMPLEX:
         return typer.node(op, [value], value.type.real)

@@ -19,7 +19,7 @@ _READ_ONLY = 1
 
 
 class _Tensor(ctypes.Structure):
-    """``DLTensor``."""
+    """DLPack's structure ``DLTensor``: address, device, dtype, shape and strides of a tensor."""
 
     _fields_: ClassVar[Any] = [
         ("data", ctypes.c_void_p),
@@ -36,13 +36,13 @@ class _Tensor(ctypes.Structure):
 
 
 class _Managed(ctypes.Structure):
-    """``DLManagedTensor``."""
+    """DLPack's structure ``DLManagedTensor``: a tensor with its deleter, before DLPack 1.0."""
 
     _fields_: ClassVar[Any] = [("tensor", _Tensor), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
 
 
 class _ManagedVersioned(ctypes.Structure):
-    """``DLManagedTensorVersioned``."""
+    """DLPack's structure ``DLManagedTensorVersioned``: a tensor with its deleter and flags, from DLPack 1.0 on."""
 
     _fields_: ClassVar[Any] = [
         ("major", ctypes.c_uint32),

@@ -1,4 +1,4 @@
-"""Heap for large memory blocks: segments from the driver are split into blocks, and free neighbours merge again."""
+"""Heap for large memory blocks: segments from the driver are split into blocks, and free neighbors merge again."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def segment_size(size: int) -> int:
 
 
 class Chunk:
-    """Part of a segment, taken or free, with links to its neighbours in the segment."""
+    """Part of a segment, taken or free, with links to its neighbors in the segment."""
 
     __slots__ = ("address", "after", "before", "is_free", "size")
 
@@ -66,7 +66,7 @@ class Heap:
         return address
 
     def give(self, address: int, size: int) -> None:
-        """Free memory and merge it with free neighbours; an address that is not known is added as a segment."""
+        """Free memory and merge it with free neighbors; an address that is not known is added as a segment."""
         chunk = self._chunks.get(address) or Chunk(address, size)
         self._chunks[address] = chunk
         if chunk.before is not None and chunk.before.is_free:
@@ -113,7 +113,7 @@ class Heap:
         insort(self._free, (rest.size, rest.address))
 
     def _joined(self, chunk: Chunk, after: Chunk) -> Chunk:
-        """Merge a chunk with its neighbour, and return the merged chunk, which is not in the list of free ones."""
+        """Merge a chunk with its neighbor, and return the merged chunk, which is not in the list of free ones."""
         chunk.size += after.size
         chunk.after = after.after
         if after.after is not None:

@@ -25,7 +25,7 @@ class Team(NamedTuple):
 
     along: whether neighboring lanes take neighboring elements of the row.
     vector: elements that are loaded at once.
-    items: elements of a row that a lane holds, neighbors if it scans them; 0 if it loads one turn after another.
+    items: elements of a row that a lane holds, neighbors if it scans them; 0 if it loads one element after another.
     tiled: whether rows are longer than what a team holds, and so are read for each loop over them.
     """
 
@@ -43,7 +43,7 @@ class Kernel:
     program: its loops.
     points: the offsets of arrays at a point, see ``LoopKernel``.
     team: the team that computes a point; None if a single thread does.
-    turns: the offsets of arrays in the turns of a team's fold; None if turns are counted.
+    turns: the offsets of arrays in the iterations of a team's fold; None if the fold's index is used directly.
     ranges, vector: ranges of the program's points, and its vector width.
     """
 
@@ -97,8 +97,7 @@ def team_kernel(entry: str, program: Program, kept: int, team: Team) -> Kernel:
     """Return a kernel whose teams of threads take the points of the ``kept`` outermost loops and share the folds
     inside.
 
-    Turns of folds over scratch arrays are counted instead of being located by a layout, and so are the elements that
-    lanes hold.
+    A fold over scratch arrays uses its index directly instead of offsets from a layout, and so do rows that lanes hold.
     """
     program = threaded(program, kept)
     _, (first, *_) = program.points

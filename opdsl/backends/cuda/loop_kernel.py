@@ -120,7 +120,8 @@ class LoopKernel(LoopPrinter):
         self.offsets("offsets_", "points_.offsets(point_, offsets_);", self.points, ranges[-1][0] if vector > 1 else "")
 
     def offsets(self, text: str, call: str, points: Points, first: str = "") -> None:
-        """Print the statements that compute array offsets and indices at a point, or in a turn of it.
+        """Print the statements that compute array offsets and indices at a point, or in an iteration of a fold at the
+        point.
 
         Args:
             text: the name of the offsets.
@@ -135,7 +136,7 @@ class LoopKernel(LoopPrinter):
             self.types[name] = ScalarType.INT64
             self.say(f"const long long {'first_' if name == first else name} = {text}[{place}];")
 
-    # ---------------------------------------------------------------------------------------------------- neighbours
+    # ----------------------------------------------------------------------------------------------------- neighbors
 
     def together(self, along: Range, body: Sequence[Statement]) -> None:
         """Print a body for the neighboring points of a thread, whose elements are loaded and stored as vectors.

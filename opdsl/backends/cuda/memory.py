@@ -81,8 +81,8 @@ def from_host(array: NDArray, device: Device, dtype: DType) -> DeviceArray:
 
 
 def record_use(array: DeviceArray, stream: Stream) -> None:
-    """Keep an array's memory, when it is freed, from reuse until a stream has done the work that is queued on
-    it then.
+    """Record that a stream uses an array: its memory, once freed, is not reused before the work queued on the stream is
+    done.
     """
     if array.block.stream is not stream:
         order(array.block, stream, writes=False)

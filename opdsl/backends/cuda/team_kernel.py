@@ -68,7 +68,7 @@ class TeamKernel(LoopKernel):
     # -------------------------------------------------------------------------------------------------------- folds
 
     def fold(self, fold: Fold) -> None:
-        """See ``LoopPrinter``: lanes take turns, and the first lane gets the result."""
+        """See ``LoopPrinter``: lanes share the iterations, and the first lane gets the result."""
         monoid = self.monoid(fold.names, fold.neutral, fold.combine)
         fresh = self.fresh("found")
         if self.team.items and not fold.in_order:
@@ -85,7 +85,7 @@ class TeamKernel(LoopKernel):
             self.declared(name, kind, f"{fresh}.a{place}")
 
     def turns_folded(self, fold: Fold, monoid: str, text: str) -> None:
-        """Print a fold whose elements are read turn by turn, and not held in registers."""
+        """Print a fold whose elements are loaded in each iteration, and not held in registers."""
         vector = self.team.vector
         self.say(f"const long long total_ = {' * '.join(str(size) for _, size in fold.ranges) or '1'};")
         # Without parts ``blockIdx.y`` is 0, but loops over vectors take fewer registers if the compiler does not know.
@@ -120,7 +120,9 @@ class TeamKernel(LoopKernel):
         return f"from_first_lane(team_, {whole})" if self.spreads else whole
 
     def turn_of(self, fold: Fold, *, is_counted: bool) -> None:
-        """Print the indices and array offsets of one turn of a fold, counted or from a layout."""
+        """Print the indices and array offsets of one iteration of a fold: its index itself, or offsets from a
+        layout.
+        """
         turns = self.kernel.turns
         for index, _ in fold.ranges:
             self.types[index] = ScalarType.INT64

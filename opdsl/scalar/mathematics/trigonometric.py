@@ -17,7 +17,7 @@ TWO_OVER_PI: Final = 0.6366197723675814
 
 class Reduction(NamedTuple):
     """Constants of the reduction: pi/2 in three parts of the type's precision, each rounded down, and the largest
-    argument.
+    argument for which these suffice.
     """
 
     parts: tuple[float, float, float]
