@@ -39,7 +39,7 @@ def load() -> None:
 
 
 def load_topic(topic: str) -> ModuleType:
-    """Import the module of a topic (``"pointwise.arithmetic"``), or wait for a thread that is importing it.
+    """Import the module of a topic (such as ``pointwise.arithmetic``), or wait for a thread that is importing it.
 
     Importing a topic may create tensors, so Tensor's methods are prepared first.
     """

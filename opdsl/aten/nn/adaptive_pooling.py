@@ -217,7 +217,7 @@ def declare_largest(dims: int) -> Operator[..., tuple[Tensor, Tensor]]:
     @op(f"aten::{name}", python_module="nn", out=Out(args=("out", "indices")))
     def pool(self: Tensor, output_size: Annotated[IntList, Size(dims)]) -> tuple[Tensor, Tensor]:
         """Return the largest element of each window that ``output_size`` divides the input into, and its flat index in
-        the input.
+        the pooled dimensions.
         """
         ...
 

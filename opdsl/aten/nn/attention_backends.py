@@ -192,8 +192,8 @@ def gradients(
     attn_bias: Tensor | None = None,
     grad_input_mask: Any = None,
 ) -> Any:
-    """Return the gradients of queries, keys and values; given ``grad_input_mask``, the selected ones of these and the
-    bias.
+    """Return the gradients of queries, keys and values; with ``grad_input_mask`` also of the bias, and only selected
+    ones.
 
     Args:
         grad_out, grad_out_: the gradient of the output, which the backward operators call by one of these names.

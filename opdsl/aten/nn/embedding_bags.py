@@ -265,7 +265,7 @@ def _embedding_bag_backward(
     per_sample_weights: Tensor | None,
     padding_idx: int = -1,
 ) -> Tensor:
-    """Return the gradient of the table of ``_embedding_bag``, which is never sparse here."""
+    """Return the gradient of the table of ``_embedding_bag`` as a dense tensor, even for ``sparse=True``."""
 
 
 @_embedding_bag.derivative("weight", output_differentiability=(True, False, False, False))

@@ -165,7 +165,8 @@ def mean_slope(lower: Any, upper: Any) -> float:
 
 
 def leaking(self: Tensor, noise: Tensor, lower: Any, upper: Any, training: bool, generator: Any) -> Tensor:
-    """Multiply ``self`` where not positive by slopes; random ones, used in training, are written to ``noise``.
+    """Multiply the elements of ``self`` that are not positive by slopes; in training these are random, and written to
+    ``noise``.
 
     Raises:
         ShapeError, UnsupportedDTypeError: the arguments do not fit.

@@ -29,7 +29,7 @@ def of_groups(values: Tensor, group: int, dtype: DType) -> Tensor:
 
 
 def group_statistics(rows: Tensor, eps: float) -> Statistics:
-    """Compute the mean and 1 / standard deviation of each group of a tensor from ``in_groups``."""
+    """Compute the mean and 1 / standard deviation of each group; ``rows`` is a result of ``in_groups``."""
     variance, mean = var_mean_correction(rows.to(precision_of(rows.dtype)), [2, 3], correction=0, keepdim=True)
     return Statistics(mean, (variance + eps).rsqrt())
 

@@ -35,7 +35,7 @@ def _add_relu(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
     inplace=Inplace(dispatch={"CPU": "add_relu_"}, autogen="_add_relu.Scalar_out"),
 )
 def _add_relu_Scalar(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
-    """``relu(self + alpha * other)`` with a number."""
+    """``relu(self + alpha * other)``, where ``other`` is a number."""
     return self.add(other, alpha=alpha).relu()
 
 
@@ -89,7 +89,9 @@ def _weight_norm_interface_backward(
 
 
 def centers(like: Tensor, count: int, align_corners: bool) -> Tensor:
-    """Return the coordinates of a line's pixel centers: -1 to 1 if corners are aligned, else half a pixel inside."""
+    """Return the coordinates of a line's pixel centers: -1 to 1 if corners are aligned, else half a pixel less at each
+    end.
+    """
     if count <= 1:
         return like.new_zeros((count,))
     places = linspace(-1, 1, count, dtype=like.dtype, device=like.device)
@@ -97,7 +99,7 @@ def centers(like: Tensor, count: int, align_corners: bool) -> Tensor:
 
 
 def base_grid(like: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
-    """Return homogeneous coordinates of pixels as (batch, pixels, dimensions + 1): last dimension first, then ones."""
+    """Return the homogeneous coordinates of pixels, (x, y, 1) or (x, y, z, 1), as (batch, pixels, dimensions + 1)."""
     check(len(size) in (4, 5), "AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs.")
     sizes = tuple(size[2:])
     lines = []

@@ -98,7 +98,9 @@ def add_to_numbered(grad_input: Tensor, grad_output: Tensor, indices: Tensor, di
 
 
 def gathered_derivative(grad: Tensor, indices: Tensor, dims: int) -> Tensor:
-    """Return the gradient of ``grad_output`` of a max pooling's backward (``max_pool_double_backward``)."""
+    """Return the double backward of max pooling with respect to ``grad_output``: the elements of ``grad`` at
+    ``indices`` (``max_pool_double_backward``).
+    """
     return grad.flatten(-dims).gather(-1, indices.flatten(-dims)).view(indices.shape)
 
 

@@ -162,7 +162,7 @@ def per_parameter(name: str, *lists: Sequence[Tensor]) -> Iterator[tuple[Tensor,
 
 
 def as_tensor(value: Tensor | float | None, like: Tensor) -> Tensor:
-    """Return a number as a float64 tensor on the device of ``like``, 0 for None; a tensor's element is not read."""
+    """Return a number, or a tensor on any device, as a float64 tensor on the device of ``like``; 0 for None."""
     if isinstance(value, Tensor):
         return value.to(like.device, float64)
     return full([], 0.0 if value is None else value, dtype=float64, device=like.device)

@@ -31,7 +31,7 @@ def require_lengths(name: str, lengths: Tensor) -> None:
 
 
 def sizes_of(batch_sizes: Tensor, rows: int) -> list[int]:
-    """Return the number of sequences that have each step of packed sequences, as a list.
+    """Return, for each step of packed sequences, the number of sequences that have the step.
 
     Raises:
         ShapeError: a step has fewer sequences than the next one, or the numbers do not add up to ``rows``.

@@ -23,7 +23,7 @@ MODES = ("reflect", "replicate", "circular", "constant")
 
 
 def margins_of(ndim: int, pad: Pad) -> dict[int, tuple[int, int]]:
-    """Return the padding before and after each dimension; ``pad`` lists them from the last dimension on."""
+    """Return the padding before and after each padded dimension, as a dict; ``pad`` starts with the last dimension."""
     return {ndim - 1 - index // 2: (pad[index], pad[index + 1]) for index in range(0, len(pad), 2)}
 
 
@@ -134,8 +134,8 @@ def declare(
         out=Out(explicit=True, tags=()),
     )
     def pad(self: Tensor, padding: Annotated[SymIntList, Size(2 * dims)]) -> Tensor:
-        """Pad the last dimensions with copies of their elements; ``padding`` starts with the last one, negative numbers
-        cut.
+        """Pad the last dimensions with copies of their elements (negative numbers cut); ``padding`` starts with the
+        last one.
         """
         ...
 
@@ -267,7 +267,7 @@ def wrap(self: Tensor, pad: Pad) -> Tensor:
 
 @op("aten::_pad_circular", python_module="nn")
 def _pad_circular(self: Tensor, pad: list[SymInt]) -> Tensor:
-    """Pad all dimensions after the channels circularly, with elements of their other ends; negative padding cuts."""
+    """Pad all dimensions after the channels circularly; negative padding cuts elements off."""
     dims = len(pad) // 2
     check(
         self.ndim in (dims + 1, dims + 2),

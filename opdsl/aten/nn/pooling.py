@@ -149,7 +149,7 @@ def one_number(operator: str, **params: int | Sequence[int]) -> None:
 
 
 def with_one(values: int | Sequence[int], first: int = 1) -> Shape:
-    """Return a signal's parameter as that of an image of height 1: ``first``, then the number; () stays ()."""
+    """Return a signal's pooling parameter as that of an image of height 1: ``(first, number)``; () stays ()."""
     sizes = as_sizes(values)
     return (first, *sizes) if sizes else ()
 

@@ -31,7 +31,7 @@ class Sliding:
 
     @property
     def margins(self) -> tuple[int, int]:
-        """Return the number of padding elements that the windows reach before and after the dimension."""
+        """Return the number of padding elements that the windows need before and after the dimension."""
         last = self.first + (self.count - 1) * self.stride + (self.length - 1) * self.dilation
         return (max(-self.first, 0), max(last - self.size + 1, 0)) if self.count else (0, 0)
 
@@ -51,7 +51,7 @@ def lengths_of(windows: Windows) -> tuple[int, ...]:
 
 
 def seen(tensor: Tensor, windows: Windows, margin: complex = 0) -> Tensor:
-    """Return a view of a tensor, padded if necessary, with an element of each window at each index.
+    """Return the windows over a tensor, padded if necessary, as a view with dimensions for windows and their elements.
 
     Args:
         tensor: (..., sizes).
@@ -76,7 +76,8 @@ def seen(tensor: Tensor, windows: Windows, margin: complex = 0) -> Tensor:
 
 
 def collect(target: Tensor, values: Tensor, windows: Windows) -> None:
-    """Write the transpose of ``seen``: each element becomes the sum of the values of the windows that contain it.
+    """Sum values of windows into ``target``, the transpose of ``seen``: an element sums over all windows that contain
+    it.
 
     Args:
         target: (..., sizes), which is written.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def unpooled(name: str, self: Tensor, indices: Tensor, output_size: Sequence[int], dims: int) -> Tensor:
-    """Write elements to flat indices into the last ``dims`` dimensions of zeros.
+    """Return zeros with elements written at flat indices into the last ``dims`` dimensions.
 
     Raises:
         ShapeError, DTypeError, UnsupportedDTypeError, PositionError: the arguments do not fit.

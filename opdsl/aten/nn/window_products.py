@@ -99,7 +99,8 @@ class Operands(NamedTuple):
             output.add_(bias.view((-1, *(1,) * len(self.windows))))
 
     def _write_near(self, kind: str, bias: Tensor | None, met: Sequence[tuple[int, int]]) -> None:
-        """Compute ``write`` with the window elements that are in bounds for some window; others see only padding.
+        """Compute ``write`` using only the window elements that are in bounds for some window; all others see only
+        padding.
 
         met: for each dimension, the first of these elements, and their number.
         """
