@@ -1,8 +1,9 @@
-"""Gradients: the engine, derivatives of operators, functional transforms.
+"""Automatic differentiation: the engine, derivatives of operators, functional transforms.
 
-A call that is to be recorded gets a node behind its results (``recorder``), which knows how the gradients of the
-arguments come from those of the results; ``engine`` runs the nodes. Derivatives are declared formulas, or derived from
-a scalar function (``pointwise``). Loaded when the first tensor requires grad.
+``recorder`` attaches a node to the results of a call that requires gradients; the node computes the gradients of the
+arguments from those of the results, and ``engine`` runs the nodes. Derivatives are declared formulas, or derived from
+a scalar function (``pointwise``). The package is loaded when the first tensor requires grad.
+
 May import: errors, schema, scalar, runtime, dispatch, kernels.
 
 >>> import opdsl
@@ -27,7 +28,7 @@ _MODULES = {"backward": "passes", "grad": "passes", "forward": None, "functional
 
 
 def __getattr__(name: str) -> object:
-    """Imports what is asked for on first use: declarations need the formulas of derivatives, and nothing of this."""
+    """Import a public name of this package on first use: declarations need only the formulas of derivatives."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = _MODULES[name]

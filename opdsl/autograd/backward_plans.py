@@ -1,8 +1,7 @@
-"""The backward pass of a node as a plan: a formula is lowered for the geometries of its gradients, or for their forms.
+"""Plans of backward passes: a node's formula is lowered for the geometries of its gradients, or for their forms.
 
-What the formula computes of gradients and of what was saved is run once on what records, with the sums over what was
-broadcast, and printed as one function. Under ``create_graph``, and where a formula does more than call operators, it is
-run as it is.
+The formula is traced once on recording tensors, together with the sums over broadcast dimensions, and printed as one
+function. Under ``create_graph``, and for a formula that does more than call operators, it runs without a plan.
 """
 
 from __future__ import annotations
@@ -35,15 +34,15 @@ __all__ = ["Argument", "BackwardPlans", "Constant", "Parameter"]
 
 
 class Constant(NamedTuple):
-    """An argument of which every such call has the value."""
+    """Argument of a formula that has one value in all calls of a node's kind."""
 
     value: Any
 
 
 class Parameter(NamedTuple):
-    """An argument that a node has saved.
+    """Argument of a formula that a node has saved.
 
-    number: of all that it keeps.
+    number: its position among the saved values.
     name: the argument's.
     """
 
@@ -51,27 +50,27 @@ class Parameter(NamedTuple):
     name: str
 
 
-# Kinds of what is saved that nobody can write.
+# Kinds of saved values that cannot be written.
 _WITHOUT_VERSION = ("number", "size", "meta")
 
-# The elements of a list are a tuple.
+# A tuple stands for the elements of a list argument.
 Argument: TypeAlias = "Constant | Parameter | tuple[Argument, ...]"
 
 
 class BackwardPlans:
-    """The plans of the backward pass of nodes that have a recipe in common.
+    """Cache of plans for the backward pass of nodes that share a recipe.
 
     Args:
         recorder: made the nodes.
-        reads: what formulas read, by name.
-        saved: what nodes keep: ``tensor``, ``shared`` (a tensor whose memory is another's), ``number``, ``size``,
-            ``meta`` (of a tensor that is not kept itself) or ``result`` with its place; and whether it is a result that
-            requires grad.
+        reads: the values that formulas read, by name.
+        saved: the kinds of saved values: ``tensor``, ``shared`` (a tensor whose memory is another's), ``number``,
+            ``size``, ``meta`` (of a tensor that is not kept itself) or ``result`` with its position; and whether it is
+            a result that requires grad.
         targets: shapes and dtypes of the arguments that gradients go to.
         results: those of the results; None where it is that of the gradient.
-        is_exact: whether plans are for the very geometries of gradients, as the nodes are; otherwise for their forms.
-        otherwise: of plans for nodes that are freed, which write over what formulas consume: what runs the nodes where
-            somebody else has its memory, too.
+        is_exact: whether plans are for exact geometries of gradients, as the nodes are; otherwise for their forms.
+        otherwise: for plans of nodes that are freed, which overwrite saved values: the function that runs the nodes
+            if the memory of these is shared.
 
     backward, consume, keeps_tensors: of the nodes' ``Recipe``.
     """
@@ -104,7 +103,7 @@ class BackwardPlans:
         self.values = [f"value{index}" for index in range(len(saved))]
         self.otherwise = otherwise
         numbers = {name: read.number for name, read in reads.items() if isinstance(read, Parameter)}
-        # A saved value that stands for two arguments is read again as the second one.
+        # A value that is saved for two arguments must not be overwritten for one of them.
         alone = {name for name, number in numbers.items() if [*numbers.values()].count(number) == 1}
         names = sorted(alone.intersection(recorder.consumed))
         self.consumed = {name: numbers[name] for name in names if saved[numbers[name]][0] in ("tensor", "shared")}
@@ -117,7 +116,7 @@ class BackwardPlans:
             self.consume = freeing.backward
 
     def _compiled(self) -> Plan:
-        """The function that nodes run: it unpacks what was saved, looks at versions, and calls the plan."""
+        """Generate the function that nodes run: it unpacks saved values, checks their versions, and calls the plan."""
         names: list[str] = []
         checks: list[str] = []
         namespace: dict[str, Any] = {"plans": self.plans, "state": current.get, "version_of": version_of}
@@ -157,18 +156,19 @@ class BackwardPlans:
         return compiled
 
     def _lines_of_unshared(self) -> list[str]:
-        """The lines that leave nodes to what runs others, unless what formulas write over is nobody else's."""
+        """Return the lines that fall back to ``otherwise`` if the memory of a saved value to overwrite is shared."""
         if self.otherwise is None:
             return []
         lines: list[str] = []
         for number in self.consumed.values():
             lines += [f"    if is_shared({self.values[number]}):", "        return otherwise(node, gradients)"]
-        return [*lines, "    node.saved = None"]  # another pass, after an error too, would read what is written
+        return [*lines, "    node.saved = None"]  # a second pass, even after an error, would read overwritten values
 
     def _key(self) -> str:
-        """The expression of what plans are found by: the geometries, or the forms, of gradients and saved tensors.
+        """Return the expression of a plan's key: the geometries, or the forms, of gradients and saved tensors.
 
-        Where there is one result there is its gradient. Results lie in memory that nobody can replace.
+        A single result always has a gradient. The memory of results cannot be replaced, so they are not part of exact
+        keys.
         """
         ending = "" if self.is_exact else ".form"
         parts = [f"{gradient}.geometry{ending}" for gradient in self.gradients]
@@ -183,7 +183,7 @@ class BackwardPlans:
         return parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
 
     def _names(self) -> list[str]:
-        """Of what is saved the names of arguments, for messages."""
+        """Return the argument names of saved values, for messages."""
         texts: dict[int, str] = {}
 
         def walk(argument: Argument) -> None:
@@ -200,7 +200,7 @@ class BackwardPlans:
     # ------------------------------------------------------------------------------------------------------- running
 
     def compute(self, gradients: Sequence[Gradient], saved: Sequence[Any]) -> list[Gradient]:
-        """The gradients of the arguments, from those of the results and what was saved."""
+        """Compute the gradients of the arguments from those of the results and the saved values."""
         values = {name: _filled_in(read, saved) for name, read in self.reads.items()}
         forms = [
             gradient if result is None else _filled_in(result, saved)
@@ -217,7 +217,7 @@ class BackwardPlans:
         ]
 
     def learn(self, node: Node, gradients: Sequence[Gradient], saved: tuple[Any, ...]) -> Sequence[Gradient]:
-        """Run the formulas, or lower them and run the plan: the call has been made often enough to have one."""
+        """Run the formulas, or lower them to a plan and run that, on a cache miss."""
         if all(gradient is None for gradient in gradients):
             return (None,) * len(self.targets)
         state = current.get()
@@ -230,7 +230,7 @@ class BackwardPlans:
         return (sent,) if len(self.targets) == 1 else sent
 
     def _with_history(self, node: Node, saved: Sequence[Any]) -> list[Any]:
-        """What was saved; results stand where they did, for gradients of gradients."""
+        """Return the saved values, with results reattached to the node, for gradients of gradients."""
         history = list(saved)
         for index, (kind, is_followed) in enumerate(self.saved):
             if is_followed:
@@ -241,7 +241,7 @@ class BackwardPlans:
     # ------------------------------------------------------------------------------------------------------ lowering
 
     def _run(self, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        """What a plan does."""
+        """Run the function that a plan is lowered from."""
         count = len(self.gradients)
         sent = self.compute(positional[:count], positional[count:])
         return sent[0] if len(sent) == 1 else tuple(sent)
@@ -251,7 +251,7 @@ class BackwardPlans:
             return self._run(positional, named)
 
     def _given(self, gradients: Sequence[Gradient], saved: Sequence[Any]) -> list[Given]:
-        """What a plan is handed."""
+        """Describe the arguments of a plan for lowering."""
         call = [Given(name, None, value, set()) for name, value in zip(self.gradients, gradients, strict=True)]
         for name, (kind, _), value in zip(self.values, self.saved, saved, strict=True):
             is_size = kind == "size" and not self.is_exact
@@ -259,7 +259,7 @@ class BackwardPlans:
         return call
 
     def _form_plan(self, state: State, gradients: Sequence[Gradient], saved: Sequence[Any]) -> Plan:
-        """The plans of the forms of a call, one more of which is made for it, if there may be another."""
+        """Return the plans of a call's form, after lowering one more for this call if there may be another."""
         form = self.forms.find(state, self._key_of(*gradients, *saved))
         if not form.reason and len(form.variants) < MOST_VARIANTS:
             call = self._given(gradients, saved)
@@ -273,7 +273,7 @@ class BackwardPlans:
         return form
 
     def _lowered(self, state: State, gradients: Sequence[Gradient], saved: Sequence[Any]) -> Plan:
-        """A new plan, which runs the formulas as they are where something stands in the way."""
+        """Lower a call to a new plan; if that fails, return a plan that runs the formulas directly."""
         call = self._given(gradients, saved)
         made_of: Dependencies = {}
         try:
@@ -297,7 +297,7 @@ class BackwardPlans:
         plans[key] = plan
 
     def forget(self) -> None:
-        """Drop all plans: a kernel has changed."""
+        """Drop all plans, as a kernel has changed."""
         with registering:
             self.plans.clear()
             self.forms.clear()
@@ -311,7 +311,7 @@ def _spread(run: Callable[[tuple[Any, ...], dict[str, Any]], Any]) -> Plan:
 
 
 def _filled_in(argument: Argument, saved: Sequence[Any]) -> Any:
-    """An argument as formulas get it."""
+    """Return an argument's value for a formula, from the saved values."""
     if isinstance(argument, Constant):
         return argument.value
     if isinstance(argument, Parameter):

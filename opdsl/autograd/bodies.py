@@ -1,4 +1,4 @@
-"""Gradients of in-place variants that follow from a body: the body is run again, and followed back."""
+"""Gradients of in-place variants whose operator has a body: the body is run again and differentiated."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def derivative_of_body(functional: Operator) -> BodyDerivative:
 
 
 class BodyDerivative:
-    """The derivative of an in-place variant.
+    """Derivative of an in-place variant by rerunning the functional operator's body with gradients enabled.
 
-    A call of it is one node, so nothing of what the body calls has been kept. What the variant has written is kept as
-    it was.
+    A call of the variant is one node, so no intermediate value of the body has been saved. The written argument is
+    saved with its old value.
 
     Args:
-        functional: gives what the variant writes.
+        functional: the functional operator, whose result the variant writes.
     """
 
     non_differentiable: frozenset[str] = frozenset()
@@ -78,7 +78,7 @@ class BodyDerivative:
 
 
 def _leaf(value: Any, is_asked: bool, creates_graph: bool) -> Any:
-    """Return an argument to run the body with; gradients of gradients go on into its history."""
+    """Return an argument to rerun the body with: a detached leaf, or itself for gradients of gradients."""
     if isinstance(value, (tuple, list)):
         return type(value)([_leaf(element, is_asked, creates_graph) for element in value])
     if not isinstance(value, Tensor) or creates_graph:
@@ -93,7 +93,7 @@ def _tensors(value: Any) -> list[Tensor]:
 
 
 def _as(value: Any, gradients: Any) -> Any:
-    """Return gradients in the form of an argument."""
+    """Return gradients in the form of an argument: one, or a list."""
     if isinstance(value, (tuple, list)):
         return [next(gradients) if _tensors(element) else None for element in value]
     return next(gradients) if _tensors(value) else None

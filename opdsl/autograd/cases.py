@@ -1,4 +1,4 @@
-"""Derivatives of definitions that stand for several: that of the case which is the call's."""
+"""Derivatives of definitions with several cases: the derivative of the case that a call selects."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["CasesDerivative"]
 
 
 class CasesDerivative:
-    """The derivative of an operator of several cases.
+    """Derivative of an operator whose definition has several cases.
 
     Args:
         definition: the operator's.
@@ -49,7 +49,7 @@ class CasesDerivative:
         return (first._replace(run=run, forms=forms, unread=None),)
 
     def source(self, required: Sequence[str] | None = None) -> str:
-        """The derivatives of all cases, to read."""
+        """Return the source of the derivatives of all cases."""
         names = [", ".join(f"{name}={value!r}" for name, value in texts.items()) for texts, _ in self.definition.cases]
         sources = [derivative.source(required) for derivative in self.derivatives]
         return "\n\n".join(f"# {name or 'else'}\n{source}" for name, source in zip(names, sources, strict=True))

@@ -1,4 +1,4 @@
-"""Tensors that hold one number, for gradients that nobody computed."""
+"""Constant tensors for gradients."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ __all__ = ["filled", "unfilled"]
 
 
 def unfilled(form: TensorMeta) -> Tensor:
-    """A contiguous tensor whose elements are to be written.
+    """Return a contiguous tensor whose elements are not yet written.
 
     Args:
         form: gives dtype, device and shape.
     """
-    if current.get().modes:  # who looks at calls sees one
+    if current.get().modes:  # call an operator, so that modes see it
         empty = registry.operator("aten::empty.memory_format").function
         tensor: Tensor = empty(form.shape, dtype=form.dtype, device=form.device)
         return tensor
@@ -24,7 +24,7 @@ def unfilled(form: TensorMeta) -> Tensor:
 
 
 def filled(form: TensorMeta, value: float, shape: tuple[int, ...] | None = None) -> Tensor:
-    """A contiguous tensor full of a number.
+    """Return a contiguous tensor filled with a number.
 
     Args:
         form: gives dtype and device.
@@ -32,7 +32,7 @@ def filled(form: TensorMeta, value: float, shape: tuple[int, ...] | None = None)
         shape: that of ``form`` by default.
     """
     sizes = form.shape if shape is None else shape
-    if current.get().modes:  # who looks at calls sees one
+    if current.get().modes:  # call an operator, so that modes see it
         tensor: Tensor = registry.operator("aten::full").function(sizes, value, dtype=form.dtype, device=form.device)
         return tensor
     return fill_(new_tensor(geometry(form.dtype, form.device, sizes)), value)

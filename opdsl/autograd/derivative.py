@@ -1,4 +1,4 @@
-"""What is known of an operator's gradients: declared formulas, or one derived from its scalar function."""
+"""Derivatives of operators: declared formulas, and their protocol."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ from opdsl.schema.implementation import (
 
 __all__ = ["DeclaredDerivative", "Derivative", "Formula", "consumed", "reaching", "summed_to", "whole_gradients"]
 
-# Parameters of declared formulas that are no arguments or results of the operator.
+# Parameters of declared formulas besides arguments and results of the operator.
 _GIVEN = (*GRADIENTS, OUTPUT_MASK)
 
 _VARIABLE = 0x04 | 0x08  # CO_VARARGS | CO_VARKEYWORDS
 
 
 class Formula(NamedTuple):
-    """Gradients of some arguments, as a function of those of the results.
+    """Function that computes gradients of some arguments from those of the results.
 
-    names: the arguments whose gradients it gives, in order.
-    run: ``run(gradients, values, asked)``: the gradients of the results, what it ``reads`` by name, and for each of
-        ``names`` whether its gradient is asked for; returns a gradient for each of ``names``.
+    names: the arguments whose gradients it computes, in order.
+    run: ``run(gradients, values, asked)``: the gradients of the results, the values that it ``reads`` by name, and for
+        each of ``names`` whether its gradient is needed; returns a gradient for each of ``names``.
     reads: the arguments and results that it needs.
     forms: those of which it reads no elements.
     takes_all: whether it takes the gradients of all results, and not of the first alone.
-    is_traceable: whether it only calls operators, as ``traceable`` has it.
-    direct: of one that is an operator, for another framework's engine: a function of the first result's gradient and
-        some arguments, by place; these arguments; and those of ``names`` that it returns gradients for, the others'
-        being that gradient.
-    may_be_narrow: whether ``direct`` may give zeros of smaller shapes than an argument's, which ``reaching`` spreads.
-    unread: from the arguments of a call, by name, to those of ``reads`` of which no element is read for these, beside
-        ``forms``. Of tensors it asks dtype and number of dimensions alone.
-    consumes: arguments over which ``run`` writes where ``consumed`` has them: nobody else has their memory then.
+    is_traceable: whether it only calls operators, as ``traceable`` promises.
+    direct: for a formula that is an operator, for another framework's engine: a function of the first result's gradient
+        and some arguments, by position; these arguments; and those of ``names`` that it returns gradients for, the
+        gradients of others being that gradient.
+    may_be_narrow: whether ``direct`` may return zeros of smaller shapes than an argument's, which ``reaching`` expands.
+    unread: from the arguments of a call, by name, to those of ``reads`` whose elements are not read for these, beside
+        ``forms``. It reads only dtype and number of dimensions of tensors.
+    consumes: arguments that ``run`` may overwrite if ``consumed`` contains them: their memory is not shared then.
     """
 
     names: tuple[str, ...]
@@ -61,7 +61,7 @@ class Formula(NamedTuple):
     consumes: tuple[str, ...] = ()
 
     def unread_for(self, values: Mapping[str, Any]) -> frozenset[str]:
-        """Return what ``unread`` gives; nothing where there is none."""
+        """Return the result of ``unread``; an empty set without one."""
         return frozenset() if self.unread is None else self.unread(values)
 
 
@@ -70,11 +70,11 @@ consumed: ContextVar[frozenset[str]] = ContextVar("consumed", default=frozenset(
 
 
 def reaching(gradient: Any, argument: Any) -> Any:
-    """Return a gradient in a shape that sums to the argument's: zeros of an argument that no result is computed of.
+    """Return a gradient in a shape that sums to the argument's, or zeros for an argument that no result depends on.
 
     Args:
         gradient: in the shape of the results; None for none.
-        argument: the tensor that it is of; another framework's, too.
+        argument: the tensor that it is the gradient of; another framework's, too.
     """
     if gradient is None:
         return None
@@ -86,12 +86,14 @@ def reaching(gradient: Any, argument: Any) -> Any:
 
 
 def _broadcasts(size: Any, target: Any) -> bool:
-    """Return whether a size is 1, or the same as another one; of sizes that elements tell, without asking for them."""
+    """Return whether a size broadcasts to another one; for data-dependent sizes without a guard on their value."""
     return bool(size == 1 or size == target) if isinstance(size, int) else bool(size == target or size == 1)
 
 
 def _is_summed(size: Any, target: Any) -> bool:
-    """Return whether a dimension was broadcast from a size: from 1, whatever a size is that elements tell."""
+    """Return whether a dimension was broadcast from a size; a dimension of static size 1 counts as broadcast to a
+    data-dependent size.
+    """
     if isinstance(size, int) and size == 1:
         return not (isinstance(target, int) and target == 1)
     return bool(size != target)
@@ -102,7 +104,7 @@ whole_gradients: ContextVar[bool] = ContextVar("whole_gradients", default=False)
 
 
 def summed_to(gradient: Any, shape: Sequence[int]) -> Any:
-    """Return a gradient summed over what was broadcast.
+    """Sum a gradient over the dimensions that were broadcast.
 
     Raises:
         GradientError: the shapes do not broadcast.
@@ -122,23 +124,23 @@ def summed_to(gradient: Any, shape: Sequence[int]) -> Any:
 
 
 class Derivative(Protocol):
-    """How an operator's arguments get their gradients."""
+    """Protocol of derivatives: how an operator's arguments get their gradients."""
 
     def formulas(self, required: Sequence[str], *, is_complex: bool) -> Sequence[Formula] | None:
-        """The formulas that give the gradients of these arguments; None where one of them has none."""
+        """Return the formulas that compute the gradients of the required arguments; None where one of them has none."""
 
     def differentiable_results(self, schema: FunctionSchema) -> tuple[bool, ...]:
-        """For each result whether gradients come through it, where its dtype has any."""
+        """Return for each result whether gradients flow through it, if its dtype has gradients."""
 
     @property
     def non_differentiable(self) -> frozenset[str]:
-        """Arguments that gradients do not go to."""
+        """Return the names of arguments that get no gradients."""
 
 
 class FunctionalDerivative:
-    """The derivative of a functional variant, by that of the operator which writes an argument beside its results.
+    """Derivative of a functional variant, from that of the operator that writes an argument besides its results.
 
-    What the other's formulas read of an argument that is written is a result here.
+    A written argument that the other's formulas read is a result here.
 
     Args:
         derivative: of the operator that writes.
@@ -170,12 +172,12 @@ class FunctionalDerivative:
         return formula._replace(run=run, reads=reads, forms=forms, direct=None, unread=None)
 
     def differentiable_results(self, schema: FunctionSchema) -> tuple[bool, ...]:
-        """See ``Derivative``: what is written has no gradient."""
+        """See ``Derivative``: written arguments have no gradient."""
         return (*self.derivative.differentiable_results(self.mutable), *(False for _ in self.names))
 
 
 class Declared(NamedTuple):
-    """A formula as it was attached."""
+    """Declared formula: the arguments whose gradients it computes, the Python function and its parameters."""
 
     names: tuple[str, ...]
     function: FunctionType
@@ -183,12 +185,12 @@ class Declared(NamedTuple):
 
     @property
     def takes_all(self) -> bool:
-        """Whether it takes the gradients of all results."""
+        """Return whether it takes the gradients of all results."""
         return "grads" in self.parameters
 
 
 class DeclaredDerivative:
-    """Formulas that were attached beneath an operator's declaration.
+    """Derivative of declared formulas, which an author attaches to an operator.
 
     Args:
         schema: of the operator.
@@ -204,7 +206,7 @@ class DeclaredDerivative:
         self._formulas: dict[FunctionType, Formula] = {}
 
     def copy(self) -> DeclaredDerivative:
-        """The same, to be added to."""
+        """Return a copy to which formulas can be added."""
         copy = DeclaredDerivative(self.schema, self.name)
         copy.declared, copy.without, copy.results = [*self.declared], {*self.without}, self.results
         return copy
@@ -221,7 +223,7 @@ class DeclaredDerivative:
         return [self._formula(declared) for declared in relevant] if covered.issuperset(required) else None
 
     def _formula(self, declared: Declared) -> Formula:
-        from opdsl.autograd.saving import form_only  # reads the function's text
+        from opdsl.autograd.saving import form_only  # parses the function's source
 
         names, function, parameters = declared
         formula = self._formulas.get(function)
@@ -234,7 +236,7 @@ class DeclaredDerivative:
         return formula
 
     def differentiable_results(self, schema: FunctionSchema) -> tuple[bool, ...]:
-        """See ``Derivative``; a formula that reads only ``grad`` has the first result in mind."""
+        """See ``Derivative``; formulas that read only ``grad`` make the first result alone differentiable."""
         if self.results is not None:
             return self.results
         count = len(schema.returns)
@@ -243,12 +245,12 @@ class DeclaredDerivative:
         return (True,) * count
 
     def add(self, names: Iterable[str], function: FunctionType) -> None:
-        """Take a formula.
+        """Add a formula.
 
         Args:
-            names: the arguments whose gradients it gives.
+            names: the arguments whose gradients it computes.
             function: its parameters are ``grad`` (of the first result) or ``grads`` (a tuple), and, by name, any
-                arguments and results of the schema; ``output_mask`` tells which of several gradients are asked for.
+                arguments and results of the schema; ``output_mask`` has a bool for each gradient: whether it is needed.
 
         Raises:
             KernelSignatureError: a name is no tensor argument, has a formula already, or a parameter is unknown.
@@ -267,7 +269,7 @@ class DeclaredDerivative:
         self.declared.append(Declared(wanted, function, parameters))
 
     def exclude(self, names: Iterable[str]) -> None:
-        """Say that gradients do not go to these arguments.
+        """Declare that arguments get no gradients.
 
         Raises:
             KernelSignatureError: a name is no tensor argument, or has a formula.
@@ -296,7 +298,7 @@ class DeclaredDerivative:
 
 
 def _runner(function: FunctionType, names: tuple[str, ...], parameters: Sequence[str], what: str) -> Callable[..., Any]:
-    """A declared formula as ``Formula.run``."""
+    """Wrap a declared formula as ``Formula.run``."""
     is_annotated = "return" in function.__annotations__
 
     def run(gradients: tuple[Any, ...], values: Mapping[str, Any], asked: tuple[bool, ...]) -> Sequence[Any]:

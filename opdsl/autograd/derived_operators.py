@@ -1,4 +1,4 @@
-"""Operators that nobody has declared: derived from definitions as gradients are, or put together of several."""
+"""Operators without a declaration: derived from definitions for gradients, or composed of several kernels."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ __all__ = ["defined", "derivative_of_definition", "free_name", "known_operator",
 
 _lock = held_across_fork(threading.RLock())
 
-# They are nobody's to call by name, so they stand in a registry of their own.
+# A separate registry, as users do not call derived operators by name.
 _registry = Registry()
 
 
 def derivative_of_definition(definition: Definition) -> Any:
-    """Return the derivative of a definition; None where there is none."""
+    """Return the derivative of a definition, deriving it on first use; None where there is none."""
     if not definition.derived_by:
         return None
     if definition.derivative is None:
         module, _, name = definition.derived_by.partition(":")
-        derivative = getattr(import_module(module), name)(definition)  # imports have locks of their own
+        derivative = getattr(import_module(module), name)(definition)  # outside of the lock, since imports take locks
         with _lock:
             if definition.derivative is None:
                 definition.derivative = derivative
@@ -36,17 +36,17 @@ def derivative_of_definition(definition: Definition) -> Any:
 
 
 def known_operator(schema: FunctionSchema) -> Callable[..., Any] | None:
-    """The operator of a schema, if it is defined: other arguments were wanted, or the operator was declared before."""
+    """Return the derived operator with a schema if it is defined already; None if not."""
     known = _registry.operators.get(schema.name.qualified)
     return None if known is None else _registry.packets[known.packet_name].operator_function(known)
 
 
 def defined(schema: FunctionSchema, definition: Definition, name: str, *, accepts_numbers: bool) -> Callable[..., Any]:
-    """A new operator, as a function.
+    """Define a derived operator, unless it is defined, and return it as a function.
 
     Args:
         schema: of the operator.
-        definition: computes it, wherever the operator that it is derived of runs.
+        definition: computes it, on every backend of the operator that it is derived from.
         name: of that operator.
         accepts_numbers: whether numbers stand for tensors.
     """
@@ -61,14 +61,14 @@ def defined(schema: FunctionSchema, definition: Definition, name: str, *, accept
 
 
 def free_name(name: str, taken: Collection[str]) -> str:
-    """A name that is not taken."""
+    """Append underscores to a name until it is not among taken ones."""
     while name in taken:
         name += "_"
     return name
 
 
 def shown(function: ScalarFunction) -> str:
-    """A derivative as it reads in float64, or why it has none."""
+    """Return the text of a derivative typed for float64, or the reason why it has none."""
     try:
         return str(function.specialise(dict.fromkeys(function.parameters, "float64"), default_float="float64"))
     except ScalarFunctionError as error:

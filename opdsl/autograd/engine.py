@@ -1,7 +1,7 @@
-"""Runs the backward graph: newest node first, so that a node runs when everything that leads to it has run.
+"""Engine of the backward pass: runs nodes newest first, so that a node runs after all nodes that lead to it.
 
-Every edge leads to a node that was made before, so the order of making is an order to run in, and nothing needs to be
-counted beforehand. There is no recursion: how long a chain is does not matter.
+Every edge leads to a node that was made earlier, so the order of creation is a topological order, and no dependencies
+need to be counted. There is no recursion, so the length of a chain does not matter.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from opdsl.runtime import Tensor, TensorMeta, cpu
 
 __all__ = ["execute"]
 
-# Where gradients wait: for a node with one result the gradient itself, otherwise a list.
+# Gradients that wait for a node to run: for a node with one result the gradient itself, otherwise a list.
 Waiting = dict[Node, Any]
 
 Hook = Callable[..., Any]
@@ -37,20 +37,20 @@ def execute(
     wanted: Sequence[Edge] | None = None,
     accumulates: bool = True,
 ) -> list[Gradient]:
-    """Send gradients backward.
+    """Run a backward pass.
 
     Args:
-        roots: where to begin, and with which gradients.
-        keep_graph: whether what nodes have saved stays for another pass.
+        roots: the edges to begin at, with their gradients.
+        keep_graph: whether saved values stay for another pass.
         create_graph: whether the gradients are computed so that they can be differentiated again.
-        wanted: edges whose gradients are asked for; only what leads there runs then.
-        accumulates: whether leaves that are reached keep what they get.
+        wanted: edges whose gradients are returned; only nodes that lead to these run then.
+        accumulates: whether leaves accumulate their gradients.
 
     Returns:
-        For each wanted edge its gradient, None where nothing leads there.
+        For each wanted edge its gradient, None where no path leads to it.
 
     Raises:
-        GraphFreedError: what a node needs has been freed by an earlier pass.
+        GraphFreedError: saved values of a node have been freed by an earlier pass.
         SavedTensorChangedError: a tensor that a node saved has been written since.
     """
     with _RECORDING if create_graph else _NOT_RECORDING:
@@ -59,9 +59,9 @@ def execute(
 
 
 class _Pass:
-    """One pass.
+    """State of one backward pass.
 
-    needed: the nodes that lead to what is wanted; None for all.
+    needed: the nodes that lead to wanted edges; None for all.
     captured: gradients of the wanted edges.
     """
 
@@ -86,7 +86,7 @@ class _Pass:
             self.send(edge, gradient)
 
     def run(self) -> list[Gradient]:
-        """Run what is waiting until nothing is."""
+        """Run waiting nodes, newest first, until none is left, and return the gradients of the wanted edges."""
         heap, waiting = self.heap, self.waiting
         visit, send = self.visit, self.send
         frees, is_plain = not self.keep_graph, self.wanted is None and type(self) is _Pass
@@ -118,13 +118,13 @@ class _Pass:
                     continue
                 waiting[edge] = gradient
                 heappush(heap, (-edge.sequence, id(edge), edge))
-            del gradients, sent, gradient  # a leaf keeps what nobody else has, and copies what others have
+            del gradients, sent, gradient  # a leaf copies gradients that are still referenced
         if self.wanted is None:
             return []
         return [self.captured.get((node.node, node.place)) for node in self.wanted]
 
     def visit(self, node: Node, gradients: Sequence[Gradient]) -> None:
-        """Run one node and send on what it gives."""
+        """Run one node with its hooks, and send its gradients along its edges."""
         hooks = getattr(node, "hooks", None)
         if hooks is not None:
             gradients = _hooked(node, gradients, hooks)
@@ -149,7 +149,7 @@ class _Pass:
                 self.send(edge, gradient)
 
     def send(self, edge: Edge, gradient: Tensor) -> None:
-        """Add a gradient to what waits at an edge."""
+        """Add a gradient to those that wait at an edge, and enqueue its node."""
         node = edge.node
         if self.needed is not None and node not in self.needed and (self.places is None or node not in self.places):
             return
@@ -174,14 +174,14 @@ class _Pass:
         heappush(self.heap, (-node.sequence, id(node), node))
 
 
-# References to what waits that nobody but the engine has: the dictionary's, the name in ``_sum``, the call that counts.
+# The engine's own references to a waiting gradient: the dictionary's, the name in ``_sum``, getrefcount's argument.
 _UNSHARED = 3
-# The same of its array: the tensor's, and the call.
+# The engine's own references to its array: the tensor's, and the argument of getrefcount.
 _UNSHARED_ARRAY = 2
 
 
 def _sum(waiting: Waiting, node: Node, gradient: Tensor) -> Tensor:
-    """What waits at a node and another gradient: in the memory of what waits, where nobody else has that."""
+    """Add a gradient to the one that waits at a node, in place if the memory of that is not shared."""
     present: Tensor = waiting[node]
     form = present.geometry
     is_own = getrefcount(present) <= _UNSHARED and present._base is None and form is gradient.geometry
@@ -192,7 +192,7 @@ def _sum(waiting: Waiting, node: Node, gradient: Tensor) -> Tensor:
 
 
 class _CheckedPass(_Pass):
-    """A pass that holds what derivatives give against what it is of, and says whose it is."""
+    """Backward pass that checks the gradients that derivatives return, and names the derivative in errors."""
 
     sender: Node | None = None
 
@@ -205,7 +205,7 @@ class _CheckedPass(_Pass):
         """See ``_Pass``.
 
         Raises:
-            GradientError: what a derivative returned is no gradient of the argument.
+            GradientError: a derivative returned an object that is no gradient of the argument.
         """
         who = "" if self.sender is None else f"{self.sender.recipe.name}: the derivative: "
         if not isinstance(gradient, Tensor):
@@ -224,7 +224,7 @@ def _by_node(edges: Sequence[Edge]) -> Mapping[Node, list[int]]:
 
 
 def _leading_to(wanted: set[Node], roots: Sequence[Node]) -> set[Node]:
-    """The nodes that have a wanted one behind them, reached from the roots."""
+    """Return the nodes, reachable from the roots, that lead to a wanted node."""
     seen: set[Node] = set()
     stack = list(roots)
     while stack:
@@ -244,7 +244,7 @@ def _leading_to(wanted: set[Node], roots: Sequence[Node]) -> set[Node]:
 
 
 def _hooked(node: Node, gradients: Sequence[Gradient], hooks: Mapping[int, Sequence[Hook]]) -> list[Gradient]:
-    """The gradients of results after the users' hooks of these, and those before the node."""
+    """Return the gradients of results after the users' hooks on results and the node's prehooks."""
     hooked = list(gradients)
     for place, attached in hooks.items():
         for hook in tuple(attached) if place >= 0 else ():
@@ -272,7 +272,7 @@ def _required(node: Node, replaced: object, tensor: Tensor) -> Tensor:
 
 
 def _after(sent: Sequence[Gradient], gradients: Sequence[Gradient], hooks: Sequence[Hook]) -> Sequence[Gradient]:
-    """The gradients of arguments after the hooks of the node itself."""
+    """Return the gradients of arguments after the hooks of the node."""
     for hook in tuple(hooks):
         replaced = hook(tuple(sent), tuple(gradients))
         if replaced is not None:
@@ -281,9 +281,10 @@ def _after(sent: Sequence[Gradient], gradients: Sequence[Gradient], hooks: Seque
 
 
 def fitted(gradient: Tensor, form: TensorMeta) -> Tensor:
-    """A gradient in the shape and dtype of what it is of: summed over what was broadcast, cast to what was promoted.
+    """Convert a gradient to the shape and dtype of its tensor: sum over broadcast dimensions, cast promoted dtypes
+    back.
 
-    Formulas so need not think of either (``validate_outputs`` in PyTorch's engine).
+    Formulas therefore need not handle either (``validate_outputs`` in PyTorch's engine).
 
     Raises:
         GradientError: the shapes do not broadcast.

@@ -1,7 +1,8 @@
-"""Forward mode: dual tensors carry a direction, and what is computed from them has a derivative in it.
+"""Forward-mode differentiation: dual tensors have a tangent, and tensors computed from them have a directional
+derivative.
 
-A tangent is computed when it is asked for, from the recorded graph (see ``functional``), so that every operator with a
-derivative has one.
+A tangent is computed on demand from the recorded graph (see ``functional``), so that every operator with a
+derivative supports it.
 
 >>> import opdsl
 >>> with dual_level():
@@ -25,10 +26,10 @@ __all__ = ["UnpackedDual", "dual_level", "make_dual", "unpack_dual"]
 
 
 class UnpackedDual(NamedTuple):
-    """A tensor and its derivative; None where it depends on no dual tensor.
+    """A tensor and its tangent, as ``unpack_dual`` returns them.
 
-    primal: the tensor without its direction.
-    tangent: the derivative.
+    primal: the tensor without its tangent.
+    tangent: the derivative; None where the tensor depends on no dual tensor.
 
     >>> import opdsl
     >>> from opdsl.autograd.forward import dual_level, make_dual, unpack_dual
@@ -53,7 +54,7 @@ _level: ContextVar[_Level | None] = ContextVar("opdsl_dual_level", default=None)
 
 
 class dual_level(ContextDecorator, Scope):
-    """Within it, tensors can be made dual. Levels do not nest.
+    """Context manager in which tensors can be made dual. Levels do not nest.
 
     Raises:
         GradientError: one is entered already.
@@ -83,14 +84,14 @@ def _current() -> _Level:
 
 
 def make_dual(tensor: Tensor, tangent: Tensor) -> Tensor:
-    """A tensor that carries a direction.
+    """Return a tensor with a tangent: the direction for forward-mode derivatives.
 
     Args:
         tensor: real or complex floating point.
         tangent: the direction, of the same shape and dtype.
 
     Raises:
-        GradientError: they do not fit, or there is no dual level.
+        GradientError: shapes or dtypes differ, or there is no dual level.
 
     >>> import opdsl
     >>> from opdsl.autograd.forward import dual_level, make_dual, unpack_dual
@@ -111,7 +112,7 @@ def make_dual(tensor: Tensor, tangent: Tensor) -> Tensor:
 
 
 def unpack_dual(tensor: Tensor) -> UnpackedDual:
-    """A tensor and its derivative in the directions of the dual tensors that it was computed from.
+    """Return a tensor and its tangent: its derivative in the directions of the dual tensors that it was computed from.
 
     Args:
         tensor: any.

@@ -1,7 +1,7 @@
 """Derivatives of functions: products with Jacobians, Jacobians, Hessians.
 
-Forward products come from two backward passes: the first gives a function that is linear in its seed, the second
-differentiates that by the seed. So they exist for every operator that has a derivative.
+Forward products (``jvp``) come from two backward passes: the first gives a function that is linear in its seed, the
+second differentiates that by the seed. So they exist for every operator that has a derivative.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from opdsl.runtime import Tensor
 __all__ = ["grad", "hessian", "hvp", "jacobian", "jvp", "value_and_grad", "vhp", "vjp"]
 
 Function = Callable[..., Any]
-# One tensor, or several; results come in the same form.
+# One tensor, or several; results have the same structure.
 Tensors = Tensor | Sequence[Tensor]
 
 
 def grad(function: Function, argnums: int | Sequence[int] = 0) -> Function:
-    """The gradient of a function that returns a single number, as a function of the same arguments.
+    """Return a function that computes the gradient of a scalar-valued function, with the same arguments.
 
     Args:
         function: takes tensors (and anything else), returns a tensor of one element.
-        argnums: the places of the arguments whose gradients are wanted; for one a tensor is returned, else a tuple.
+        argnums: the positions of the arguments to differentiate by; for one a tensor is returned, else a tuple.
 
     Raises:
         GradientError: when it is called: an argument is no tensor, or the function does not return one number.
@@ -48,11 +48,11 @@ def grad(function: Function, argnums: int | Sequence[int] = 0) -> Function:
 
 
 def value_and_grad(function: Function, argnums: int | Sequence[int] = 0) -> Function:
-    """What a function gives, and its gradient; see ``grad``.
+    """Return a function that computes the value and the gradient of a scalar-valued function; see ``grad``.
 
     Args:
         function: takes tensors (and anything else), returns a tensor of one element.
-        argnums: the places of the arguments whose gradients are wanted; for one a tensor is returned, else a tuple.
+        argnums: the positions of the arguments to differentiate by; for one a tensor is returned, else a tuple.
 
     Raises:
         GradientError: as of ``grad``.
@@ -80,7 +80,7 @@ def value_and_grad(function: Function, argnums: int | Sequence[int] = 0) -> Func
 
 
 def vjp(function: Function, inputs: Tensors, v: Tensors | None = None, create_graph: bool = False) -> tuple[Any, Any]:
-    """What a function gives, and the product of a vector with its Jacobian.
+    """Return the outputs of a function, and the product of a vector with its Jacobian.
 
     Args:
         function: takes the inputs, returns a tensor or several.
@@ -107,7 +107,7 @@ def vjp(function: Function, inputs: Tensors, v: Tensors | None = None, create_gr
 
 
 def jvp(function: Function, inputs: Tensors, v: Tensors | None = None, create_graph: bool = False) -> tuple[Any, Any]:
-    """What a function gives, and the product of its Jacobian with a vector.
+    """Return the outputs of a function, and the product of its Jacobian with a vector.
 
     Args:
         function: takes the inputs, returns a tensor or several.
@@ -137,7 +137,7 @@ def jvp(function: Function, inputs: Tensors, v: Tensors | None = None, create_gr
 
 
 def jacobian(function: Function, inputs: Tensors, create_graph: bool = False) -> Any:
-    """The Jacobian: for each output and input a tensor of the output's shape followed by the input's.
+    """Return the Jacobian: for each output and input a tensor of the output's shape followed by the input's.
 
     Args:
         function: takes the inputs, returns a tensor or several.
@@ -163,7 +163,7 @@ def jacobian(function: Function, inputs: Tensors, create_graph: bool = False) ->
 
 
 def hessian(function: Function, inputs: Tensors, create_graph: bool = False) -> Any:
-    """The Hessian of a function that returns one number; in the form of the ``jacobian`` of its gradient.
+    """Return the Hessian of a scalar-valued function, in the form of the ``jacobian`` of its gradient.
 
     Args:
         function: takes the inputs, returns one number.
@@ -187,7 +187,7 @@ def hessian(function: Function, inputs: Tensors, create_graph: bool = False) -> 
 
 
 def vhp(function: Function, inputs: Tensors, v: Tensors | None = None, create_graph: bool = False) -> tuple[Any, Any]:
-    """What a function of one number gives, and the product of a vector with its Hessian.
+    """Return the value of a scalar-valued function, and the product of a vector with its Hessian.
 
     Args:
         function, inputs, create_graph: as of ``hessian``.
@@ -209,7 +209,7 @@ def vhp(function: Function, inputs: Tensors, v: Tensors | None = None, create_gr
 
 
 def hvp(function: Function, inputs: Tensors, v: Tensors | None = None, create_graph: bool = False) -> tuple[Any, Any]:
-    """What a function of one number gives, and the product of its Hessian, which is symmetric, with a vector.
+    """Return the value of a scalar-valued function, and the product of its Hessian (symmetric) with a vector.
 
     Args:
         function, inputs, v, create_graph: as of ``vhp``.
@@ -230,7 +230,9 @@ def hvp(function: Function, inputs: Tensors, v: Tensors | None = None, create_gr
 def pushed(
     outputs: Sequence[Tensor], inputs: Sequence[Tensor], tangents: Sequence[Tensor], *, create_graph: bool
 ) -> list[Tensor | None]:
-    """The derivatives of outputs in a direction of the inputs; None for outputs that do not depend on them."""
+    """Return the derivatives of outputs in a direction of the inputs (tangents); None for outputs that do not depend on
+    them.
+    """
     derivatives: list[Tensor | None] = []
     for output in outputs:
         if not output.requires_grad:
@@ -251,7 +253,7 @@ def pushed(
 def _pulled(
     outputs: Sequence[Tensor], inputs: Sequence[Tensor], seeds: Sequence[Tensor] | None, *, create_graph: bool
 ) -> list[Tensor]:
-    """Gradients of the inputs, zeros for those that are not used."""
+    """Return the gradients of the inputs, zeros for those that are not used."""
     kept = [(at, output) for at, output in enumerate(outputs) if output.requires_grad]
     if not kept:
         return [filled(input.geometry, 0) for input in inputs]
@@ -268,7 +270,7 @@ def _pulled(
 
 
 def _rows(output: Tensor, inputs: Sequence[Tensor], create_graph: bool) -> list[Tensor]:
-    """The Jacobian of one output: for each input, the gradients of the output's elements put together."""
+    """Return the Jacobian of one output: for each input, the stacked gradients of the output's elements."""
     count = output.numel()
     rows = []
     for at in range(count):
@@ -291,14 +293,14 @@ def _joined(parts: Sequence[Tensor]) -> Tensor:
 
 
 def _followed(value: Any) -> Tensor:
-    """A tensor to differentiate by: with the history of what was given, for derivatives of derivatives."""
+    """Return a tensor to differentiate by; one that requires grad keeps its history, for derivatives of derivatives."""
     if not isinstance(value, Tensor):
         raise GradientError(f"derivatives are by tensors (got {type(value).__name__}). Give a tensor.")
     return value.view_as(value) if value.requires_grad else value.detach().requires_grad_()
 
 
 def _nested(arguments: Sequence[Any]) -> bool:
-    """Whether somebody differentiates outside, and so wants the gradient to be differentiable."""
+    """Return whether an argument requires grad, so that the gradient has to be differentiable itself."""
     return any(isinstance(argument, Tensor) and argument.requires_grad for argument in arguments)
 
 
@@ -314,7 +316,7 @@ def _listed(tensors: Any) -> list[Tensor]:
 
 
 def _like(form: Any, values: Sequence[Any]) -> Any:
-    """One value for one tensor, a tuple for several."""
+    """Return one value for one tensor, a tuple for several."""
     return values[0] if isinstance(form, Tensor) else tuple(values)
 
 
@@ -323,7 +325,7 @@ def _done(tensors: Sequence[Tensor], create_graph: bool) -> list[Tensor]:
 
 
 def _seeds(tensors: Sequence[Tensor], v: Tensors | None) -> list[Tensor]:
-    """The vector, one tensor for each; 1 for a single number."""
+    """Return the vector, one tensor for each of ``tensors``; 1 for a single number."""
     if v is None:
         if len(tensors) != 1 or tensors[0].numel() != 1:
             raise GradientError("the vector v can only be left out for a single number. Give one of the tensors' form.")

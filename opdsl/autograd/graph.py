@@ -1,8 +1,8 @@
-"""The backward graph: nodes, the edges between them, and where a tensor stands in it.
+"""Backward graph: nodes, the edges between them, and the edges of tensors.
 
-``Tensor.autograd`` is where a tensor's gradient goes: a ``Leaf``, which keeps it, the ``Node`` of the operator that
-made the tensor, or, for one of several results, an ``Output`` of such a node. All three are called its edge. Nothing in
-the graph refers to the tensors that its nodes made, so it lives and dies with the results.
+``Tensor.autograd`` is the edge that a tensor's gradient goes to: a ``Leaf``, which keeps it, the ``Node`` of the
+operator that made the tensor, or, for one of several results, an ``Output`` of such a node. The graph does not refer to
+the tensors that its nodes made, so it is freed with the results.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ __all__ = [
     "next_sequence",
 ]
 
-# None is an undefined gradient: zeros of any shape that nobody has to make.
+# None is an undefined gradient: it stands for zeros, which are not allocated.
 Gradient: TypeAlias = "Tensor | None"
 
-# Numbers nodes in the order of their making, so that an edge always leads to a smaller number.
+# Numbers nodes in order of creation, so that an edge always leads to a smaller number.
 next_sequence = count(1).__next__
 
 
 class Recipe(NamedTuple):
-    """What the nodes of equal calls have in common.
+    """Data that the nodes of equal calls share.
 
     name: the operator's, for messages.
     run: ``run(node, gradients)``: from the gradients of the results to those of ``node.edges``, one for each.
-    results: geometries of the results; None for what is no tensor.
-    keeps_tensors: whether nodes save any, which a pass frees: through nodes that save none, others may follow.
-    consume: the same as ``run`` for a pass that frees what nodes have saved: it may write over that. None for ``run``.
+    results: geometries of the results; None for a result that is no tensor.
+    keeps_tensors: whether nodes save any, which a pass frees; a graph of nodes that save none can be run again.
+    consume: a variant of ``run`` for a pass that frees saved values: it may overwrite them. None to use ``run``.
     """
 
     name: str
@@ -59,17 +59,17 @@ class Recipe(NamedTuple):
 
 
 class Node:
-    """One step of the backward graph: from the gradients of an operator's results to those of its arguments.
+    """Node of the backward graph, which computes the gradients of an operator's arguments from those of its results.
 
-    There is no ``__init__``: plans make a node for every call. ``make_node`` is for everybody else.
+    There is no ``__init__``: plans make a node for every call inline. Other code calls ``make_node``.
 
-    recipe: what it does.
+    recipe: its function, and other data shared by equal calls.
     edges: where the gradients of its arguments go; None for nowhere.
-    saved: what ``run`` needs; None when it has been freed.
-    sequence: nodes are numbered in the order of their making, so that an edge leads to a smaller number.
-    hooks: what users attached, by place of a result; -1 is after the node itself, -2 before it. Few nodes have any, and
-        so it is set with the first. Kept here and in no table: a hook may refer to what refers to the node.
-    retained: gradients of results that were asked to keep them, by place; set with the first, too.
+    saved: the values that ``run`` needs; None when they have been freed.
+    sequence: the node's number in order of creation, so that an edge leads to a smaller number.
+    hooks: users' hooks, by position of a result; -1 is after the node itself, -2 before it. The attribute is set with
+        the first hook, as few nodes have any. It is no global table, since a hook may refer to the node.
+    retained: gradients of results that retain them, by position; set with the first, too.
     """
 
     __slots__ = ("__weakref__", "edges", "hooks", "recipe", "retained", "saved", "sequence")
@@ -81,39 +81,41 @@ class Node:
     hooks: dict[int, list[Callable[..., Any]]]
     retained: dict[int, Gradient]
 
-    # Of the result that a tensor with this edge is; ``Output`` has others.
+    # The position of the result whose edge this is; an ``Output`` has other positions.
     place = 0
 
     @property
     def node(self) -> Node:
-        """Itself: an edge has a node and a place."""
+        """Return itself, as the node of an edge."""
         return self
 
     @property
     def name(self) -> str:
-        """The name of its operator."""
+        """Return the name of its operator."""
         return self.recipe.name
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        """The nodes that its gradients go to, and of which of their results they are."""
+        """Return the nodes that its gradients go to, each with the position of the result."""
         return tuple((None, 0) if edge is None else (edge.node, edge.place) for edge in self.edges)
 
     def edge_of(self, tensor: Tensor, edge: Edge) -> Edge:
-        """The edge that a tensor that comes from this node has now; views may have got another history."""
+        """Return the current edge of a tensor that this node made; nodes of views may replace it."""
         return edge
 
     def register_hook(self, hook: Callable[..., Any]) -> Removable:
-        """Have ``hook(gradients of the arguments, gradients of the results)`` called when this node has run.
+        """Register ``hook(gradients of the arguments, gradients of the results)``, which is called after this node has
+        run.
 
-        What it returns, if not None, replaces the gradients of the arguments.
+        Its result, if not None, replaces the gradients of the arguments.
         """
         return add_hook(self, -1, hook)
 
     def register_prehook(self, hook: Callable[..., Any]) -> Removable:
-        """Have ``hook(gradients of the results)`` called before this node runs, after the hooks of the results.
+        """Register ``hook(gradients of the results)``, which is called before this node runs, after the hooks of the
+        results.
 
-        What it returns, if not None, replaces these gradients.
+        Its result, if not None, replaces these gradients.
         """
         return add_hook(self, -2, hook)
 
@@ -122,7 +124,7 @@ class Node:
 
 
 def make_node(recipe: Recipe, edges: tuple[Edge | None, ...], saved: Any, kind: type[Node] = Node) -> Node:
-    """A node."""
+    """Return a new node with the next sequence number."""
     node = kind()
     node.recipe = recipe
     node.edges = edges
@@ -132,7 +134,7 @@ def make_node(recipe: Recipe, edges: tuple[Edge | None, ...], saved: Any, kind: 
 
 
 class Output:
-    """The edge of a result that is not its operator's first."""
+    """Edge of a result that is not its operator's first one."""
 
     __slots__ = ("node", "place")
 
@@ -142,9 +144,9 @@ class Output:
 
 
 class Leaf(Node):
-    """Where a tensor that nobody computed keeps its gradient.
+    """Node of a tensor that no operator made, which accumulates the tensor's gradient.
 
-    grad: what has been accumulated.
+    grad: the accumulated gradient.
     """
 
     __slots__ = ("grad",)
@@ -155,18 +157,18 @@ class Leaf(Node):
         self.recipe = Recipe("a leaf", _accumulate, (geometry,), keeps_tensors=False)
         self.edges = ()
         self.saved = ()
-        self.sequence = 0  # after everything that leads to it
+        self.sequence = 0  # so that it runs after all nodes that lead to it
         self.grad = None
 
 
 _accumulating = held_across_fork(threading.Lock())
 
-# References to a gradient that nobody but the engine has: what hands it on, and the names in ``own``.
+# The engine's own references to a gradient: the sequence that passes it, and the names in ``own``.
 _UNSHARED = 3
 
 
 def _accumulate(leaf: Leaf, gradients: Sequence[Gradient]) -> tuple[()]:
-    """Add to a leaf's gradient, as PyTorch's ``AccumulateGrad``: in place, unless gradients are differentiated."""
+    """Add to a leaf's gradient as PyTorch's ``AccumulateGrad`` does: in place, unless under ``create_graph``."""
     if gradients[0] is None:
         return ()
     with _accumulating:
@@ -180,7 +182,7 @@ def _accumulate(leaf: Leaf, gradients: Sequence[Gradient]) -> tuple[()]:
 
 
 def own(gradients: Sequence[Any], form: TensorMeta) -> Tensor:
-    """A gradient as a leaf keeps it: with the leaf's strides, in memory that nobody else has.
+    """Return a gradient for a leaf to keep: with the leaf's strides, in memory that is not shared.
 
     Args:
         gradients: the gradient alone, so that the references to it can be counted.
@@ -208,9 +210,9 @@ Edge: TypeAlias = Node | Output
 
 
 def edge_of(tensor: Tensor) -> Edge | None:
-    """Where a tensor's gradient goes; None for a tensor that requires none.
+    """Return the edge that a tensor's gradient goes to; None for a tensor that requires none.
 
-    The history of a view is made anew when its memory has been written through another tensor.
+    The history of a view is rebuilt when its memory has been written through another tensor.
     """
     if not tensor.geometry.requires_grad:
         return None
@@ -224,7 +226,7 @@ def edge_of(tensor: Tensor) -> Edge | None:
 
 
 def leaf_of(tensor: Tensor) -> Leaf:
-    """The leaf of a tensor that requires grad, made when it is first needed."""
+    """Return the leaf of a tensor that requires grad, creating it on first use."""
     leaf = getattr(tensor, "autograd", None)
     if not isinstance(leaf, Leaf):
         leaf = tensor.autograd = Leaf(tensor.geometry)
@@ -232,7 +234,7 @@ def leaf_of(tensor: Tensor) -> Leaf:
 
 
 def is_leaf(tensor: Tensor) -> bool:
-    """Whether no operator that autograd followed has made it."""
+    """Return whether no operator that autograd recorded has made a tensor."""
     edge = getattr(tensor, "autograd", None)
     return not tensor.geometry.requires_grad or edge is None or isinstance(edge, Leaf)
 
@@ -241,7 +243,7 @@ def is_leaf(tensor: Tensor) -> bool:
 
 
 class Removable:
-    """What registering a hook gives: ``remove()`` takes it back."""
+    """Handle of a registered hook: ``remove()`` unregisters it."""
 
     __slots__ = ("_hook", "_hooks")
 
@@ -250,7 +252,7 @@ class Removable:
         self._hook = hook
 
     def remove(self) -> None:
-        """Take the hook back; a second time does nothing."""
+        """Unregister the hook; a second call does nothing."""
         self._hooks[:] = [hook for hook in self._hooks if hook is not self._hook]
 
     def __enter__(self) -> Removable:
@@ -261,7 +263,7 @@ class Removable:
 
 
 def add_hook(node: Node, place: int, hook: Callable[..., Any]) -> Removable:
-    """Attach a hook to a result of a node, or, at -1 and -2, to the node."""
+    """Register a hook for a result of a node, or, at -1 and -2, for the node."""
     if not hasattr(node, "hooks"):
         node.hooks = {}
     hooks = node.hooks.setdefault(place, [])
@@ -270,7 +272,7 @@ def add_hook(node: Node, place: int, hook: Callable[..., Any]) -> Removable:
 
 
 def has_hooks(node: Node) -> bool:
-    """Whether hooks are attached to a node or its results."""
+    """Return whether hooks are registered for a node or its results."""
     return any(getattr(node, "hooks", {}).values())
 
 
@@ -278,7 +280,7 @@ def has_hooks(node: Node) -> bool:
 
 
 def freed(node: Node) -> GraphFreedError:
-    """The error of a second pass through a graph."""
+    """Return the error of a second pass through a freed graph."""
     return GraphFreedError(
         f"Trying to backward through the graph a second time: what {node.name} saved has been freed by the first. "
         "Specify retain_graph=True when calling .backward() or autograd.grad() the first time."
@@ -286,7 +288,7 @@ def freed(node: Node) -> GraphFreedError:
 
 
 def changed(node: Node, name: str, tensor: Tensor, version: int) -> SavedTensorChangedError:
-    """The error of a saved tensor that was written afterwards."""
+    """Return the error of a saved tensor that was written afterwards."""
     return SavedTensorChangedError(
         f"one of the variables needed for gradient computation has been modified by an inplace operation: {name}, a "
         f"tensor of shape {list(tensor.shape)} that {node.name} saved, is at version {version_of(tensor)}; expected "
@@ -295,7 +297,7 @@ def changed(node: Node, name: str, tensor: Tensor, version: int) -> SavedTensorC
 
 
 def written_view(tensor: Tensor, edge: Edge | None, what: str) -> RequiresGradError:
-    """The error of a view that cannot have a history once its memory is written.
+    """Return the error of a view that cannot have a history once its memory is written.
 
     Args:
         tensor: the view.
@@ -319,10 +321,10 @@ def written_view(tensor: Tensor, edge: Edge | None, what: str) -> RequiresGradEr
 
 
 def refuse_integers(tensor: Tensor) -> None:
-    """Gradients are of real and complex numbers.
+    """Raise unless a tensor's dtype is floating-point or complex, as others have no gradients.
 
     Raises:
-        RequiresGradError: the tensor's dtype is another one.
+        RequiresGradError: the tensor has another dtype.
     """
     if not (tensor.dtype.is_floating_point or tensor.dtype.is_complex):
         raise RequiresGradError(

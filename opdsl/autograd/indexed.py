@@ -1,7 +1,8 @@
-"""Derivatives of indexed operators, derived from their functions of places.
+"""Derivatives of indexed operators, derived from their functions of indices.
 
-The gradient of what is read at a place is added there: an operator more, indexed again, compiled by the same backends,
-with a derivative of its own. Where all is read at the result's own place it is a fold instead.
+The gradient of an element that is read is added at the element's index (scatter-add): a derived indexed operator,
+compiled by the same backends, with a derivative of its own. If a tensor is read at the result's own indices only, its
+gradient is a fold instead.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ PLACE = "place"
 
 
 class IndexedDerivative:
-    """The derivative of an indexed operator.
+    """Derivative of an indexed operator.
 
     Args:
         definition: the operator's.
@@ -39,10 +40,10 @@ class IndexedDerivative:
         names = {argument.python_name for argument in definition.schema.arguments}
         self.grads = "grad"
         while any(name.startswith(self.grads) for name in names):
-            self.grads += "_"  # several of them have numbers
+            self.grads += "_"  # a number is appended to the name of each of several gradients
 
     def differentiable_results(self, schema: FunctionSchema) -> tuple[bool, ...]:
-        """See ``Derivative``: all but a place."""
+        """See ``Derivative``: all but the position of a maximum or minimum."""
         count = len(schema.returns)
         return (True,) * (count - self.definition.with_place) + (False,) * self.definition.with_place
 
@@ -56,7 +57,7 @@ class IndexedDerivative:
         ]
 
     def source(self) -> str:
-        """What gradients are made of, to read."""
+        """Return a description of the derivative."""
         return "# Each place that is read gets what the gradient of the value makes of it."
 
     def _run(
@@ -83,7 +84,7 @@ class IndexedDerivative:
         return (self._adjoint(wanted, len(grads), len(more), is_complex)(*grads, *more, *arguments),)
 
     def _folded(self, with_place: bool) -> Callable[..., Any]:
-        """What is folded, and its places, as a tuple."""
+        """Return the operator of the folded values and, if ``with_place``, their positions, which returns a tuple."""
 
         def make(indexed: IndexedFunction, is_whole: bool) -> IndexedFunction:
             return indexed.by_turns()._replace(finish=None, with_place=with_place)
@@ -119,7 +120,7 @@ class IndexedDerivative:
         results: int,
         fold: str = "",
     ) -> Callable[..., Any]:
-        """An operator of a derived definition; its first arguments are tensors."""
+        """Return the operator of a derived definition, whose first arguments are the tensors ``names``; cached."""
         key = (what, tuple(names), results)
         if key not in self._operators:
             self._operators[key] = self._made(what, names, make, like, results, fold)
@@ -142,7 +143,7 @@ class IndexedDerivative:
         base = definition.schema.name
         stem = f"{base.base.strip('_')}_{base.overload}".strip("_")
         rest = f"({', '.join(arguments)}) -> {returns if results == 1 else f'({returns})'}"
-        count = 0  # operators of one name are declared again in notebooks and tests
+        count = 0  # notebooks and tests declare operators of the same name again
         while True:
             schema = parse_schema(f"derived::{stem}_{what.strip('_').lower()}_{count}{rest}")
             if known_operator(schema) is None:

@@ -1,4 +1,4 @@
-"""Kernels that record: they run the one beneath and leave a node behind its results."""
+"""Kernels that record: they run an operator's kernel below autograd, and attach a node to its results."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ __all__ = ["check_written", "derivative_of", "overload_called_alike", "record", 
 
 
 def record(operator: Operator, beneath: Kernel, arguments: tuple[Any, ...]) -> RecordingKernel:
-    """A kernel for a call some of whose tensors require grad.
+    """Return a recording kernel for a call some of whose tensors require grad.
 
     Args:
-        operator: which is called.
+        operator: the operator of the call.
         beneath: its kernel below autograd.
         arguments: of the call, in the order of the schema.
     """
@@ -39,12 +39,12 @@ def record(operator: Operator, beneath: Kernel, arguments: tuple[Any, ...]) -> R
 
 
 def recorder_of(operator: Operator, arguments: Sequence[Any], is_required: Callable[[Any], bool]) -> Recorder:
-    """What makes the nodes of calls like one, and computes their gradients.
+    """Return the recorder of calls like one, which makes their nodes and computes their gradients.
 
     Args:
-        operator: which is called.
+        operator: the operator of the call.
         arguments: of the call, in the order of the schema.
-        is_required: whether the gradient of a value among them is asked for.
+        is_required: whether the gradient of a value among them is needed.
     """
     names = set(differentiable_names(operator.schema))
     indices = tuple(at for at, argument in enumerate(operator.schema.arguments) if argument.python_name in names)
@@ -60,14 +60,15 @@ def _recorder(
 
 
 def derivative_of(operator: Operator) -> Any:
-    """The declared derivative; otherwise that of the operator's definition, or of a view.
+    """Return the derivative of an operator: the declared one, or one derived from its definition or as a view; None for
+    none.
 
-    It is the operator's, whatever computes a call: a mode, an override, another library's kernel.
+    It does not depend on what computes a call: a mode, an override, or another library's kernel.
     """
     if operator.derivative is not None:
         return operator.derivative
     if GENERATED in operator.tags and operator.schema.kind is SchemaKind.functional:
-        # Of what writes its argument, of a view, or of what writes another argument beside what it returns.
+        # A generated functional variant: of a mutable operator, of an in-place operator, or a copy of a view.
         mutable = overload_called_alike(operator, operator.schema.name.root)
         if mutable is not None and mutable.schema.kind is SchemaKind.mutable:
             derivative = derivative_of(mutable)
@@ -98,7 +99,9 @@ def derivative_of(operator: Operator) -> Any:
 
 
 def _viewing(operator: Operator) -> Operator | None:
-    """The operator that takes the view which another one is, copies, or turns its argument into; None without any."""
+    """Return the view operator of an operator that is a view, copies a view, or turns its argument into one in place;
+    else None.
+    """
     if operator.schema.is_view and not operator.schema.is_mutable:
         return operator
     if not {"view_copy", INPLACE_VIEW}.intersection(operator.tags):
@@ -108,7 +111,7 @@ def _viewing(operator: Operator) -> Operator | None:
 
 
 def overload_called_alike(operator: Operator, base: str) -> Operator | None:
-    """The overload of another packet that is called as an operator is."""
+    """Return the overload of another packet with an operator's signature; None where there is none."""
     packet = registry.packets.get(f"{operator.schema.name.namespace or 'aten'}::{base}")
     wanted = operator.schema.signature(strip_view_copy=True)
     overloads = (
@@ -118,7 +121,7 @@ def overload_called_alike(operator: Operator, base: str) -> Operator | None:
 
 
 def _is_complex(arguments: Sequence[Any]) -> bool:
-    """Whether complex numbers take part, those of Python among them: their conjugates do in gradients."""
+    """Return whether an argument is complex, a tensor or a Python number, so that gradients have to be conjugated."""
     return any(
         argument.dtype.is_complex if isinstance(argument, Tensor) else isinstance(argument, complex)
         for argument in arguments
@@ -126,7 +129,7 @@ def _is_complex(arguments: Sequence[Any]) -> bool:
 
 
 class RecordingKernel(Kernel):
-    """Runs a kernel and records the call.
+    """Kernel that runs another one and records the call for autograd.
 
     Args:
         operator, beneath, arguments: see ``record``.
@@ -140,10 +143,10 @@ class RecordingKernel(Kernel):
         self.recorder = recorder_of(operator, arguments, requires_grad).keeping(arguments)
 
     def __call__(self, *arguments: Any) -> Any:
-        """Run and record.
+        """Run the kernel and record the call.
 
         Raises:
-            RequiresGradError: it writes what must not be written.
+            RequiresGradError: it writes a tensor that autograd does not allow to be written.
         """
         noted = lowering.get()
         if noted is not None:
@@ -155,9 +158,9 @@ class RecordingKernel(Kernel):
         return self.recorder.after(arguments, results, edges, saved)
 
     def _lowered(self, noted: Lowering, arguments: tuple[Any, ...]) -> Any:
-        """Have the plan do the same around what is lowered beneath."""
+        """Lower the kernel, with lines around it by which the plan records the call."""
         recorder = self.recorder
-        if noted.originals:  # of what plans ask when they run
+        if noted.originals:  # the real tensors, on which the plan's checks run now
             check_written(self.operator, tuple([noted.originals.get(id(argument)) for argument in arguments]))
         if self.operator.schema.out or recorder.is_inplace_view:
             raise NotLoweredError("a call that is refused, or gives an argument another geometry")
@@ -177,10 +180,10 @@ class RecordingKernel(Kernel):
             index for index, output in enumerate(listed) if recorder.edges and recorder.has_gradient(index, output)
         ]
         for output in [listed[index] for index in followed if not listed[index].geometry.requires_grad]:
-            # Others may be views of an argument that was written; these do so from then on, too.
+            # Views of a written argument require grad from here on, too.
             noted.followed += [value for value in tensors_in(arguments) if value is output]
             recorder.follow(output, arguments)
-        # What has no gradients, as a comparison has none, is not recorded.
+        # A call without differentiable results, such as a comparison, is not recorded.
         if followed:
             lines.has_given(listed, followed)
             noted.steps.append(Lines(lines.after))
@@ -188,7 +191,7 @@ class RecordingKernel(Kernel):
 
 
 def check_written(operator: Operator, arguments: tuple[Any, ...]) -> None:
-    """Refuse a call that is to be recorded and writes what must not be written then.
+    """Raise if a call to be recorded writes a tensor that must not be written under autograd.
 
     Raises:
         RequiresGradError: it writes an ``out=``, or a tensor in place whose gradient would be lost.

@@ -1,7 +1,8 @@
-"""Nodes made by lines of plans: what a recorded call does beside its kernel.
+"""Lines of a plan that make the node of a recorded call.
 
-There is no Python frame but the plan's own between the caller and the kernels, and the node's backward pass is a plan
-as well (``backward_plans``). What a plan of a form does not know of sizes its nodes keep as tensor metas.
+Plans make nodes inline: between the caller and the kernels there is only the plan's Python frame, and the node's
+backward pass is a plan as well (``backward_plans``). A plan for a form does not know sizes, so that its nodes save
+tensor metas.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ Text = Callable[[Any], str]
 
 
 class Saved(NamedTuple):
-    """What a node keeps of a call.
+    """Value of a call that a node saves.
 
     value: an argument or a result.
-    place: of a result; None for an argument.
-    is_meta: whether the tensor meta of a tensor is kept, and no element.
+    place: position of a result; None for an argument.
+    is_meta: whether only the tensor meta is saved, without elements.
     """
 
     value: Any
@@ -41,12 +42,12 @@ class Saved(NamedTuple):
 
 
 class NodeLines:
-    """The lines that make the node of a call.
+    """Builder of the plan's lines that make the node of a call.
 
     Args:
         recorder: of the call.
-        arguments: of the call, as what records knows them.
-        is_exact: whether the plan is for the very geometries of the call.
+        arguments: of the call, as tracers.
+        is_exact: whether the plan is for the exact geometries of the call.
     """
 
     def __init__(self, recorder: Recorder, arguments: Sequence[Any], *, is_exact: bool) -> None:
@@ -61,33 +62,33 @@ class NodeLines:
         values = dict(zip(recorder.arguments, arguments, strict=True))
         self.reads = {name: self._argument(name, values[name]) for name in recorder.kept}
         self.targets = [self._meta(self._target(*edge), None) for edge in recorder.edges]
-        # What is no view and requires no grad yet may be written; a tensor of the plan is made when it does.
+        # Tensors that are no views and do not yet require grad may always be written.
         written = tensors_in(tuple([values[name] for name in recorder.written]))
         self.checked = [tensor for tensor in written if tensor.geometry.requires_grad or tensor._base is not None]
 
     def has_given(self, results: Sequence[Any], followed: Sequence[int]) -> None:
-        """Take the results of the call, which already require grad, and which of them do.
+        """Set the results of the call, and the positions of those that require grad.
 
         Raises:
-            TypeError: an argument cannot be told from others by a key.
+            TypeError: an argument cannot be part of a cache key.
         """
         self.results = results
         self.followed = followed
         recorder = self.recorder
         for index in recorder.kept_results:
             self.reads[recorder.results[index]] = self._result(recorder.results[index], index)
-        # Where there is one result there is its gradient, which has the same shape.
+        # A single result always has a gradient, which has its shape.
         forms = [self._meta(result, index) if len(results) > 1 else None for index, result in enumerate(results)]
         self.plans = self._plans(forms)
 
     # --------------------------------------------------------------------------------------------- what nodes keep
 
     def _argument(self, name: str, value: Any) -> Argument:
-        """Where the backward pass finds an argument, which is saved if it has to be."""
+        """Return how the backward pass gets an argument, which is saved if necessary."""
         if isinstance(value, Tensor):
             if name in self.recorder.kept_forms:
                 return self._meta(value, None)
-            # What is written is kept as it was, with its history, for gradients of gradients.
+            # A written argument is saved as a clone of its old value, with history for gradients of gradients.
             return self._kept(name, value.clone() if name in self.recorder.written else value, None)
         if type(value) is Symbol:
             return self._kept(name, value, None)
@@ -102,7 +103,7 @@ class NodeLines:
         return self._meta(value, index) if name in self.recorder.kept_forms else self._kept(name, value, index)
 
     def _meta(self, value: Any, place: int | None) -> Argument:
-        """Where the backward pass finds shape and dtype of a tensor."""
+        """Return how the backward pass gets shape and dtype of a tensor."""
         if not isinstance(value, Tensor):
             return Constant(None)
         if not self.is_exact:
@@ -111,14 +112,14 @@ class NodeLines:
 
     def _kept(self, name: str, value: Any, place: int | None, *, is_meta: bool = False) -> Parameter:
         for index, saved in enumerate(self.saved):
-            # A tensor that is kept has its meta.
+            # A saved tensor also provides its meta.
             if saved.value is value and saved.place == place and (is_meta or not saved.is_meta):
                 return Parameter(index, name)
         self.saved.append(Saved(value, place, is_meta))
         return Parameter(len(self.saved) - 1, name)
 
     def _plans(self, forms: Sequence[Argument | None]) -> BackwardPlans:
-        """The plans of the backward pass of all nodes that are like these."""
+        """Return the plans of the backward pass for nodes of this kind, cached in the recorder."""
         seen: list[Any] = []
         key = (self.is_exact, *(_key(argument, seen, self.is_exact) for argument in (*self.arguments, *self.results)))
         known = self.recorder.plans
@@ -135,11 +136,11 @@ class NodeLines:
     # --------------------------------------------------------------------------------------------------------- lines
 
     def before(self, text: Text, noted: Lowering) -> list[str]:
-        """The lines before something is written, which may be refused; versions and edges are those of before.
+        """Return the lines to run before a tensor is written: they check that it may be, and read versions and edges.
 
         Args:
-            text: the expression of a value of the call.
-            noted: what records.
+            text: returns the expression of a value of the call.
+            noted: the recorder of the plan.
         """
         check = noted.constant(check_writable)
         lines = [f"{check}({text(tensor)})" for tensor in self.checked]
@@ -154,7 +155,7 @@ class NodeLines:
         return lines
 
     def after(self, text: Text, noted: Lowering) -> list[str]:
-        """The lines that make the node; see ``before``."""
+        """Return the lines that make the node, to run after the kernel; see ``before``."""
         constant, node = noted.constant, noted.name("node")
         results = {index: text(self.results[index]) for index in self.followed}
         saved: list[str] = []
@@ -178,7 +179,7 @@ class NodeLines:
             f"{node}.sequence = {constant(next_sequence)}()",
         ]
         if self.recorder.written:
-            noted.edges.clear()  # others are views of what was written
+            noted.edges.clear()  # edges of views of a written tensor have changed
         for index in self.followed:
             value, result = self.results[index], results[index]
             if self._is_rewritten(value):
@@ -190,7 +191,7 @@ class NodeLines:
         return lines
 
     def _recipe(self, results: Mapping[int, str], constant: Callable[[object], str]) -> str:
-        """The expression of what nodes have in common whose results have these geometries."""
+        """Return the expression of the node's recipe, given the expressions of the results."""
         name, run, count = self.recorder.name, self.plans.backward, len(self.results)
         keeps, consume = self.plans.keeps_tensors, self.plans.consume
         if self.is_exact:
@@ -201,14 +202,14 @@ class NodeLines:
         return f"{constant(Recipe)}({name!r}, {constant(run)}, ({shown}), {keeps}{last})"
 
     def _is_rewritten(self, result: Any) -> bool:
-        """Whether a result is an argument that was written, whose history has to be made anew."""
+        """Return whether a result is a written argument, whose history has to be replaced."""
         names = zip(self.recorder.arguments, self.arguments, strict=True)
         name = next((name for name, value in names if value is result and name in self.recorder.written), None)
-        # The edge of a tensor that is no view is all of its history.
+        # For a tensor that is no view, setting the edge replaces its history.
         return name is not None and (result.geometry.is_tracked_view or not self.recorder.required.get(name))
 
     def _target(self, at: int, index: int | None) -> Tensor:
-        """The argument, or the element of one, that an edge is of."""
+        """Return the argument, or the element of a list argument, whose gradient an edge takes."""
         target: Tensor = self.arguments[at] if index is None else self.arguments[at][index]
         return target
 
@@ -221,7 +222,7 @@ class NodeLines:
         return f"{noted.constant(edge_of)}({source})" if value.geometry.is_view else f"{source}.autograd"
 
     def _view_lines(self, node: str, edge: str, text: Text, constant: Callable[[object], str]) -> list[str]:
-        """What the node of a view knows beside, as ``view_node`` has it."""
+        """Return the lines that set the additional attributes of a view's node, as ``view_node`` does."""
         viewed = self.arguments[self.recorder.edges[0][0]]
         owner, history = text(viewed), edge
         if viewed.geometry.is_tracked_view:
@@ -230,7 +231,7 @@ class NodeLines:
         return [f"{node}.owner = {constant(ref)}({owner})", f"{node}.history = {history}"]
 
     def _versions(self, text: Text, noted: Lowering) -> list[str]:
-        """For each thing that is kept the expression of its version; empty for what has none, and for results."""
+        """Return for each saved value the expression of its version; empty for values without one, and for results."""
         versions = []
         for value, place, is_meta in self.saved:
             if place is not None or is_meta or not isinstance(value, Tensor):
@@ -242,7 +243,7 @@ class NodeLines:
         return versions
 
     def _saved_parts(self, saved: Saved, version: str, text: Text, noted: Lowering) -> tuple[list[str], list[str]]:
-        """The expressions of what is kept, and the lines before them."""
+        """Return the expressions of a saved value, and the lines to run before them."""
         value, constant = saved.value, noted.constant
         if not isinstance(value, Tensor):
             return [noted.source(value)], []
@@ -272,12 +273,12 @@ class NodeLines:
 
 
 def _has_own_memory(result: Tensor) -> bool:
-    """Whether a result is no view, so that it counts its writes itself."""
+    """Return whether a result is not a view, so that it has its own version counter."""
     return result._base is None and not result.geometry.is_view and not result.is_meta
 
 
 def _described(saved: Saved) -> tuple[str, bool]:
-    """What is saved of a value, and whether it is a result that is followed itself."""
+    """Return the kind of a saved value for ``BackwardPlans``, and whether it is a result that requires grad."""
     value = saved.value
     if not isinstance(value, Tensor):
         return ("size" if type(value.example) is int else "number"), False
@@ -290,7 +291,7 @@ def _described(saved: Saved) -> tuple[str, bool]:
 
 
 def _key(value: Any, seen: list[Any], is_exact: bool) -> object:
-    """What tells calls apart: geometries, types of numbers, values of others, and what is the same tensor."""
+    """Return the cache key of a value: geometry, number type or value, and which earlier value is the same object."""
     if isinstance(value, Tensor):
         form = value.geometry
         return form if is_exact else (form.table, form.ndim), value._base is None, _number(value, seen)
@@ -302,7 +303,7 @@ def _key(value: Any, seen: list[Any], is_exact: bool) -> object:
 
 
 def _number(value: Any, seen: list[Any]) -> int:
-    """Which of the values seen so far one is; it is one of them from here on."""
+    """Return the index of a value among those seen so far, to which it is appended if it is new."""
     number = next((index for index, seen_value in enumerate(seen) if seen_value is value), len(seen))
     if number == len(seen):
         seen.append(value)

@@ -1,4 +1,4 @@
-"""Backward passes as users start them: ``backward`` accumulates into leaves, ``grad`` returns gradients."""
+"""Backward passes that users start: ``backward`` accumulates into leaves, ``grad`` returns gradients."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def backward(
     """Compute the gradients of the leaves that tensors depend on, and add them to the leaves' ``grad``.
 
     Args:
-        tensors: where to begin.
-        grad_tensors: their own gradients, each of its tensor's shape; None stands for 1 where there is one element.
+        tensors: the tensors to differentiate.
+        grad_tensors: their own gradients, each of its tensor's shape; None stands for 1 for a tensor with one element.
         retain_graph: whether another pass may follow; by default as ``create_graph``.
         create_graph: whether the gradients can be differentiated again.
         inputs: the leaves to accumulate into; all by default.
@@ -78,12 +78,12 @@ def grad(
     allow_unused: bool | None = None,
     materialize_grads: bool = False,
 ) -> tuple[Any, ...]:
-    """The gradients of outputs, summed, with respect to inputs; no leaf's ``grad`` changes.
+    """Return the gradients of the sum of outputs with respect to inputs; no leaf's ``grad`` changes.
 
     Args:
-        outputs: what is differentiated.
-        inputs: with respect to what; leaves or not.
-        grad_outputs: the outputs' own gradients; None stands for 1 where there is one element.
+        outputs: the tensors to differentiate.
+        inputs: the tensors to differentiate by; leaves or not.
+        grad_outputs: the outputs' own gradients; None stands for 1 for an output with one element.
         retain_graph: whether another pass may follow; by default as ``create_graph``.
         create_graph: whether the gradients can be differentiated again.
         allow_unused: whether an input that no output depends on gives None; otherwise it is an error.
@@ -137,7 +137,7 @@ def _modes() -> list[DispatchMode]:
 def _found_by_modes(
     outputs: list[Tensor], inputs: list[Tensor], gradients: Tensor | Sequence[Tensor | None] | None
 ) -> Sequence[Tensor | None] | None:
-    """The gradients that a mode gives; None where none does."""
+    """Return the gradients that a dispatch mode computes; None where none does."""
     for mode in _modes():
         computed = mode.gradients_of(outputs, inputs, None if gradients is None else _given(gradients))
         if computed is not None:

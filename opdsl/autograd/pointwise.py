@@ -1,7 +1,7 @@
 """Derivatives of pointwise operators, derived from their scalar functions.
 
-The gradients that a call asks for are one operator more: pointwise again, one fused loop, compiled by the same
-backends, with a derivative of its own. What broadcasting repeated and promotion widened the engine takes back.
+All gradients of a call are computed by one derived operator: pointwise again, one fused loop, compiled by the same
+backends, with a derivative of its own. The engine sums over broadcast dimensions and casts promoted dtypes back.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ _lock = held_across_fork(threading.RLock())
 
 _Run = Callable[[tuple[Any, ...], Mapping[str, Any], tuple[bool, ...]], Sequence[Any]]
 
-# What formulas call the only result.
+# The name of the only result in formulas.
 RESULT = "result"
 
 
 class Differentiated(NamedTuple):
-    """A scalar function of a definition and its derivative.
+    """Scalar function of a definition, with its derivative.
 
     formula: of the definition.
-    function: the gradients of the wanted arguments.
+    function: computes the gradients of the wanted arguments.
     """
 
     formula: Any
@@ -43,17 +43,17 @@ class Differentiated(NamedTuple):
 
     @property
     def result(self) -> str:
-        """What the result is called among the function's parameters, if it is there."""
+        """Return the name of the result among the derivative's parameters, if it is one."""
         return free_name(RESULT, self.formula.function.parameters)
 
     @property
     def reads_result(self) -> bool:
-        """Whether it is."""
+        """Return whether the derivative reads the result."""
         return self.result in self.function.parameters
 
 
 class PointwiseDerivative:
-    """The derivative of a pointwise operator.
+    """Derivative of a pointwise operator.
 
     Args:
         definition: the operator's.
@@ -84,7 +84,7 @@ class PointwiseDerivative:
             return formulas
 
     def source(self, required: Sequence[str] | None = None) -> str:
-        """The derivative's scalar functions, to read."""
+        """Return the text of the derivative's scalar functions."""
         names = tuple(required or self._tensor_names())
         return "\n\n".join(shown(differentiated.function) for differentiated in self._differentiated(names, False))
 
@@ -92,10 +92,10 @@ class PointwiseDerivative:
         return [parameter.name for parameter in self.definition.parameters if parameter.role.name == "TENSOR"]
 
     def _differentiated(self, wanted: tuple[str, ...], is_complex: bool) -> list[Differentiated]:
-        """For each scalar function its derivative; its own parameter names are those of the schema.
+        """Return the derivative of each scalar function; its own parameter names are those of the schema.
 
-        They are made of the result where no more tensors have to be kept for that: arguments may then be written. As
-        in PyTorch a quotient may be written itself, and is none of what its gradients are made of.
+        Derivatives are expressed by the result if no more tensors have to be saved for that: arguments may then be
+        written. As in PyTorch, the derivative of a quotient does not read the quotient, which may be written.
         """
         of_arguments = self._made(wanted, is_complex)
         names = {parameter.name for parameter in self.definition.parameters}
@@ -111,7 +111,7 @@ class PointwiseDerivative:
             if formula.dtypes is not None and all(dtype.category < Category.FLOAT for dtype in formula.dtypes):
                 continue  # integers have no gradients
             if any(name in formula.when for name in wanted):
-                continue  # it is for calls where one of them is None
+                continue  # it applies to calls where a wanted argument is None
             names = [self.definition.parameters[at].name for at in formula.places]
             renamed = dict(zip(names, formula.function.parameters, strict=True))
             present = [renamed[name] for name in wanted if name in renamed]
@@ -121,12 +121,12 @@ class PointwiseDerivative:
         return differentiated
 
     def _kept(self, differentiated: Sequence[Differentiated]) -> int:
-        """How many tensors are kept for gradients."""
+        """Return how many tensors have to be saved for gradients."""
         reads_result = any(derived.reads_result for derived in differentiated)
         return len(self._needed(differentiated).intersection(self._tensor_names())) + reads_result
 
     def _needed(self, differentiated: Sequence[Differentiated]) -> set[str]:
-        """The arguments that gradients are made of."""
+        """Return the arguments that the derivatives read."""
         parameters = self.definition.parameters
         needed = {name for derived in differentiated for name in derived.formula.when}
         for formula, function in differentiated:
@@ -158,9 +158,9 @@ class PointwiseDerivative:
         computed: tuple[str, ...],
         function: Callable[[tuple[str, ...]], list[Differentiated]],
     ) -> _Run:
-        """Return what computes gradients that are summed, of arguments that were broadcast, one after the other.
+        """Return a function that computes the gradients of broadcast arguments, which are summed, one after the other.
 
-        Each is as large as the results until it is summed, so that no more than one takes memory at a time.
+        Each is as large as the results until it is summed, so only one at a time takes that memory.
         """
 
         def run(gradients: tuple[Any, ...], values: Mapping[str, Any], asked: tuple[bool, ...]) -> Sequence[Any]:
@@ -183,7 +183,9 @@ class PointwiseDerivative:
     def _operator(
         self, wanted: tuple[str, ...], differentiated: Sequence[Differentiated]
     ) -> tuple[Callable[..., Any], tuple[str, ...]]:
-        """The operator of the gradients, and the arguments and results that it takes after those of the results."""
+        """Return the operator of the gradients, and the arguments and results that it takes after the results'
+        gradients.
+        """
         needed = self._needed(differentiated)
         names = tuple(parameter.name for parameter in self.definition.parameters if parameter.name in needed)
         names += (RESULT,) if any(derived.reads_result for derived in differentiated) else ()
@@ -206,7 +208,7 @@ class PointwiseDerivative:
         differentiated: Sequence[Differentiated],
     ) -> str:
         types = {argument.python_name: str(argument.type) for argument in self.definition.schema.arguments}
-        # It has a result of its own.
+        # The derived operator has a result of its own, so the original's result needs another name.
         output = free_name("output", names)
         arguments = [f"Tensor {gradient}" for gradient in gradients]
         arguments += [f"{types[name]} {name}" if name != RESULT else f"Tensor {output}" for name in names]
@@ -217,11 +219,11 @@ class PointwiseDerivative:
         return f"derived::{stem}_gradient_{self._digest(rest, differentiated)}{rest}"
 
     def _digest(self, rest: str, differentiated: Sequence[Differentiated]) -> str:
-        """A text that differs where gradients are computed in another way, and is the same in every process.
+        """Return a hash of the computation of gradients for the operator's name, the same in every process.
 
         Programs that PyTorch has compiled and keeps on disk call gradients by name.
         """
-        import hashlib  # heavy; compiling wants it, too
+        import hashlib  # a slow import
 
         parameters = self.definition.parameters
         rows = [
@@ -267,14 +269,14 @@ class PointwiseDerivative:
 
 
 def _is_quotient(differentiated: Differentiated) -> bool:
-    """Whether a result is a quotient of what depends on arguments."""
+    """Return whether a result is a quotient whose numerator is not constant."""
     function = differentiated.formula.function
     nodes = [function.nodes[at] for at in function.results]
     return any(node.op == "divide" and function.nodes[node.arguments[0]].op != "constant" for node in nodes)
 
 
 def _passes(derivative: PointwiseDerivative, differentiated: Differentiated, name: str, wanted: Sequence[str]) -> bool:
-    """Whether a gradient is that of the only result, unchanged."""
+    """Return whether a gradient is that of the only result, unchanged."""
     parameters = derivative.definition.parameters
     present = [each_ for each_ in wanted if each_ in {parameters[at].name for at in differentiated.formula.places}]
     if name not in present or derivative.definition.results > 1:
@@ -290,7 +292,7 @@ def _pass_on(gradients: tuple[Any, ...], values: Mapping[str, Any], asked: tuple
 def _runner(
     operator: Callable[..., Any], names: tuple[str, ...], wanted: tuple[str, ...], computed: tuple[str, ...]
 ) -> Callable[..., Any]:
-    """From the gradients of the results to those of the wanted arguments."""
+    """Return a function from the gradients of the results to those of the wanted arguments."""
 
     def run(gradients: tuple[Any, ...], values: Mapping[str, Any], asked: tuple[bool, ...]) -> Sequence[Any]:
         outputs = operator(*gradients, *[values[name] for name in names])

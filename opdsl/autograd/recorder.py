@@ -1,4 +1,4 @@
-"""Recording: from a call whose arguments require grad to a node behind its results."""
+"""Recording of calls whose arguments require grad: nodes for their results, with edges and saved values."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
 __all__ = ["Recorder", "requirements", "requires_grad"]
 
-# The tag of operators that change what a tensor shows of its memory, and no element.
+# The tag of operators that change the geometry of a tensor in place, and no element.
 INPLACE_VIEW = "inplace_view"
 
-# For each argument whether its gradient is asked for; of a list, for each element.
+# For each argument whether its gradient is needed; for a list argument, for each element.
 Requirements = tuple[Any, ...]
 
 
 def requirements(arguments: Sequence[Any], indices: Sequence[int], is_required: Callable[[Any], bool]) -> Requirements:
-    """Of which arguments the gradients are asked for.
+    """Return for each differentiable argument whether its gradient is needed; for a list argument, for each element.
 
     Args:
         arguments: of a call.
         indices: of the differentiable ones.
-        is_required: whether that of a value among them is.
+        is_required: whether the gradient of a value among them is needed.
     """
     generator = (arguments[at] for at in indices)
     return tuple(
@@ -43,19 +43,19 @@ def requirements(arguments: Sequence[Any], indices: Sequence[int], is_required: 
 
 
 def requires_grad(value: Any) -> bool:
-    """Whether a value is a tensor that requires grad."""
+    """Return whether a value is a tensor that requires grad."""
     return isinstance(value, Tensor) and value.geometry.requires_grad
 
 
 class Recorder:
-    """Makes the nodes of calls in which the same arguments of an operator require grad.
+    """Factory of the nodes of calls in which the same arguments of an operator require grad.
 
     Args:
         operator: the functional one or a variant.
-        derivative: None where the operator has none: the backward pass then says so.
+        derivative: None where the operator has none: the backward pass then raises.
         required: for each differentiable argument, see ``requirements``.
         indices: of the differentiable arguments.
-        is_complex: whether complex numbers take part.
+        is_complex: whether an argument is complex.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Recorder:
         self.written = {argument.python_name for argument in schema.written_arguments}
         followed = [name for name in names if _any(self.required[name])]
         wanted = [name for name in followed if name not in without]
-        # What is written and returned has another history then, also where its gradient does not go to what was there.
+        # A written and returned argument gets a new history, even if no gradient goes to its old value.
         results = {returned.alias for returned in schema.returns}
         rewritten = {argument.python_name for argument in schema.written_arguments if argument.alias in results}
         edges = [name for name in followed if name not in without or name in rewritten]
@@ -100,12 +100,12 @@ class Recorder:
         self.kept_results = tuple(at for at, name in enumerate(self.results) if name in reads)
         self.keeps_results = any(self.results[at] in full for at in self.kept_results)
         self.writes_own_edge = bool(self.edges) and self.edges[0][0] == 0 and self.arguments[0] in self.written
-        # Of the nodes that plans make, see ``BackwardPlans``.
+        # Backward plans of the nodes that plans make, see ``BackwardPlans``.
         self.plans: dict[object, Any] = {}
         self._keeping_less: dict[frozenset[str], Recorder] = {}
 
     def keeping(self, arguments: Sequence[Any]) -> Recorder:
-        """Return what makes nodes that keep no elements which the formulas do not read for the arguments of a call."""
+        """Return a recorder whose nodes save no elements that the formulas do not read for the arguments of a call."""
         asking = [formula for formula in self.formulas or () if formula.unread is not None]
         if not asking:
             return self
@@ -128,7 +128,7 @@ class Recorder:
     def _formulas(
         self, derivative: Derivative | None, wanted: Sequence[str], is_complex: bool
     ) -> Sequence[Formula] | None:
-        """The formulas; None where there are none, or none can be derived, which is an error of the backward pass."""
+        """Return the formulas; None where there are none or none can be derived, for which the backward pass raises."""
         if derivative is None:
             return None
         try:
@@ -140,7 +140,7 @@ class Recorder:
     # --------------------------------------------------------------------------------------------------- forward
 
     def before(self, arguments: Sequence[Any]) -> tuple[tuple[Edge | None, ...], dict[str, Any]]:
-        """The edges and what is kept of the arguments, before the operator writes any of them."""
+        """Return the edges and the saved arguments, before the operator writes any of them."""
         edges = tuple(edge_of(arguments[at] if index is None else arguments[at][index]) for at, index in self.edges)
         values = dict(zip(self.arguments, arguments, strict=True))
         return edges, {name: self._kept(name, values[name]) for name in self.kept}
@@ -159,14 +159,14 @@ class Recorder:
 
         Args:
             arguments, results: of the call.
-            edges, saved: what ``before`` gave.
+            edges, saved: the results of ``before``.
 
         Returns:
             The results.
         """
         listed = list(results) if isinstance(results, (tuple, list)) else [results]
         if not self.written and any(output is value for output in listed for value in arguments if value is not None):
-            # An argument that a kernel returns keeps its own history: the result is another tensor over its memory.
+            # A returned argument keeps its own history, so the result becomes another tensor over its memory.
             listed = [_another(output, arguments) for output in listed]
             results = type(results)(listed) if isinstance(results, (tuple, list)) else listed[0]
         tensors = [(index, output) for index, output in enumerate(listed) if self.has_gradient(index, output)]
@@ -200,7 +200,7 @@ class Recorder:
         return view_node(recipe, edges, saved, arguments[self.edges[0][0]])
 
     def follow(self, result: Tensor, arguments: Sequence[Any]) -> None:
-        """Have a result require grad; one over memory that nobody else has is no view, however a kernel made it."""
+        """Set a result to require grad; it is marked as no view if it shares memory with no argument."""
         form = result.geometry
         if form.is_tracked_view and not self.is_view:
             root = storage_root(result)
@@ -209,7 +209,7 @@ class Recorder:
         result.geometry = form.replace(requires_grad=True)
 
     def has_gradient(self, place: int, result: object) -> bool:
-        """Whether a result gets a node."""
+        """Return whether a result gets a node."""
         if not isinstance(result, Tensor):
             return False
         at = min(place, len(self.differentiable) - 1)
@@ -218,7 +218,7 @@ class Recorder:
     # -------------------------------------------------------------------------------------------------- backward
 
     def backward(self, node: Node, gradients: Sequence[Gradient]) -> Sequence[Gradient]:
-        """The gradients of the arguments, from those of the results."""
+        """Compute the gradients of the arguments from those of the results."""
         if all(gradient is None for gradient in gradients):
             return (None,) * len(self.edges)
         saved = node.saved
@@ -228,14 +228,14 @@ class Recorder:
         return self.gradients(gradients, node.recipe.results, values)
 
     def _freeing(self, node: Node, gradients: Sequence[Gradient]) -> Sequence[Gradient]:
-        """See ``backward``; of a node that is freed: formulas may write over what it alone has saved."""
+        """See ``backward``; for a node that is freed: formulas may overwrite saved values that are not shared."""
         saved = node.saved
         if saved is None or all(gradient is None for gradient in gradients):
             return self.backward(node, gradients)
         free = frozenset(name for name in self.consumed if is_free(saved.get(name)))
         values = {name: restore(node, name, value) for name, value in saved.items()}
         if free:
-            node.saved = None  # another pass, after an error too, would read what is written
+            node.saved = None  # a second pass, even after an error, would read overwritten values
         token = consumed.set(free)
         try:
             return self.gradients(gradients, node.recipe.results, values)
@@ -243,15 +243,15 @@ class Recorder:
             consumed.reset(token)
 
     def gradients(self, incoming: Sequence[Gradient], forms: Sequence[Any], values: dict[str, Any]) -> list[Gradient]:
-        """What the formulas give for each edge.
+        """Run the formulas, and return the gradient of each edge.
 
         Args:
             incoming: the gradients of the results.
-            forms: what has the shapes and dtypes of the results; None for what is no tensor.
-            values: what the formulas read, by name.
+            forms: objects with the shapes and dtypes of the results; None for a result that is no tensor.
+            values: the values that the formulas read, by name.
 
         Raises:
-            MissingDerivativeError: there are none.
+            MissingDerivativeError: there are no formulas.
         """
         if self.formulas is None:
             raise MissingDerivativeError(
@@ -273,7 +273,7 @@ class Recorder:
 
 
 def _all(gradients: Sequence[Gradient], forms: Sequence[TensorMeta | None]) -> tuple[Gradient, ...]:
-    """All gradients, zeros for undefined ones; None for results that have none."""
+    """Return the gradients of all results, zeros for undefined ones; None for results whose dtype has none."""
     return tuple(
         (filled(form, 0) if gradient is None else gradient) if form is not None and has_gradients(form) else None
         for form, gradient in zip(forms, gradients, strict=True)
@@ -281,12 +281,12 @@ def _all(gradients: Sequence[Gradient], forms: Sequence[TensorMeta | None]) -> t
 
 
 def has_gradients(form: Any) -> bool:
-    """Whether a result, or its geometry, is that of a tensor whose dtype has gradients."""
+    """Return whether a tensor's or geometry's dtype has gradients: floating-point and complex ones do."""
     return form is not None and (form.dtype.is_floating_point or form.dtype.is_complex)
 
 
 def _another(result: Any, arguments: Sequence[Any]) -> Any:
-    """A view of a result that is an argument; otherwise the result."""
+    """Return a new tensor over the memory of a result that is an argument; otherwise the result."""
     if not isinstance(result, Tensor) or all(argument is not result for argument in arguments):
         return result
     return make_view(result, result.shape, result.strides, 0)

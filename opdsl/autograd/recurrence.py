@@ -1,8 +1,8 @@
-"""Derivatives of scans and recurrences: recurrences again, from the other end.
+"""Derivatives of scans and recurrences: recurrences again, in the opposite direction.
 
-What is carried gets a gradient from the results of its element and from what was carried on from there. So gradients
-are carried from element to element, beginning with the last one, by the derivative of a step. That reads what had been
-carried to each element, which a recurrence gives that runs as the first one did. Both have derivatives in the same way.
+A carried value gets a gradient from the results at its element and from the carried value after it. So gradients
+are carried from element to element, beginning with the last one, by the derivative of a step. That reads the carried
+values before each element, which a first recurrence recomputes. Both recurrences have derivatives in the same way.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ _lock = held_across_fork(threading.RLock())
 
 _CPU = DispatchKey("CPU")
 
-# Accumulators that are no floating-point numbers; gradients of others are computed as these are.
+# Kinds of accumulators without gradients; gradients of others have the accumulator's dtype.
 _WITHOUT_GRADIENT = frozenset(
     ("index", "truth", *(dtype.name for dtype in ALL_DTYPES if dtype.category < Category.FLOAT))
 )
 
 
 class _Backward(NamedTuple):
-    """The operators of a backward pass.
+    """Operators of the backward pass of a recurrence.
 
-    run: takes the gradients of the results, what was carried to each element, arguments, and the dimension.
-    carried: which of what is carried it reads.
+    run: takes the gradients of the results, the carried values before each element, arguments, and the dimension.
+    carried: positions of the carried values that it reads.
     names: the arguments that it takes.
-    before: gives all that was carried to each element; None where none of it is read.
+    before: computes all carried values before each element; None where none of them is read.
     """
 
     run: Callable[..., Any]
@@ -56,10 +56,10 @@ class _Backward(NamedTuple):
 
 
 class RecurrenceDerivative:
-    """The derivative of a scan.
+    """Derivative of a scan or a recurrence.
 
     Args:
-        definition: the operator's, of accumulators that are combined or of something that is carried.
+        definition: the operator's.
     """
 
     non_differentiable: frozenset[str] = frozenset()
@@ -77,7 +77,7 @@ class RecurrenceDerivative:
         return (True,) * len(schema.returns)
 
     def formulas(self, required: Sequence[str], *, is_complex: bool = False) -> Sequence[Formula] | None:
-        """See ``Derivative``: None where the index of an element takes part.
+        """See ``Derivative``: None where ``lift`` takes the index of an element.
 
         Raises:
             ScalarFunctionError: an operation of a scalar function has no derivative.
@@ -92,13 +92,13 @@ class RecurrenceDerivative:
             return self._run(wanted, gradients, values, asked, is_complex)
 
         forms = frozenset(self.tensors) - frozenset(needed)
-        # Only the carried values are computed of these.
+        # Tensors that are read only to recompute carried values, and not after that.
         consumes = tuple(name for name in self.tensors if name in needed and name not in backward.names)
         several = len(self.definition.schema.returns) > 1
         return (Formula(wanted, run, self.names, forms, several, is_traceable=True, consumes=consumes),)
 
     def source(self, required: Sequence[str] | None = None) -> str:
-        """The derivative of a step, to read."""
+        """Return the text of a step's derivative."""
         if self.steps is None:
             return f"# {self.definition.name} takes the index of an element: no derivative."
         return shown(self._derived(tuple(required or self.tensors), is_complex=False))
@@ -149,13 +149,13 @@ class RecurrenceDerivative:
         return _Backward(run, carried, names, self._operator("carried", before, (), steps.names))
 
     def _operator(self, what: str, steps: Steps, tensors: Sequence[str], names: Sequence[str]) -> Callable[..., Any]:
-        """The operator of a recurrence.
+        """Return the derived operator of a recurrence.
 
         Args:
             what: part of its name.
             steps: the recurrence.
             tensors: further tensors that it takes.
-            names: the arguments of the operator that it is derived of.
+            names: the arguments of the operator that it is derived from.
         """
         dim = free_name("dim", steps.function.parameters)
         arguments = [f"Tensor {tensor}" for tensor in tensors]
@@ -230,11 +230,11 @@ def _bare(tensor: Tensor) -> Tensor:
 
 
 def _may_write(tensors: Sequence[Tensor], arguments: Sequence[Any]) -> bool:
-    """Return whether tensors that nobody else has may be written by a kernel that is called without the dispatcher.
+    """Return whether a kernel that is called without the dispatcher may overwrite tensors that are not shared.
 
     Args:
-        tensors: these.
-        arguments: of the kernel, which takes them as they lie.
+        tensors: the tensors.
+        arguments: of the kernel, which takes them unconverted.
     """
     state = current.get()
     if not tensors or state.grad_mode or state.modes:
@@ -244,7 +244,7 @@ def _may_write(tensors: Sequence[Tensor], arguments: Sequence[Any]) -> bool:
 
 
 def _written_over(operator: Any, arguments: tuple[Any, ...], free: Sequence[Tensor]) -> Any:
-    """Call the operator of a recurrence so that its results lie over operands that nothing reads any more.
+    """Call the operator of a recurrence with its results in the memory of operands that are no longer needed.
 
     Args:
         operator: the function.
@@ -263,7 +263,9 @@ def _written_over(operator: Any, arguments: tuple[Any, ...], free: Sequence[Tens
 
 
 def _lies_as(form: TensorMeta, other: TensorMeta) -> bool:
-    """Return whether elements lie alike; where there is one, along a dimension, its stride says nothing."""
+    """Return whether two geometries have the same dtype, shape and memory layout; strides of size-1 dimensions do not
+    matter.
+    """
     if form.dtype is not other.dtype or form.shape != other.shape:
         return False
     strides = zip(form.shape, form.strides, other.strides, strict=True)
@@ -271,13 +273,13 @@ def _lies_as(form: TensorMeta, other: TensorMeta) -> bool:
 
 
 class _OutVariant(NamedTuple):
-    """The name and the schema of an ``out=`` variant that is no registered operator."""
+    """Name and schema of an ``out=`` variant that is no registered operator."""
 
     name: str
     schema: FunctionSchema
 
 
 def _carried_nodes(steps: Steps) -> list[int]:
-    """Where a step's function has what is carried."""
+    """Return the nodes of a step's function that are the carried parameters."""
     positions = {node.value: at for at, node in enumerate(steps.function.nodes) if node.op == "parameter"}
     return [positions[name] for name in steps.carried]

@@ -1,4 +1,4 @@
-"""Derivatives of reductions: those that fold by sums and extrema are row functions whose results a row has one of."""
+"""Derivatives of reductions: a reduction by sums, maxima or minima is differentiated as a row function."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ __all__ = ["ReductionDerivative"]
 
 _lock = held_across_fork(threading.RLock())
 
-# Which fold of a row accumulators are that are combined by an operation.
+# The row reduction for each operation that combines accumulators.
 _FOLDS = {"add": "row_sum", "maximum": "row_max", "minimum": "row_min"}
 
-# Kinds of accumulators in which a fold of a row has the gradients that they have, and those among them in float64.
+# Kinds of accumulators that row reductions can replace, and those among them in float64.
 _PLAIN = ("value", "real", "double", "real_double")
 _DOUBLE = ("double", "real_double")
 
 
 class ReductionDerivative:
-    """The derivative of a reduction.
+    """Derivative of a reduction.
 
     Args:
         definition: the operator's.
@@ -55,7 +55,7 @@ class ReductionDerivative:
         return (True,) * len(schema.returns)
 
     def formulas(self, required: Sequence[str], *, is_complex: bool = False) -> Sequence[Formula] | None:
-        """See ``Derivative``: None where something else is accumulated than sums and extrema of real numbers.
+        """See ``Derivative``: None where accumulators are others than sums, maxima and minima of real numbers.
 
         Raises:
             ScalarFunctionError: an operation of a scalar function has no derivative.
@@ -78,7 +78,7 @@ class ReductionDerivative:
         return (Formula(wanted, run, self.names, forms, self.definition.results > 1, is_traceable=True),)
 
     def source(self, required: Sequence[str] | None = None) -> str:
-        """The derivatives of its row functions, to read."""
+        """Return the text of the derivatives of its row functions."""
         return "\n\n".join(map(_shown, self.definition.folds))
 
     def _gradient(self, index: int, wanted: tuple[str, ...]) -> RowGradient:
@@ -104,7 +104,7 @@ class ReductionDerivative:
         seeds = [filled(known.geometry, 0) if gradient is None else gradient for gradient in gradients]
         index = next(at for at, candidate in enumerate(self.definition.folds) if candidate is fold)
         gradient = self._gradient(index, wanted)
-        # Rows are neighbours, the last ones.
+        # The dimensions of a row have to be adjacent; they are moved to the end.
         kept = [dim for dim in range(len(state.shape)) if dim not in dims]
         order = [*kept, *dims]
         shape = tuple(state.shape[dim] for dim in order)
@@ -119,7 +119,7 @@ class ReductionDerivative:
 
 
 def _turned(tensor: Tensor, order: Sequence[int]) -> Tensor:
-    """A tensor with its dimensions, and those that it lacks, in an order."""
+    """Return a tensor with its dimensions permuted; missing leading dimensions are added with size 1."""
     missing = len(order) - tensor.ndim
     return (tensor.reshape((*[1] * missing, *tensor.shape)) if missing else tensor).permute(order)
 
@@ -132,7 +132,7 @@ def _shown(fold: Fold) -> str:
 
 
 def row_function(fold: Fold) -> ScalarFunction | None:
-    """A reduction as a row function; None where it folds otherwise than rows do.
+    """Return a reduction as a row function; None where its accumulators are not row reductions.
 
     Its parameters are the tensors and the numbers, by their names.
     """
@@ -154,7 +154,7 @@ def row_function(fold: Fold) -> ScalarFunction | None:
 
 
 def _combining(combine: ScalarFunction, at: int, count: int) -> str | None:
-    """The fold of a row that an accumulator is; None for another one."""
+    """Return the row reduction (``row_sum``...) that an accumulator is; None for another one."""
     node = combine.nodes[combine.results[at]]
     operands = [combine.nodes[argument] for argument in node.arguments]
     wanted = {combine.parameters[at], combine.parameters[count + at]}

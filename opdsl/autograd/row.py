@@ -1,8 +1,8 @@
 """Derivatives of row definitions and of reductions, derived from their scalar functions.
 
-The gradients that a call asks for are one row operator more: what a row has one of gets the sum of what its elements
-send back, and that is a fold again. So it is one kernel, on every backend, and has a derivative of its own. A reduction
-by sums and extrema is a row function whose results a row has one of.
+All gradients of a call are computed by one derived row operator: the gradient of a value of the row as a whole is the
+sum of those that its elements send back, which is a reduction again. So it is one kernel, on every backend, and has a
+derivative of its own. A reduction by sums, maxima or minima is a row function with one result for each row.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _lock = held_across_fork(threading.RLock())
 
 
 class RowGradient(NamedTuple):
-    """The operator of gradients of a row function.
+    """Derived operator that computes the gradients of a row function.
 
-    run: takes the gradients of the results, what is named, and the dimensions of a row.
+    run: takes the gradients of the results, the parameters ``names``, and the dimensions of a row.
     names: the parameters that it takes.
-    of_rows: for each result whether its gradient is given as that of a row as a whole, of size 1 along it; others are
+    of_rows: for each result whether its gradient is passed for the row as a whole, of size 1 along it; others are
         expanded to the shape of all elements.
-    carries_shape: whether a tensor of the shape of all elements follows the gradients: no gradient has it.
-    of_elements: for each gradient that it gives whether it has the shape of all elements, and not of rows.
+    carries_shape: whether a tensor of the shape of all elements follows the gradients, as no gradient has it.
+    of_elements: for each gradient that it returns whether it has the shape of all elements, and not of rows.
     """
 
     run: Callable[..., Any]
@@ -77,10 +77,10 @@ class RowGradient(NamedTuple):
 
 
 class Variation(NamedTuple):
-    """How tensors and results of a call of a row function relate to its rows.
+    """Variation of tensors and results within the rows of a call.
 
     elements: the parameters that differ from element to element.
-    of_rows: for each result whether a row has one of it.
+    of_rows: for each result whether a row has only one of it.
     """
 
     elements: tuple[str, ...]
@@ -95,16 +95,16 @@ def row_gradient(
     name: str,
     variation: Variation | None = None,
 ) -> RowGradient:
-    """Return the operator of the gradients of a row function.
+    """Return the operator of the gradients of a row function, defining it on first use.
 
     Args:
         function: the function.
-        wanted: the parameters whose gradients are asked for.
+        wanted: the parameters whose gradients are needed.
         tensors: the parameters that are tensors.
-        types: those of the other parameters, as schemas say them.
+        types: schema types of the other parameters.
         name: of the operator whose function it is.
         variation: of the call; by default all tensors differ from element to element, and results are of rows where
-            they depend on elements by way of folds alone.
+            they depend on elements through reductions alone.
 
     Raises:
         ScalarFunctionError: an operation has no derivative.
@@ -114,8 +114,8 @@ def row_gradient(
     derived = differentiate(function, wanted, elements=elements, of_rows=given_of_rows)
     heads = derived.parameters[: len(function.results)]
     names = derived.parameters[len(heads) :]
-    # Where all tensors differ within a row, so do the gradients that are asked for: each element has its share of a
-    # row's gradient then. Otherwise a row's gradient is one number, which has to be counted once.
+    # If all tensors differ within a row, so do their gradients, and each element gets its share of a row's gradient.
+    # Otherwise a row's gradient is one number, which must be counted once.
     is_mixed = len(elements) < len(tensors)
     of_rows = given_of_rows if is_mixed and given_of_rows is not None else (False,) * len(heads)
     varying_heads = tuple(head for head, of_row in zip(heads, of_rows, strict=True) if not of_row)
@@ -142,7 +142,7 @@ def row_gradient(
 
 
 def _with_unread(function: ScalarFunction, at: int, name: str) -> ScalarFunction:
-    """Return the function with a parameter more, which it does not read."""
+    """Return the function with an additional parameter that it does not read."""
     parameters = (*function.parameters[:at], name, *function.parameters[at:])
     nodes = (*function.nodes, UntypedNode("parameter", (), name))
     places = (*function.places, function.places[0])
@@ -172,12 +172,12 @@ def _define(
 
 
 def _shape_of(value: Any) -> Any:
-    """A tensor as one on the device meta, with shape and dtype alone; other values as they are."""
+    """Replace a tensor by a meta tensor with its shape and dtype; return other values unchanged."""
     return tensor_over(None, value.geometry.replace(device=META)) if isinstance(value, Tensor) else value
 
 
 class RowDerivative:
-    """The derivative of a row operator.
+    """Derivative of a row operator.
 
     Args:
         definition: the operator's.
@@ -214,13 +214,13 @@ class RowDerivative:
         return (Formula(wanted, run, self.names, forms, len(self.definition.schema.returns) > 1, is_traceable=True),)
 
     def source(self, required: Sequence[str] | None = None) -> str:
-        """The derivative's scalar function, to read."""
+        """Return the text of the derivative's scalar function."""
         function = self.definition.scalar_function()
         wanted = [tensor for tensor in required or self.tensors if tensor in function.parameters]
         return shown(differentiate(function, wanted, elements=self.tensors))
 
     def _needed(self, wanted: Sequence[str]) -> set[str]:
-        """Return the parameters that gradients are made of, whatever differs from element to element in a call."""
+        """Return the parameters that gradients may read, whatever differs within rows in a call."""
         function = self.definition.scalar_function()
         names = [name for name in wanted if name in function.parameters]
         either = [differentiate(function, names, elements=elements) for elements in (self.tensors, ())]
@@ -240,7 +240,7 @@ class RowDerivative:
     def _run(
         self, names: tuple[str, ...], gradients: Sequence[Any], values: Mapping[str, Any], asked: Sequence[bool]
     ) -> list[Any]:
-        # Shapes alone: the call has looked at positions, which elsewhere (in PyTorch) are not there to be looked at.
+        # Meta tensors: the call has checked indices already, and in PyTorch their values may not be available.
         prepared = self.definition.prepare(tuple(_shape_of(values[name]) for name in self.names), ())
         state = prepared.state
         present = tuple(self.names[at] for at in state.places)
@@ -256,7 +256,7 @@ class RowDerivative:
         return [by_name.get(name) for name in names]
 
     def _variation(self, present: Sequence[str], values: Mapping[str, Any], prepared: PreparedCall) -> Variation | None:
-        """Return what differs within the rows of a call; None where rows have one element."""
+        """Return the variation within the rows of a call; None where rows have one element."""
         shape, dims = prepared.state.shape, prepared.state.dims
         if not differs_in_row(shape, shape, dims):
             return None

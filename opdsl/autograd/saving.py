@@ -1,7 +1,7 @@
-"""What a node keeps of a call for its backward pass, and how it is brought back.
+"""Saved values: what a node keeps of a call for its backward pass, and how it is restored.
 
-An argument is kept as it is, with the version that its memory had. A result is kept without its node, which would hold
-it in a circle. Where a formula reads nothing but the shape and the like, only that is kept (``without_elements``).
+An argument is saved with the version of its memory. A result is saved without its node, since that would make a
+reference cycle. If a formula reads only the geometry of a tensor, only that is saved (``without_elements``).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 
-# What formulas may ask of a tensor whose elements are not kept.
+# The attributes that formulas may read of a tensor whose elements are not saved.
 _OF_META = frozenset(
     ["shape", "strides", "dtype", "device", "ndim", "geometry", "dim", "numel", "is_complex", "is_floating_point"]
 )
@@ -53,17 +53,17 @@ def _references_to_what_is_saved() -> int:
     return _references(value)
 
 
-# References to a tensor that a node has saved and nobody else has, as ``is_shared`` counts them. Releases of Python
-# differ in which names hold a reference of their own, so that each is asked.
+# The reference count of a saved tensor that only its node refers to, as ``is_shared`` counts. It is measured, since
+# releases of Python differ in which names hold a reference of their own.
 _UNSHARED = _references_to_what_is_saved()
-# The same of what one attribute refers to.
+# The reference count of an object that one attribute refers to.
 _UNSHARED_ATTRIBUTE = references_to_an_attribute()
 
 
 def is_shared(value: Tensor) -> bool:
-    """Return whether the memory of a tensor that a node has saved may be somebody else's, too.
+    """Return whether the memory of a saved tensor may be referred to by anything but its node.
 
-    It is called with a name of a function that has taken the tensor from the node.
+    It counts references: the caller holds the tensor, taken from the node, in one local name.
     """
     if sys.getrefcount(value) > _UNSHARED or value.device is not cpu:
         return True
@@ -71,7 +71,7 @@ def is_shared(value: Tensor) -> bool:
     if sys.getrefcount(array) > _UNSHARED_ATTRIBUTE:
         return True
     if root is not None:
-        # The array of a view refers to that of its root, too.
+        # The array of a view refers to that of its root.
         whole = root.array
         if sys.getrefcount(root) > _UNSHARED_ATTRIBUTE or array.base is not whole:
             return True
@@ -82,7 +82,7 @@ def is_shared(value: Tensor) -> bool:
 
 
 def without_elements(meta: TensorMeta) -> Tensor:
-    """A tensor of which there is no more than its meta, and no history, for formulas that look at nothing else."""
+    """Return a tensor with a geometry, but without memory and history, for formulas that read only the geometry."""
     elements = Tensor()
     elements.geometry = meta.replace(requires_grad=False) if meta.requires_grad else meta
     elements._writes = 0
@@ -91,19 +91,19 @@ def without_elements(meta: TensorMeta) -> Tensor:
 
 
 def form_only(function: FunctionType, *, follows_calls: bool = True) -> frozenset[str]:
-    """The parameters of a formula of which it reads no element.
+    """Return the parameters of a formula whose elements it does not read.
 
-    A function whose text cannot be read, or is another one's since its file was changed, is taken to read everything.
+    A function without source text, or whose file has changed since it was defined, counts as reading all elements.
 
     Args:
         function: the formula.
-        follows_calls: whether functions that it hands a parameter to are looked at as well.
+        follows_calls: whether functions to which it passes a parameter are analyzed as well.
     """
     nodes = [node for definition in definitions(function) for node in ast.walk(definition)]
     if not nodes:
         return frozenset()
     harmless: set[int] = set()
-    elements: list[tuple[str, str]] = []  # names of loops over lists, and the names of these
+    elements: list[tuple[str, str]] = []  # pairs: the name of a loop variable, the name of the list it iterates over
     for node in nodes:
         if isinstance(node, (ast.For, ast.comprehension)):
             if isinstance(node.target, ast.Name) and isinstance(node.iter, ast.Name):
@@ -114,19 +114,21 @@ def form_only(function: FunctionType, *, follows_calls: bool = True) -> frozense
         elif follows_calls and isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             called = function.__globals__.get(node.func.id)
             if not isinstance(called, FunctionType) or inspect.unwrap(called) is not called:
-                continue  # operators are functions that wrap others
+                continue  # operators are wrapped functions
             if not any(isinstance(arg, ast.Starred) for arg in node.args):
                 unread = form_only(called, follows_calls=False)
                 pairs = zip(_parameters(called), node.args, strict=False)
                 harmless.update(id(expression) for name, expression in pairs if name in unread)
     read = {node.id for node in nodes if isinstance(node, ast.Name) and id(node) not in harmless}
-    for _ in elements:  # a list of lists is read where what is in them is
+    for _ in elements:  # a list is read if its elements are, also for nested lists
         read |= {whole for element, whole in elements if element in read}
     return frozenset(_parameters(function)) - read
 
 
 def definitions(function: FunctionType) -> list[ast.AST]:
-    """The parsed text of a function; of a lambda all that it may be, if a line has several of the same parameters."""
+    """Return the syntax trees of a function; for a lambda all candidates, if a line has several with the same
+    parameters.
+    """
     if function.__name__ == "<lambda>":
         code = function.__code__
         linecache.checkcache(code.co_filename)
@@ -150,7 +152,7 @@ def definitions(function: FunctionType) -> list[ast.AST]:
     )
 
 
-@lru_cache(maxsize=8)  # of the modules whose formulas are asked for one after another
+@lru_cache(maxsize=8)  # for the modules whose formulas are analyzed in succession
 def _parsed(text: str) -> ast.AST:
     try:
         return parsed(text)
@@ -164,18 +166,19 @@ def _parameters(function: FunctionType) -> tuple[str, ...]:
 
 
 class KeptTensor(NamedTuple):
-    """An argument, and the version that its memory had."""
+    """Saved argument, with the version of its memory."""
 
     tensor: Tensor
     version: int
 
 
 class KeptResult(NamedTuple):
-    """A result without its node.
+    """Saved result, without its node.
 
     tensor: over the same memory, with no history.
-    version: that its memory had.
-    followed: whether it requires grad; positions and the like do not.
+    version: of its memory when it was saved.
+    place: its position among the results.
+    followed: whether it requires grad; indices and the like do not.
     """
 
     tensor: Tensor
@@ -185,7 +188,7 @@ class KeptResult(NamedTuple):
 
 
 def keep(value: Any) -> Any:
-    """An argument as it is kept.
+    """Return an argument in the form in which it is saved.
 
     Raises:
         RequiresGradError: it was made in inference mode.
@@ -202,7 +205,7 @@ def keep(value: Any) -> Any:
 
 
 def is_free(kept: Any) -> bool:
-    """Return whether an argument as it is kept is a tensor whose memory is nobody else's."""
+    """Return whether a saved argument is a tensor whose memory is not shared, so that it may be overwritten."""
     if not isinstance(kept, KeptTensor):
         return False
     value = kept.tensor
@@ -210,12 +213,12 @@ def is_free(kept: Any) -> bool:
 
 
 def keeps_tensors(kept: Any) -> bool:
-    """Whether an argument as it is kept has tensors with elements."""
+    """Return whether a saved argument contains tensors with elements."""
     return isinstance(kept, KeptTensor) or (type(kept) is tuple and any(map(keeps_tensors, kept)))
 
 
 def keep_result(result: Tensor, place: int) -> KeptResult:
-    """A result as it is kept."""
+    """Return a result in the form in which it is saved."""
     bare = _same_memory(result, requires_grad=False)
     if version_counter(result) is result:
         result.kept = bare
@@ -223,7 +226,7 @@ def keep_result(result: Tensor, place: int) -> KeptResult:
 
 
 def restore(node: Node, name: str, value: Any) -> Any:
-    """What was kept, as the formula gets it.
+    """Return a saved value for the formula.
 
     Raises:
         SavedTensorChangedError: its memory has been written since.
@@ -244,14 +247,14 @@ def restore(node: Node, name: str, value: Any) -> Any:
 
 
 def with_history(bare: Tensor, edge: Edge) -> Tensor:
-    """A tensor over the same memory that stands where the result did, for gradients of gradients."""
+    """Return a tensor over the memory of a saved result with the result's edge, for gradients of gradients."""
     history = _same_memory(bare, requires_grad=True)
     history.autograd = edge
     return history
 
 
 def _same_memory(tensor: Tensor, *, requires_grad: bool) -> Tensor:
-    """A tensor without history over the same memory, of which there is none on meta."""
+    """Return a tensor without history over the same memory (a meta tensor has none)."""
     same_memory = Tensor()
     if hasattr(tensor, "array"):
         same_memory.array = tensor.array

@@ -1,6 +1,6 @@
-"""What ``opdsl.runtime.differentiable`` hands here: the gradients of one tensor.
+"""Gradient attributes and methods of tensors, to which ``opdsl.runtime.differentiable`` forwards.
 
-Loaded when the first tensor requires grad; from then on calls are recorded.
+It is loaded when the first tensor requires grad; from then on calls are recorded.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ record_with(record)
 
 
 def set_requires_grad(tensor: Tensor, value: bool) -> Tensor:
-    """Have autograd follow a leaf, or no longer follow it."""
+    """Set whether a leaf tensor requires grad, and return it."""
     if tensor.geometry.requires_grad == value:
         return tensor
     if not is_leaf(tensor):
@@ -54,7 +54,7 @@ def set_requires_grad(tensor: Tensor, value: bool) -> Tensor:
 
 
 def grad_of(tensor: Tensor) -> Tensor | None:
-    """What has been accumulated."""
+    """Return a tensor's accumulated or retained gradient (``Tensor.grad``)."""
     _tell_modes(tensor, is_set=False)
     edge = getattr(tensor, "autograd", None)
     if isinstance(edge, Leaf):
@@ -63,7 +63,7 @@ def grad_of(tensor: Tensor) -> Tensor | None:
 
 
 def set_grad(tensor: Tensor, value: object) -> None:
-    """Replace what has been accumulated.
+    """Replace a tensor's gradient (``Tensor.grad = value``).
 
     Raises:
         GradientError: it is no tensor of the same shape, dtype and device.
@@ -98,25 +98,25 @@ def _retained(node: Node) -> dict[int, Tensor | None]:
 
 
 def grad_fn_of(tensor: Tensor) -> Node | None:
-    """The node that a tensor comes from."""
+    """Return the node that made a tensor (``Tensor.grad_fn``); None for a leaf."""
     edge = edge_of(tensor)
     return None if edge is None or isinstance(edge, Leaf) else edge.node
 
 
 def output_nr_of(tensor: Tensor) -> int:
-    """Which of its node's results a tensor is."""
+    """Return the position of a tensor among its node's results."""
     edge = edge_of(tensor)
     return 0 if edge is None else edge.place
 
 
 def retains_grad(tensor: Tensor) -> bool:
-    """Whether a tensor that is no leaf keeps its gradient."""
+    """Return whether a tensor that is no leaf retains its gradient."""
     edge = edge_of(tensor)
     return edge is not None and edge.place in getattr(edge.node, "retained", ())
 
 
 def retain_grad(tensor: Tensor) -> None:
-    """Have a tensor that is no leaf keep its gradient."""
+    """Let a tensor that is no leaf retain its gradient in ``grad``."""
     edge = _followed(tensor, "retain_grad()")
     if isinstance(edge, Leaf) or retains_grad(tensor):
         return
@@ -132,13 +132,13 @@ def retain_grad(tensor: Tensor) -> None:
 
 
 def register_hook(tensor: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Removable:
-    """Attach a hook to a tensor's gradient."""
+    """Register a hook that is called with a tensor's gradient."""
     edge = _followed(tensor, "register_hook()")
     return add_hook(edge.node, edge.place, hook)
 
 
 def register_post_accumulate_grad_hook(tensor: Tensor, hook: Callable[[Tensor], None]) -> Removable:
-    """Have a hook called when a leaf's gradient has grown."""
+    """Register a hook that is called after a leaf's gradient has been accumulated."""
     edge = _followed(tensor, "register a hook")
     if not isinstance(edge, Leaf):
         raise RequiresGradError("post accumulate grad hooks cannot be registered on non-leaf tensors")
@@ -153,10 +153,10 @@ def register_post_accumulate_grad_hook(tensor: Tensor, hook: Callable[[Tensor], 
 
 
 def forget_history(tensor: Tensor) -> Tensor:
-    """Make a tensor a leaf that does not require grad.
+    """Detach a tensor in place: make it a leaf that does not require grad.
 
     Raises:
-        RequiresGradError: it is a view, whose memory has the history of what it is a view of.
+        RequiresGradError: it is a view, whose memory shares its history with the base.
     """
     if tensor._is_view():
         raise RequiresGradError("Can't detach views in-place. Use detach() instead.")
@@ -167,7 +167,7 @@ def forget_history(tensor: Tensor) -> Tensor:
 
 
 def data_of(tensor: Tensor) -> Tensor:
-    """``Tensor.data``: over the same memory, with a version counter of its own."""
+    """Return ``Tensor.data``: a tensor over the same memory, with its own version counter and without history."""
     data = make_view(tensor, tensor.shape, tensor.strides)
     data.geometry = data.geometry.replace(creation=Creation.DATA)
     data._base = tensor
@@ -204,7 +204,7 @@ def set_data(tensor: Tensor, source: object) -> None:
 def backward(
     tensor: Tensor, gradient: Tensor | None, retain_graph: bool | None, create_graph: bool, inputs: Any
 ) -> None:
-    """``Tensor.backward``"""
+    """Run ``Tensor.backward``."""
     backward_of(tensor, gradient, retain_graph, create_graph, inputs)
 
 

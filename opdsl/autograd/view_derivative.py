@@ -1,9 +1,9 @@
-"""The derivative of views: what a view does not show gets no gradient.
+"""Derivative of view operators: elements that a view does not show get no gradient.
 
-Views are linear, and which elements they show depends on geometry alone. A view that shows each element once, in
-whatever order, has for its gradient a view of the gradient. Otherwise it is a tensor of zeros, a view of which, taken
-as before, gets the gradient of the view; and the gradient of that is a view of the gradient. Of elements that a view
-shows several times the gradients are summed, by their positions.
+Views are linear, and the elements that they show depend on geometry alone. If a view shows each element once, in
+any order, its gradient is a view of the incoming gradient. Otherwise the gradient is a tensor of zeros, and the
+incoming gradient is copied into a view of it; the derivative of that is a view of the gradient. If a view shows
+elements several times, their gradients are summed by index.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ META = Device("meta")
 
 
 class ViewDerivative:
-    """The derivative of an operator that returns views of its first argument.
+    """Derivative of an operator that returns views of its first argument.
 
     Args:
-        operator: which it is.
+        operator: the view operator.
     """
 
     non_differentiable: frozenset[str] = frozenset()
@@ -56,7 +56,7 @@ class ViewDerivative:
         return [Formula((viewed,), self._run, self.names, forms, True, is_traceable=True)] if required else []
 
     def _known_order(self, take: Take, form: TensorMeta, arguments: tuple[Any, ...]) -> tuple[int, ...] | None:
-        """See ``_order``, of the same call once."""
+        """Return the result of ``_order``, cached by the arguments of the call."""
         if lowering.get() is not None:
             return _order(take, form)
         key = form, value_key(arguments)
@@ -83,7 +83,7 @@ class ViewDerivative:
         shown = _listed(_shape_of(take, form))
         if any(has_internal_overlap(tensor.geometry) for tensor in shown):
             return (_summed(take, filled(form, 0), gradients),)
-        # What shows every element leaves nothing to be filled.
+        # If views show every element, the tensor need not be filled with zeros.
         covers = sum(tensor.numel() for tensor in shown) == form.numel
         whole = unfilled(form) if covers else filled(form, 0)
         return (_spread(self.operator.name, take, whole, gradients),)
@@ -97,13 +97,15 @@ _WITHOUT_MODES = Guard(_without_modes, keep=True)
 
 
 def _shape_of(take: Take, form: TensorMeta) -> Any:
-    """Take a view of nothing but a shape; that is no call of the program, which modes would see."""
+    """Take a view of a meta tensor with a geometry, invisibly to dispatch modes, as it is no call of the program."""
     with _WITHOUT_MODES:
         return take(_without_memory(form))
 
 
 def _order(take: Take, form: TensorMeta) -> tuple[int, ...] | None:
-    """The dimensions of a view from the outermost to the innermost; None where it does not show each element once."""
+    """Return the dimensions of a view from the outermost to the innermost; None where it does not show each element
+    once.
+    """
     view = _shape_of(take, form)
     if not isinstance(view, Tensor) or view.dtype is not form.dtype:
         return None
@@ -118,19 +120,19 @@ def _order(take: Take, form: TensorMeta) -> tuple[int, ...] | None:
 
 
 def _moved_back(order: tuple[int, ...], form: TensorMeta, gradient: Tensor) -> Tensor:
-    """The gradient of a view in the order of what was viewed."""
+    """Return the gradient of a view with dimensions in the order of the viewed tensor's."""
     if order != tuple(range(len(order))):
         gradient = gradient.permute(*order)
     return gradient if gradient.shape == form.shape else gradient.reshape(form.shape)
 
 
 def _without_memory(form: TensorMeta) -> Tensor:
-    """A contiguous tensor that has no elements to be seen."""
+    """Return a contiguous meta tensor."""
     return new_tensor(geometry(form.dtype, META, form.shape))
 
 
 def _summed(take: Take, whole: Tensor, gradients: Sequence[Tensor]) -> Tensor:
-    """The sums of the gradients of elements that are shown several times."""
+    """Add gradients by index, for elements that views show several times."""
     count, shape = whole.numel(), whole.shape
     numbered = whole.new_ones((count,), dtype=int64).cumsum(0).sub(1).view(shape)
     total = whole.view((count,))
@@ -140,8 +142,8 @@ def _summed(take: Take, whole: Tensor, gradients: Sequence[Tensor]) -> Tensor:
 
 
 def _spread(name: str, take: Take, whole: Tensor, gradients: Sequence[Tensor]) -> Tensor:
-    """Write gradients into the views of a tensor of zeros, so that it can be differentiated."""
-    # A mode that answers for calls records them itself, as torch does on its own tensors.
+    """Copy gradients into views of a tensor of zeros, recorded so that the result can be differentiated."""
+    # Dispatch modes record calls themselves, as torch does for its own tensors.
     with nullcontext() if current.get().modes else no_grad():
         for view, gradient in zip(_listed(take(whole)), gradients, strict=True):
             view.copy_(gradient)

@@ -1,7 +1,7 @@
-"""Views and writing in place: whose history changes when memory is written that several tensors show.
+"""History of views and of in-place writes: which gradients change when memory is written that several tensors share.
 
-The history of shared memory belongs to the tensor that the views were taken of, their owner. A view's node knows which
-history of the owner it comes from; when the owner has another one, the view's node is made anew, as a piece of it.
+The history of shared memory belongs to the base tensor of the views, their owner. A view's node remembers the owner's
+edge at the time of the view; when the owner has another edge, the view's node is rebuilt as a piece of the owner.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ __all__ = ["ViewNode", "check_writable", "owner_of", "set_history", "view_node"]
 
 
 class ViewNode(Node):
-    """The node of a view, which knows what the history of the viewed memory was when the view was taken.
+    """Node of a view, which remembers the history of the viewed memory when the view was taken.
 
-    owner: the tensor that the view was taken of, if anybody still has it.
-    history: that tensor's edge at that time; None when nothing followed it.
+    owner: weak reference to the tensor that the view was taken of.
+    history: that tensor's edge at that time; None when it required no grad.
     """
 
     __slots__ = ("history", "owner")
@@ -47,7 +47,7 @@ class ViewNode(Node):
     history: Edge | None
 
     def edge_of(self, tensor: Tensor, edge: Edge) -> Edge:
-        """See ``Node``: made anew if the owner got another history since."""
+        """See ``Node``: rebuilt if the owner got another history since."""
         owner = self.owner()
         if owner is None or getattr(owner, "autograd", None) is self.history:
             return edge
@@ -56,11 +56,11 @@ class ViewNode(Node):
 
 
 class Piece(NamedTuple):
-    """Where a view lies in the memory of its owner.
+    """Position of a view in the memory of its owner.
 
     owner: the owner's geometry.
     shape, strides, offset: of the view, in elements from the owner's first one.
-    is_conj, is_neg: whether it shows the conjugates, the negatives of the owner's elements.
+    is_conj, is_neg: whether the view shows the conjugates or the negatives of the owner's elements.
     """
 
     owner: TensorMeta
@@ -71,7 +71,9 @@ class Piece(NamedTuple):
     is_neg: bool = False
 
     def taken(self, whole: Tensor) -> Tensor:
-        """The piece of a tensor that is laid out as the owner; what it shows several times counts once, 0 elsewhere."""
+        """Return the piece of a tensor with the owner's layout; of elements that it shows several times, all but one
+        are 0.
+        """
         taken = self._turned(whole.as_strided(self.shape, self.strides, self.offset + whole.storage_offset()))
         if not self.repeats:
             return taken
@@ -80,9 +82,9 @@ class Piece(NamedTuple):
         return taken * from_numpy(is_first.reshape(self.shape)).to(taken.device)
 
     def put(self, whole: Tensor, piece: Tensor) -> Tensor:
-        """A copy of a tensor of the owner's shape, with other elements in the piece.
+        """Return a copy of a tensor of the owner's shape, with the elements of the piece replaced.
 
-        What the piece shows several times gets the sum.
+        Elements that the piece shows several times get the sum.
         """
         memory, piece = self.laid_out(whole), self._turned(piece)
         if not self.repeats:
@@ -93,24 +95,26 @@ class Piece(NamedTuple):
         return output.as_strided(self.owner.shape, self.owner.strides)
 
     def _turned(self, piece: Tensor) -> Tensor:
-        """The gradient of the view from that of the elements which it shows, and that from this."""
+        """Conjugate and negate a gradient as the view does its elements, which converts between piece and owner both
+        ways.
+        """
         piece = piece.conj() if self.is_conj else piece
         return piece._neg_view() if self.is_neg else piece
 
     @property
     def repeats(self) -> bool:
-        """Whether it shows some elements several times."""
+        """Return whether it shows some elements several times."""
         return has_internal_overlap(self.owner.replace(shape=self.shape, strides=self.strides))
 
     @property
     def places(self) -> numpy.ndarray[Any, Any]:
-        """Which elements of the owner's memory it shows."""
+        """Return the indices in the owner's memory of the elements that it shows."""
         memory = numpy.arange(math.prod(self.owner.shape))[self.offset :]
         steps = tuple(stride * memory.itemsize for stride in self.strides)
         return numpy.lib.stride_tricks.as_strided(memory, self.shape, steps, writeable=False).reshape(-1)
 
     def laid_out(self, whole: Tensor) -> Tensor:
-        """A tensor of the owner's shape with the owner's strides."""
+        """Return a tensor of the owner's shape with the owner's strides, copied if necessary."""
         if whole.strides == self.owner.strides:
             return whole
         output = new_tensor(whole.geometry.replace(strides=self.owner.strides, requires_grad=False, is_view=False))
@@ -130,17 +134,17 @@ def _piece(owner: Tensor, view: Tensor) -> Piece:
 
 
 def owner_of(tensor: Tensor) -> Tensor | None:
-    """The tensor that a view was taken of; None for what is no view, or was detached."""
+    """Return the base tensor of a view; None for a tensor that is no view, or was detached."""
     return tensor._base if tensor.geometry.is_tracked_view else None
 
 
 def view_node(recipe: Recipe, edges: tuple[Edge | None, ...], saved: object, viewed: Tensor) -> ViewNode:
-    """The node of views of a tensor that requires grad.
+    """Return a new node for views of a tensor that requires grad.
 
     Args:
         recipe, saved: of the operator that made the views.
-        edges: of ``viewed``, and of what else the operator has gradients of.
-        viewed: what they were taken of, perhaps a view itself.
+        edges: of ``viewed``, and of the operator's other differentiable arguments.
+        viewed: the tensor that they were taken of, perhaps a view itself.
     """
     node = make_node(recipe, edges, saved, ViewNode)
     assert isinstance(node, ViewNode), "as made"
@@ -152,7 +156,7 @@ def view_node(recipe: Recipe, edges: tuple[Edge | None, ...], saved: object, vie
 
 
 def _piece_node(owner: Tensor, view: Tensor) -> ViewNode:
-    """A node for a view as a piece of its owner."""
+    """Return a new node for a view as a piece of its owner."""
     edge = edge_of(owner)
     assert edge is not None, "the owner of a view with a history requires grad"
     return view_node(
@@ -175,7 +179,7 @@ def _piece_backward(node: Node, gradients: Sequence[Gradient]) -> tuple[Gradient
 
 
 def check_writable(tensor: Tensor) -> None:
-    """Refuse to write a tensor in place where its gradient would be lost (``check_inplace`` in PyTorch).
+    """Raise if writing a tensor in place would lose its gradient (``check_inplace`` in PyTorch).
 
     Raises:
         RequiresGradError: it is a leaf that requires grad, a view of one, a view that was taken under ``no_grad`` or
@@ -195,12 +199,13 @@ def check_writable(tensor: Tensor) -> None:
 
 
 def set_history(tensor: Tensor, node: Node, *, has_own_edge: bool) -> None:
-    """A tensor has been written: its gradient goes to the node of what wrote it.
+    """Set the history of a tensor that an operator has written in place to the operator's node.
 
-    Of a view, the owner gets a node that replaces the written piece of its gradient, and the view is a piece of that.
+    If the tensor is a view, its owner gets a node that replaces the written piece of its gradient, and the view becomes
+    a piece of the owner again.
 
     Args:
-        tensor: what was written.
+        tensor: the written tensor.
         node: of the operator that wrote it.
         has_own_edge: whether the first of the node's edges is that of the tensor as it was before.
     """
@@ -219,16 +224,16 @@ def set_history(tensor: Tensor, node: Node, *, has_own_edge: bool) -> None:
     )
     _take_up(owner, written, views=1)
     tensor.geometry = tensor.geometry.replace(requires_grad=True)
-    if not isinstance(getattr(tensor, "autograd", None), ViewNode):  # which is made anew when it is asked for
+    if not isinstance(getattr(tensor, "autograd", None), ViewNode):  # a ViewNode rebuilds itself on access
         tensor.autograd = _piece_node(owner, tensor)
 
 
-# References to a gradient, and to its array, that nobody but the engine has: what hands it on, the name, the call.
+# The engine's own references to a gradient (the sequence, the name, the argument of getrefcount), and to its array.
 _UNSHARED_GRADIENT, _UNSHARED_ARRAY = 3, 2
 
 
 def _write_backward(node: Node, gradients: Sequence[Gradient]) -> tuple[Gradient, ...]:
-    """The gradient outside of the piece passes; what the operator makes of the piece's takes its place."""
+    """Compute the gradients of an owner whose piece was written: the operator transforms the piece's gradient only."""
     (gradient,) = gradients
     inner: Node
     piece: Piece
@@ -250,7 +255,7 @@ def _write_backward(node: Node, gradients: Sequence[Gradient]) -> tuple[Gradient
 
 
 def _take_up(tensor: Tensor, node: Node, views: int = 0) -> None:
-    """Give a tensor a history; views of a tensor that had none get one, too, but for as many as are known."""
+    """Set a tensor's history; if it had none, its views get one, too, unless it has no more than ``views`` views."""
     followed = tensor.geometry.requires_grad
     tensor.autograd = node
     tensor.geometry = tensor.geometry.replace(requires_grad=True)
@@ -264,14 +269,14 @@ def _take_up(tensor: Tensor, node: Node, views: int = 0) -> None:
             if view.geometry.creation is Creation.DEFAULT:
                 view.autograd = _piece_node(tensor, view)
             else:
-                view._writes = -1  # its history cannot be made anew
+                view._writes = -1  # its history cannot be rebuilt
 
 
 def _views_of(tensor: Tensor, known: int) -> list[Tensor]:
-    """The views of a tensor; none where there are no more than are known.
+    """Return the views of a tensor; an empty list if there are no more than ``known``.
 
-    Nothing else knows the views, and few tensors have any that are older than the last collection of garbage: to look
-    through all objects takes as long as there are any.
+    No list of views is kept, and few tensors have any. Young objects of the garbage collector are searched first, since
+    a search through all objects is slow.
     """
     most = _most_views(tensor)
     if most <= known:
@@ -285,24 +290,24 @@ def _views_of(tensor: Tensor, known: int) -> list[Tensor]:
 
 
 def _of_base(tensor: Tensor, objects: Iterable[Any]) -> list[Tensor]:
-    """The views of a tensor among objects, which are not asked for their class: one may stand for what is gone."""
+    """Return the views of a tensor among objects; ``isinstance`` is avoided, as weak proxies raise for it."""
     return [owner for owner in objects if issubclass(type(owner), Tensor) and getattr(owner, "_base", None) is tensor]
 
 
 def _most_views(tensor: Tensor) -> float:
-    """How many views a tensor has at most: each of them refers to its memory."""
+    """Return an upper bound of the number of a tensor's views: each of them refers to its memory."""
     if type(tensor.array) is not numpy.ndarray:
         return math.inf
     array, base = _references(tensor)
     return array - _UNSHARED[0] + max(base - _UNSHARED[1], 0)
 
 
-# Generations of garbage collection that have few objects.
+# Generations of the garbage collector that have few objects.
 _YOUNG = (0, 1)
 
 
 def _references(holder: Tensor | _Holder) -> tuple[int, int]:
-    """How many refer to an array, and to what it is a view of itself."""
+    """Return the reference counts of an array and of its base."""
     array = holder.array
     base = array.base
     return getrefcount(array), 0 if base is None else getrefcount(base)
@@ -312,5 +317,5 @@ class _Holder(NamedTuple):
     array: numpy.ndarray[Any, Any]
 
 
-# As this Python counts them.
+# The reference counts without any views, as this Python counts them.
 _UNSHARED: Final = _references(_Holder(numpy.empty(2)[1:]))

@@ -136,7 +136,8 @@ class Compiler(Protocol):
 
 @cache
 def has_compiler(device_type: str) -> bool:
-    """Return whether a backend has a compiler; without one it runs its authors' kernels, and copies through the host.
+    """Return whether a backend has a compiler; without one it runs its authors' kernels, and computes others on the
+    host.
     """
     return backends.has(device_type, "compiler")
 

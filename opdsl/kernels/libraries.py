@@ -108,8 +108,7 @@ class LinearAlgebra(Protocol):
     # -------------------------------------------------------------------------------------------- orthogonal factors
 
     def qr(self, matrices: Tensor, orthogonal: Tensor | None) -> None:
-        """Compute R in the upper triangle of ``matrices`` and, unless ``orthogonal`` is None, the first columns of Q.
-        """
+        """Compute R in the upper triangle of ``matrices`` and, if ``orthogonal`` is given, the first columns of Q."""
 
     def geqrf(self, matrices: Tensor, tau: Tensor) -> None:
         """Compute R in the upper triangle of ``matrices``, the Householder reflectors of Q below it, and their factors
@@ -122,8 +121,7 @@ class LinearAlgebra(Protocol):
         """
 
     def ormqr(self, reflectors: Tensor, tau: Tensor, other: Tensor, left: bool, adjoint: bool) -> None:
-        """Multiply ``other`` by Q, or by its adjoint, in place of ``other``; reflectors and ``tau`` have any strides.
-        """
+        """Multiply ``other`` by Q, or by its adjoint, in place; reflectors and ``tau`` have any strides."""
 
     # ------------------------------------------------------------------------------------------------------- spectra
 
@@ -176,8 +174,7 @@ class Fourier(Protocol):
         """
 
     def c2r(self, array: Tensor, dims: Sequence[int], normalization: int, out: Tensor) -> None:
-        """Compute the inverse of ``r2c``: real numbers from one-sided frequencies; missing frequencies count as zeros.
-        """
+        """Compute the inverse of ``r2c``: real numbers from one-sided frequencies; missing frequencies are zeros."""
 
 
 def linear_algebra(tensor: Tensor) -> LinearAlgebra:

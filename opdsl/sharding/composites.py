@@ -1,4 +1,4 @@
-"""Composites: a dimension may be cut where every operator that the body calls may be cut, one after the other."""
+"""Sharding rules of composites: a dimension may be split if every operator that a body calls may be split along it."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from opdsl.sharding.partial import Combined
 from opdsl.sharding.pending import REDUCTIONS, Pending, subsets
 from opdsl.sharding.rules import Arguments, Cut, Moved, Rule, possible_cuts
 
-# By how much a dimension is longer in the second run, which shows what depends on its size.
+# The number of elements added to a dimension in a second run, which reveals dependence on its size.
 _GROWTH = 1
 
 
 class Step(NamedTuple):
-    """What a body has called.
+    """One operator call that a composite's body made.
 
     operator: the operator.
-    cut: how its tensors are cut, or pending; None where they are neither.
-    others: the arguments that are no tensors; empty of views, whose sizes follow the tensor's.
+    cut: how its tensors are split, or pending; None where they are neither.
+    others: the arguments that are no tensors; empty for views, whose sizes follow the tensor's.
     """
 
     operator: Operator
@@ -40,13 +40,13 @@ class Step(NamedTuple):
 
 
 class _Following(DispatchMode):
-    """Follows a cut through what a body calls.
+    """Dispatch mode that follows a split of the arguments through the operators that a body calls.
 
-    rule_of: the rule of an operator.
-    folds: whether results may be left to combine.
-    dims: the dimension along which a tensor is cut, by its identity.
-    reductions: by what a tensor is still to be combined.
-    steps: what has been called.
+    rule_of: returns the rule of an operator.
+    folds: whether results may be left unreduced (pending).
+    dims: the dimension along which a tensor is split, by its identity.
+    reductions: the pending reduction of a tensor, by its identity.
+    steps: the calls so far.
     """
 
     def __init__(self, rule_of: Callable[[Operator], Rule], *, folds: bool) -> None:
@@ -58,13 +58,13 @@ class _Following(DispatchMode):
         self.steps: list[Step] = []
 
     def mark(self, tensor: Tensor, dim: int | None) -> None:
-        """A tensor is cut along a dimension."""
+        """Record that a tensor is split along a dimension (or not split, for None), and keep the tensor alive."""
         self.kept.append(tensor)
         if dim is not None:
             self.dims[id(tensor)] = dim
 
     def dim_of(self, tensor: Tensor) -> int | None:
-        """The dimension along which a tensor is cut."""
+        """Return the dimension along which a tensor is split; None where it is not split."""
         return self.dims.get(id(tensor))
 
     def dispatch(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
@@ -99,7 +99,9 @@ class _Following(DispatchMode):
     def _pending(
         self, called: Operator, rule: Rule, arguments: Arguments, placed: list[int | None], waiting: list[str | None]
     ) -> Pending:
-        """How a call goes on with what is still to be combined; what is cut beside that has to be put together."""
+        """Return the pending results of a call with pending arguments; raise ShardingError where these have to be
+        reduced first.
+        """
         if called.schema.kind is SchemaKind.functional and all(number is None for number in placed):
             for pending in rule.pending(arguments):
                 if list(pending.inputs) == waiting:
@@ -107,7 +109,7 @@ class _Following(DispatchMode):
         raise ShardingError(f"{called.name} takes what is combined: {rule}")
 
     def _cut(self, called: Operator, rule: Rule, arguments: Arguments, placed: list[int | None]) -> Cut:
-        # Random numbers are those of their places, which pieces of a body do not know.
+        # Random numbers depend on the position of a piece in the whole, which a body does not know.
         if called.schema.kind is SchemaKind.functional and "nondeterministic_seeded" not in called.tags:
             for cut in possible_cuts(rule, arguments):
                 partial = cut.partial
@@ -128,7 +130,7 @@ def _without_tensors(value: Any) -> Any:
 
 
 def with_tensors(value: Any, make: Callable[[Tensor], Any]) -> Any:
-    """An argument with its tensors replaced."""
+    """Replace the tensors in an argument, also in nested lists and tuples, by the results of a function."""
     if isinstance(value, (list, tuple)):
         return tuple(with_tensors(element, make) for element in value)
     return make(value) if isinstance(value, Tensor) else value
@@ -136,12 +138,12 @@ def with_tensors(value: Any, make: Callable[[Tensor], Any]) -> Any:
 
 @frozen
 class ByItsCalls:
-    """Bodies that call operators.
+    """Sharding rule of operators whose body calls other operators.
 
-    operator: whose body it is.
-    rule_of: the rule of an operator.
-    body: what calls operators, where the operator's kernel is made of it instead; it takes all arguments.
-    folds: whether what it folds along a cut dimension may be left to combine.
+    operator: the operator.
+    rule_of: returns the rule of an operator.
+    body: a function that calls operators, if the operator's kernel is compiled from it; it takes all arguments.
+    folds: whether reductions along a split dimension may be left pending.
     """
 
     operator: Operator
@@ -161,7 +163,7 @@ class ByItsCalls:
                     yield cut
 
     def pending(self, arguments: Arguments) -> Iterator[Pending]:
-        """See ``Rule``; engines that have pending tensors call what other bodies call."""
+        """See ``Rule``; engines that have pending tensors dispatch the calls of other bodies themselves."""
         count = len(list(tensors_in(arguments)))
         for chosen in subsets(count) if self.folds else ():
             for reduction in REDUCTIONS:
@@ -175,18 +177,20 @@ class ByItsCalls:
         return function(*piece)
 
     def _follow(self, arguments: Arguments, inputs: tuple[int | None, ...]) -> Cut | None:
-        """The cut that a body makes of one of its tensors; None where it cannot be cut there."""
+        """Return the cut that follows from splitting arguments; None where the body cannot be split so."""
         first = self._run(arguments, inputs, 0)
         if first is None:
             return None
-        # What depends on the size of the dimension, a mean by hand say, is another thing for a piece.
+        # A body that depends on the size of the dimension (as a mean by hand) computes something else for a piece.
         second = self._run(arguments, inputs, _GROWTH)
         if second is None or first != second or not self._keeps_dimensions(arguments, first[0]):
             return None
         return first[0]
 
     def _keeps_dimensions(self, arguments: Arguments, cut: Cut) -> bool:
-        """Whether pieces of one element have the results of others, of which ``squeeze`` would take a dimension."""
+        """Return whether pieces of size 1 give results of the same rank as larger ones (``squeeze`` would drop a
+        dimension).
+        """
         dims = iter(cut.inputs)
 
         def of_one(tensor: Tensor) -> Tensor:
@@ -199,7 +203,7 @@ class ByItsCalls:
         try:
             result = self._kernel(tensors)(*tensors)
         except (OpdslError, NotImplementedError):
-            return True  # such a piece says so, too
+            return True  # the piece raises in the same way
         pairs = zip(tensors_in(result), cut.outputs, strict=True)
         if cut.partial is not None:
             whole = tuple(with_tensors(argument, _without_memory) for argument in arguments)
@@ -208,7 +212,9 @@ class ByItsCalls:
         return all(dim is not None and tensor.ndim > dim and tensor.shape[dim] == 1 for tensor, dim in pairs)
 
     def _waiting(self, arguments: Arguments, inputs: tuple[str | None, ...]) -> tuple[str | None, ...]:
-        """By what results are still to be combined where tensors are; none where these have to be combined before."""
+        """Return the pending reductions of results for those of arguments; () where the arguments have to be reduced
+        first.
+        """
         following = _Following(self.rule_of, folds=True)
         reductions = iter(inputs)
 
@@ -267,11 +273,11 @@ class ByItsCalls:
 
 
 def _candidates(shapes: list[tuple[int, ...]], *, anywhere: bool) -> Iterator[tuple[int | None, ...]]:
-    """Yield cuts to try: each dimension of each tensor, alone and with those of other tensors that it meets.
+    """Yield splits to try: each dimension of each tensor, alone and with the corresponding dimensions of other tensors.
 
     Args:
         shapes: of the tensors.
-        anywhere: whether the first dimension of the same size is one of these, too.
+        anywhere: whether the first dimension of equal size corresponds, too.
     """
     for at, shape in enumerate(shapes):
         for dim, size in enumerate(shape):
@@ -290,7 +296,9 @@ def _candidates(shapes: list[tuple[int, ...]], *, anywhere: bool) -> Iterator[tu
 
 
 class _Noting(DispatchMode):
-    """Notes what a body calls, with which arguments beside tensors; of views none: their sizes follow the tensor's."""
+    """Dispatch mode that records the operators that a body calls, with their arguments that are no tensors (except for
+    views).
+    """
 
     def __init__(self, rule_of: Callable[[Operator], Rule]) -> None:
         self.rule_of = rule_of
@@ -305,13 +313,14 @@ class _Noting(DispatchMode):
 
 
 def follows_sizes(operator: Operator, arguments: Arguments, size: int, rule_of: Callable[[Operator], Rule]) -> bool:
-    """Whether a body does the same whatever stands in the place of a size of its tensors, which is unknown.
+    """Return whether a body calls the same operators with the same arguments when an unknown size of its tensors
+    changes.
 
     Args:
         operator: whose body it is.
-        arguments: of a call, with tensors without memory.
-        size: what stands for the unknown one.
-        rule_of: the rule of an operator.
+        arguments: of a call, with meta tensors.
+        size: the value that stands for the unknown size.
+        rule_of: returns the rule of an operator.
     """
 
     def longer(tensor: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""The rule of an operator: what is declared, or what its kernel says."""
+"""Sharding rule of an operator: the declared one, or the one that its kernel implies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["in_order", "rule_of", "rule_of_results"]
 
 _CPU, _META = DispatchKey("CPU"), DispatchKey("Meta")
 
-# An author's kernel may read any element.
+# The rule of handwritten kernels, which may read any element.
 _UNKNOWN = Whole("nothing says what its kernel reads")
 
 _BY_KIND: dict[str, Callable[[Any], Rule]] = {
@@ -32,9 +32,9 @@ _BY_KIND: dict[str, Callable[[Any], Rule]] = {
 
 
 def rule_of(operator: Operator) -> Rule:
-    """How calls of an operator may be cut.
+    """Return the sharding rule of an operator.
 
-    What is declared comes first; then what its kernel is made of says it.
+    A declared rule has precedence over the rule that its kernel implies.
     """
     if operator.sharding_rule is not None:
         declared: Rule = operator.sharding_rule
@@ -50,7 +50,9 @@ def rule_of(operator: Operator) -> Rule:
 
 
 def rule_of_results(operator: Operator) -> Rule:
-    """How an operator may be cut that may write what it computes: as the functional one that computes the same."""
+    """Return the sharding rule of an operator by its computation: an in-place or ``out=`` variant has its functional
+    one's.
+    """
     kernel = operator.entry(_CPU).kernel
     if operator.sharding_rule is None and isinstance(kernel, StructuredKernel):
         return _defined(operator, kernel)
@@ -59,7 +61,7 @@ def rule_of_results(operator: Operator) -> Rule:
 
 def _defined(operator: Operator, kernel: StructuredKernel) -> Rule:
     definition: Any = kernel.definition
-    if definition.kind == "formula" and not definition.is_whole:  # what its text calls tells where sizes count
+    if definition.kind == "formula" and not definition.is_whole:  # its text shows dependence on sizes
         return ByItsCalls(operator, rule_of, definition.text)
     function = AllButRows if isinstance(definition, CasesDefinition) else _BY_KIND.get(definition.kind)
     return _UNKNOWN if function is None else function(kernel.definition)
@@ -70,7 +72,7 @@ def _is_same(kernel: PythonKernel, other: object) -> bool:
 
 
 def in_order(operator: Operator) -> Callable[..., Any]:
-    """An operator's function, called with the arguments in the order of its schema."""
+    """Return an operator's function in a form that takes the arguments in the order of its schema, all positional."""
 
     def call(*arguments: Any) -> Any:
         positional, named = box(operator, arguments)

@@ -1,4 +1,6 @@
-"""What pieces leave when a folded or scanned dimension is cut: accumulators, combined and finished as declared."""
+"""Partial results of pieces when a reduced or scanned dimension is split: accumulators, merged and finished as
+declared.
+"""
 
 from __future__ import annotations
 
@@ -32,35 +34,37 @@ State = tuple[Tensor, ...]
 
 
 class Partial(Protocol):
-    """How the results of pieces become those of the whole; ``str`` tells it in a few words."""
+    """Protocol of combining the results of pieces to those of the whole call; ``str`` describes it in a few words."""
 
     def start(self, function: Callable[..., Any], piece: Arguments, offset: int) -> State:
-        """What a piece leaves.
+        """Compute the partial result (accumulators) of a piece.
 
         Args:
             function: the operator.
-            piece: the arguments, with tensors cut.
-            offset: elements along the dimension before the piece; of several folded dimensions, along the first.
+            piece: the arguments, with tensors split.
+            offset: elements along the dimension before the piece; of several reduced dimensions, along the first.
         """
 
     def counts_places(self, whole: Arguments) -> bool:
-        """Whether ``start`` needs to know how many elements come before."""
+        """Return whether ``start`` needs the number of elements before the piece."""
 
     def merge(self, whole: Arguments, first: State, second: State) -> State:
-        """What two pieces leave, the second after the first; ``whole``: the arguments of the call."""
+        """Merge the partial results of two pieces, the second after the first; ``whole``: the arguments of the call."""
 
     def finish(self, whole: Arguments, state: State, count: int) -> State:
-        """The results, of what all pieces leave; ``count``: how many elements were folded for each."""
+        """Compute the results from the merged partial result; ``count``: how many elements were reduced for each."""
 
     def count(self, arguments: Arguments) -> int:
-        """How many elements are folded for each result of a call."""
+        """Return how many elements are reduced for each result of a call."""
 
     def reduction(self, whole: Arguments) -> str | None:
-        """The name of what combines results of pieces, where these are results of the operator: ``sum``, ``avg``..."""
+        """Return the name of the reduction over pieces if it applies to results of the operator (``sum``, ``avg``...);
+        else None.
+        """
 
 
 def elementwise(graph: TypedGraph, tensors: Sequence[Tensor], dtypes: Sequence[DType], *numbers: Any) -> State:
-    """New tensors that a typed graph computes of tensors, which broadcast, and numbers, which come last."""
+    """Compute new tensors by a typed scalar graph from tensors, which broadcast, and numbers, which come last."""
     from opdsl.kernels.iteration.broadcasting import broadcast_all
 
     shape, device = broadcast_all(tensor.shape for tensor in tensors), tensors[0].device
@@ -74,13 +78,13 @@ def elementwise(graph: TypedGraph, tensors: Sequence[Tensor], dtypes: Sequence[D
 
 
 def follows_index(lift: TypedGraph, elements: int = 1) -> bool:
-    """Whether a lift of so many elements hands their index on as it is, or takes none: pieces may count from 0 then."""
+    """Return whether a lift at most returns its index parameter unchanged, so that pieces may count from 0."""
     places = _of_index(lift, elements)
     return not any(place in node.arguments for place in places for node in lift.nodes)
 
 
 def shifted(lift: TypedGraph, state: State, offset: int, elements: int = 1) -> State:
-    """Accumulators of a piece that counted its elements from 0, as if it had counted from ``offset``."""
+    """Add ``offset`` to those accumulators of a piece that are indices, as the piece counted its elements from 0."""
     moved = _moved(lift, elements)
     if not moved or not offset:
         return state
@@ -91,17 +95,17 @@ def shifted(lift: TypedGraph, state: State, offset: int, elements: int = 1) -> S
 
 
 def _moved(lift: TypedGraph, elements: int = 1) -> list[int]:
-    """Which accumulators are the index."""
+    """Return the positions of the accumulators that are the index."""
     places = _of_index(lift, elements)
     return [index for index, at in enumerate(lift.results) if at in places]
 
 
 def _of_index(lift: TypedGraph, elements: int) -> list[int]:
-    """The node of the parameter behind so many elements, if there is one."""
+    """Return the node of the index parameter, which follows the elements; an empty list if there is none."""
     return [at for at, node in enumerate(lift.nodes) if node.op == "parameter"][elements : elements + 1]
 
 
-# What takes the place of operations on truth values.
+# Operations on bools, by the arithmetic operations that they replace.
 _OF_TRUTH = {"add": "bitwise_or", "maximum": "bitwise_or", "multiply": "bitwise_and", "minimum": "bitwise_and"}
 
 
@@ -121,7 +125,7 @@ def _pairwise(op: str, *kinds: str) -> TypedGraph:
 
 @frozen
 class Summed:
-    """Results of pieces are added."""
+    """Partial results that are added."""
 
     def start(self, function: Callable[..., Any], piece: Arguments, offset: int) -> State:
         """See ``Partial``."""
@@ -151,16 +155,16 @@ class Summed:
         return "summed"
 
 
-# What combines results that are pending; averages are weighed by how much each is of, and added.
+# Operations that combine pending results; averages are weighted by their number of elements, and added.
 _COMBINING = {"sum": "add", "avg": "add", "max": "maximum", "min": "minimum", "product": "multiply"}
 
 
 @frozen
 class Combined:
-    """Results of pieces are combined by name.
+    """Partial results that are combined by named reductions.
 
-    reductions: the name of each result's.
-    place: of a tensor that is cut, among those of a call: an average counts as much as it has elements.
+    reductions: the name of each result's reduction.
+    place: position of a split tensor among those of a call: an average is weighted by the number of its elements.
     """
 
     reductions: tuple[str, ...]
@@ -192,7 +196,7 @@ class Combined:
         return self.reductions[0] if len(set(self.reductions)) == 1 else None
 
     def _scaled(self, op: str, state: State, count: int) -> State:
-        """Averages multiplied with, or divided by, a number; other results as they are."""
+        """Multiply averages by a number, or divide them by it; other results stay unchanged."""
         pairs = zip(state, self.reductions, strict=True)
         return tuple(_of_number(op, tensor, count) if name == "avg" else tensor for tensor, name in pairs)
 
@@ -212,9 +216,9 @@ def _of_number(op: str, tensor: Tensor, number: int) -> Tensor:
 
 @frozen
 class Folded:
-    """Accumulators of a reduction.
+    """Partial results of a reduction: its accumulators.
 
-    definition: of it.
+    definition: of the reduction.
     """
 
     definition: Any
@@ -275,15 +279,15 @@ class Folded:
 
 @frozen
 class Carried:
-    """Accumulators of a scan: those of all pieces before are combined with those at each element.
+    """Partial results of a scan: the accumulators of all earlier pieces are combined with those at each element.
 
-    definition: of it.
+    definition: of the scan.
     """
 
     definition: Any
 
     def start(self, function: Callable[..., Any], piece: Arguments, offset: int) -> State:
-        """See ``Partial``; accumulators at each element of the piece."""
+        """See ``Partial``; the accumulators at each element of the piece."""
         state = self.definition.prepare(piece, ()).state
         scanning = self.definition.scanning(state.details)
         kinds = [str(kind) for kind in scanning.combine.result_types]
@@ -301,12 +305,12 @@ class Carried:
         return len(self._scanning(whole).lift.parameters) > 1 and bool(_moved(self._scanning(whole).lift))
 
     def last(self, whole: Arguments, state: State) -> State:
-        """The accumulators of all elements of a piece, which has some."""
+        """Return the accumulators of all elements of a nonempty piece: those at its last element."""
         (dim,) = self.definition.prepare(whole, ()).state.dims
         return tuple(_last(tensor, dim) for tensor in state)
 
     def merge(self, whole: Arguments, first: State, second: State) -> State:
-        """The accumulators of a piece before, combined with those at each element of one after it."""
+        """Combine the accumulators of an earlier piece with those at each element of a later one."""
         combine = self._scanning(whole).combine
         return elementwise(combine, [*first, *second], [tensor.dtype for tensor in second])
 
@@ -315,7 +319,7 @@ class Carried:
         return 1
 
     def finish(self, whole: Arguments, state: State, count: int) -> State:
-        """See ``Partial``; of one piece."""
+        """See ``Partial``; for one piece."""
         prepared = self.definition.prepare(whole, ())
         return elementwise(self._scanning(whole).finish, state, [spec.dtype for spec in prepared.specs])
 

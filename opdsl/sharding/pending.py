@@ -1,8 +1,8 @@
-"""What goes through an operator uncombined: sums through what is linear, maxima through what grows.
+"""Pending reductions through operators: a sum commutes with linear operators, a maximum with monotonic ones.
 
-Pieces may hold summands of a tensor instead of parts of it. Of an operator whose scalar function is linear in it, each
-piece can be handed its summand, and the results are summands, too: nothing has to be added before. This is read off
-scalar graphs, as derivatives are.
+Pieces may hold summands of a tensor instead of parts of it (``Partial`` in DTensor). If an operator's scalar function
+is linear in the tensor, it can be applied to each summand, and the results are summands, too: no reduction is needed
+before. This follows from scalar graphs, as derivatives do.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from opdsl.scalar.types import BOOL, COMPLEX, FLOAT
 if TYPE_CHECKING:
     from opdsl.scalar.graph import Node, TypedGraph
 
-# By what pieces are combined; an average is a sum of as many as there are pieces, divided by their number.
+# Names of pending reductions; ``avg`` is the sum over pieces, divided by the number of pieces.
 REDUCTIONS = ("sum", "avg", "max", "min")
 _OPPOSITE = {"max": "min", "min": "max"}
 
-# Of more tensors only those with one, and those with all of them pending are looked at.
+# The most tensors for which all subsets are tried; for more, only single tensors and all.
 _MOST_TENSORS = 4
 
 
 @frozen
 class Pending:
-    """Tensors of a call that are still to be combined, and results that then are.
+    """Pending reductions of a call's tensors, and the pending reductions of its results that follow.
 
-    inputs, outputs: the reduction of each; None of what is whole.
+    inputs, outputs: the reduction of each; None for a tensor that is not pending.
     """
 
     inputs: tuple[str | None, ...]
@@ -40,11 +40,11 @@ class Pending:
 def pending_through(
     graph: TypedGraph, places: Sequence[int | None], count: int, numbers: Mapping[int, float]
 ) -> Iterator[Pending]:
-    """What may be pending among the tensors that a scalar function takes.
+    """Yield the pending reductions of a scalar function's tensors that it commutes with.
 
     Args:
         graph: the function.
-        places: for each of its parameters which tensor it is; None for a number.
+        places: for each of its parameters the tensor's position; None for a number.
         count: how many tensors there are.
         numbers: the values of parameters that are known.
     """
@@ -57,7 +57,7 @@ def pending_through(
 
 
 def subsets(count: int) -> Iterator[Collection[int]]:
-    """Yield the sets of tensors, of so many, that are tried together."""
+    """Yield the sets of tensor positions that are tried together; for many tensors only single ones and all."""
     sizes = range(1, count + 1) if count <= _MOST_TENSORS else (1, count)
     return itertools.chain.from_iterable(itertools.combinations(range(count), size) for size in sizes)
 
@@ -65,12 +65,12 @@ def subsets(count: int) -> Iterator[Collection[int]]:
 def through(
     graph: TypedGraph, chosen: Collection[int], reduction: str, numbers: Mapping[int, float]
 ) -> tuple[str | None, ...] | None:
-    """What results are pending where parameters are; None where they have to be combined before.
+    """Return the pending reductions of results for pending parameters; None where these have to be reduced first.
 
     Args:
         graph: a scalar function.
         chosen: the parameters that are pending.
-        reduction: how.
+        reduction: their pending reduction.
         numbers: the values of other parameters, as far as they are known.
     """
     parameters = [at for at, node in enumerate(graph.nodes) if node.op == "parameter"]
@@ -86,10 +86,10 @@ def through(
 
 # ------------------------------------------------------------------------------------------------------- linear in it
 
-# What rounds numbers to those of 16 bits.
+# Operations that round numbers to 16-bit dtypes.
 _ROUNDING = ("round_float16", "round_bfloat16")
 
-# What a number is in what is pending: the same for all pieces, a sum of theirs, or such a sum and a number.
+# Degrees of a value in the pending values: equal for all pieces, a sum over pieces, or such a sum plus a constant.
 _CONSTANT, _LINEAR, _AFFINE, _OTHER = "constant", "linear", "affine", "other"
 
 
@@ -126,7 +126,7 @@ def _degree(graph: TypedGraph, node: Node, texts: list[str]) -> str:
 
 
 def _added(graph: TypedGraph, node: Node, texts: list[str]) -> str:
-    """Of a sum of two, or a choice between them: zero adds nothing."""
+    """Return the degree of a sum of two nodes, or of a choice between them; a constant zero does not count."""
     places = node.arguments[-2:]
     return _sum_of([text for at, text in zip(places, texts, strict=True) if not _is_zero(graph, at)])
 
@@ -142,14 +142,14 @@ def _sum_of(texts: Sequence[str]) -> str:
 
 
 def _keeps(graph: TypedGraph, node: Node) -> bool:
-    """Whether a cast changes no number by more than rounding."""
+    """Return whether a cast changes numbers by no more than rounding."""
     before, after = graph.nodes[node.arguments[0]].type, node.type
     return after.category >= before.category and after.category != BOOL
 
 
 # ------------------------------------------------------------------------------------------------------- grows with it
 
-# Which never fall, and are defined for all numbers.
+# Functions that increase monotonically and are defined for all numbers.
 _GROWING = frozenset((
     *("exp", "exp2", "expm1", "sinh", "tanh", "asinh", "atan", "erf", "cbrt"),
     *("floor", "ceil", "trunc", "round", "rounded", "to_floating", "real", *_ROUNDING),
@@ -159,10 +159,11 @@ _POSITIVE = frozenset(("exp", "exp2", "cosh", "absolute", "erfc", "sqrt"))
 
 
 class _Order(NamedTuple):
-    """How a number follows what is pending.
+    """Monotonicity of a node's value in pending values.
 
-    reduction: what it is pending by; None where it is the same for all pieces.
-    owners: of what it follows; of several only as their combination does.
+    reduction: its pending reduction; None where it is the same for all pieces.
+    owners: the pending parameters that it depends on; with several, it is pending only if their own reduction combines
+        them.
     sign: 1 where it is never negative, -1 where it is never positive, 0 where neither is known.
     """
 
@@ -189,7 +190,7 @@ def _ordered(
             own = (value > 0) - (value < 0) if isinstance(value, (bool, int, float)) else 0
             orders.append(_follow(graph, node, known, own))
     results = [orders[at] for at in graph.results]
-    # A result that follows nothing is whole, beside others that are pending.
+    # A result that depends on no pending value is not pending, beside others that are.
     if any(result is None for result in results) or not any(
         result is not None and result.reduction for result in results
     ):
@@ -198,7 +199,7 @@ def _ordered(
 
 
 def _follow(graph: TypedGraph, node: Node, orders: list[_Order], own: int) -> _Order | None:
-    """How a number follows what those follow that it is computed of."""
+    """Return the monotonicity of a node from that of its operands; None where it is unknown."""
     sign = own or _sign(node, orders)
     followed = [order for order in orders if order.reduction is not None]
     if not followed:
@@ -230,7 +231,7 @@ _COMBINING = {"maximum": "max", "minimum": "min"}
 
 
 def _directions(op: str, orders: list[_Order]) -> tuple[int, ...] | None:
-    """For each argument 1 where the result grows with it, -1 where it falls; None where that is not known."""
+    """Return for each operand 1 where the result increases with it, -1 where it decreases; None if that is unknown."""
     if op in ("add", "maximum", "minimum"):
         return 1, 1
     if op == "subtract":
@@ -242,7 +243,7 @@ def _directions(op: str, orders: list[_Order]) -> tuple[int, ...] | None:
     if op == "divide" and orders[1].sign:
         if orders[1].reduction is None:
             return orders[1].sign, 1
-        # Of what is divided the sign is known, and of the divisor that it never passes 0.
+        # Requires that the sign of the numerator is known; the divisor never changes its sign.
         return (orders[1].sign, -orders[0].sign) if orders[0].sign else None
     if op in ("select", "rare") and orders[0].reduction is None:
         return 1, 1, 1
@@ -254,7 +255,7 @@ def _flipped(reduction: str | None) -> str | None:
 
 
 def _sign(node: Node, orders: list[_Order]) -> int:
-    """Whether what is computed is never negative, or never positive."""
+    """Return 1 if a node's value is never negative, -1 if it is never positive, else 0."""
     signs = [order.sign for order in orders]
     if node.op in _POSITIVE:
         return 1
@@ -275,7 +276,7 @@ def _sign(node: Node, orders: list[_Order]) -> int:
 
 # ------------------------------------------------------------------------------------------------------ what combines
 
-# Of truth values a sum is whether any holds, a product whether all do.
+# For bools a sum means any, and a product all.
 _NAMES: Mapping[str, str] = {
     "add": "sum",
     "maximum": "max",
@@ -288,11 +289,11 @@ _ON_TRUTH = frozenset(("bitwise_or", "logical_or", "bitwise_and", "logical_and")
 
 
 def reduction_of(combine: TypedGraph, finish: TypedGraph) -> str | None:
-    """The name of what a reduction combines by, whose results are such accumulators, too; None where there is none.
+    """Return the name of a reduction whose results can be combined as its accumulators are; None where there is none.
 
     Args:
-        combine: two accumulators, as one.
-        finish: an accumulator and the number of elements, as a result.
+        combine: the scalar graph from two accumulators to one.
+        finish: the scalar graph from an accumulator and the number of elements to a result.
     """
     if len(combine.results) != 1 or len(finish.results) != 1:
         return None
@@ -311,7 +312,7 @@ def reduction_of(combine: TypedGraph, finish: TypedGraph) -> str | None:
 
 
 def _uncast(graph: TypedGraph) -> Callable[[int], int]:
-    """The place of what is cast, if something is."""
+    """Return a function from a node to the node below its casts."""
 
     def place(at: int) -> int:
         while graph.nodes[at].op in ("cast", "to_floating", *_ROUNDING):

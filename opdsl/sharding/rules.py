@@ -1,7 +1,7 @@
-"""Rules: which dimensions of a call's tensors may be cut together, and what becomes of the pieces' results.
+"""Sharding rules: which dimensions of a call's tensors may be split together, and how the results of pieces are joined.
 
-A rule is a value, one class for each kind of definition, which it reads. Given the arguments of a call
-it lists the ways to cut that call.
+A rule is a value, of one class for each kind of definition. Given the arguments of a call it lists the ways to
+split that call.
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ Arguments = tuple[Any, ...]
 
 @frozen
 class Cut:
-    """One way to cut a call.
+    """One way to split a call into pieces.
 
-    inputs: for each tensor among the arguments the dimension that is cut; None where every piece gets all of it.
-    outputs: for each result the dimension along which those of the pieces are joined; None where they are combined.
-    partial: how the results of pieces are combined, or go on from one piece to the next; None where they are joined.
+    inputs: for each tensor among the arguments the dimension that is split; None where every piece gets all of it.
+    outputs: for each result the dimension along which pieces' results are concatenated; None where they are combined.
+    partial: how the results of pieces are combined, or carried from one piece to the next; None where they are
+        concatenated.
     """
 
     inputs: tuple[int | None, ...]
@@ -48,25 +49,26 @@ def _dims(dims: Sequence[int | None]) -> str:
 
 
 class Rule(Protocol):
-    """What a definition says of cutting; ``str`` tells it in a sentence."""
+    """Protocol of sharding rules; ``str`` describes a rule in a sentence."""
 
     def cuts(self, arguments: Arguments) -> Iterator[Cut]:
-        """The ways to cut a call; of its tensors only the geometry is looked at."""
+        """Yield the ways to split a call; only the geometries of its tensors are read."""
 
     def pending(self, arguments: Arguments) -> Iterator[Pending]:
-        """Which tensors of a call need not be combined before, where pieces hold summands of them, say."""
+        """Yield the sets of tensors of a call that may have a pending reduction, and those of the results."""
 
     def piece(self, function: Callable[..., Any], whole: Arguments, piece: Arguments) -> Any:
-        """What a piece gives, of cuts whose results are joined.
+        """Compute the result of a piece, for cuts whose results are concatenated.
 
         Args:
             function: the operator.
-            whole, piece: the arguments of the call, and those with their tensors cut, perhaps along several dimensions.
+            whole, piece: the arguments of the call, and those with their tensors split, perhaps along several
+                dimensions.
         """
 
 
 class Called:
-    """What most rules have in common: a piece is computed by calling the operator."""
+    """Base class of sharding rules for which a piece is computed by calling the operator."""
 
     def piece(self, function: Callable[..., Any], whole: Arguments, piece: Arguments) -> Any:
         """See ``Rule``."""
@@ -79,7 +81,7 @@ class Called:
 
 @frozen
 class Whole(Called):
-    """Nothing is known that may be cut.
+    """Sharding rule of operators that cannot be split.
 
     reason: why.
     """
@@ -96,10 +98,10 @@ class Whole(Called):
 
 @frozen
 class AnyDimension(Called):
-    """Pointwise operators: all tensors are cut together along any dimension that they broadcast to.
+    """Sharding rule of pointwise operators: all tensors are split together along any dimension that they broadcast to.
 
     results: how many there are.
-    definition: whose scalar functions tell what they are linear in; None where they are not known.
+    definition: whose scalar functions decide pending reductions; None where they are not known.
     """
 
     results: int
@@ -109,9 +111,9 @@ class AnyDimension(Called):
         """See ``Rule``."""
         places = None if self.definition is None else self.definition.shaping(arguments)
         if self.definition is not None and self.definition.kind != "pointwise":
-            return  # these arguments have shown that it computes with sizes
+            return  # for these arguments it depends on sizes
         shapes = [
-            tensor.shape if places is None or at in places else ()  # what nothing is computed of is not cut
+            tensor.shape if places is None or at in places else ()  # unused tensors stay whole
             for at, value in enumerate(arguments)
             for tensor in tensors_in((value,))
         ]
@@ -134,7 +136,7 @@ class AnyDimension(Called):
 
 
 def _broadcast_cuts(shapes: Sequence[tuple[int, ...]], rows: Sequence[int], results: int) -> Iterator[Cut]:
-    """Along every dimension that tensors of some shapes broadcast to, but those of rows."""
+    """Yield the cuts along every dimension that shapes broadcast to, except the dimensions ``rows``."""
     shape = broadcast_all(shapes)
     for dim in range(len(shape)):
         if dim not in rows:
@@ -144,21 +146,23 @@ def _broadcast_cuts(shapes: Sequence[tuple[int, ...]], rows: Sequence[int], resu
 
 
 def _along(arguments: Arguments, shape: Sequence[int], dim: int) -> tuple[int | None, ...]:
-    """For each tensor its dimension that meets one of the shape that all broadcast to, see ``_aligned``."""
+    """Return for each tensor its dimension that aligns with a dimension of the broadcast shape, see ``_aligned``."""
     return tuple(_aligned(tensor.shape, dim - len(shape), shape[dim]) for tensor in tensors_in(arguments))
 
 
 def _aligned(shape: Sequence[int], from_the_end: int, size: int) -> int | None:
-    """The dimension of a tensor that meets one that all broadcast to; None where the tensor is repeated along it."""
+    """Return the dimension of a tensor that aligns with a broadcast dimension; None where the tensor is repeated along
+    it.
+    """
     dim = from_the_end + len(shape)
     return dim if dim >= 0 and shape[dim] == size else None
 
 
 @frozen
 class AllButRows(Called):
-    """Row operators: along every dimension but those of a row.
+    """Sharding rule of row operators: they may be split along every dimension except those of a row.
 
-    definition: what tells the dimensions of a row.
+    definition: of the operator; its prepared calls have the dimensions of a row.
     """
 
     definition: Any
@@ -175,7 +179,8 @@ class AllButRows(Called):
 
 @frozen
 class Folding(Called):
-    """Reductions: along what stays results are joined, along what is folded accumulators are combined, then finished.
+    """Sharding rule of reductions: along kept dimensions results are concatenated, along reduced ones accumulators are
+    combined, then finished.
 
     definition: of the reduction.
     """
@@ -220,7 +225,8 @@ class Folding(Called):
 
 @frozen
 class Carrying(Called):
-    """Scans: along their dimension accumulators are carried from piece to piece, along the others results are joined.
+    """Sharding rule of scans: along their dimension accumulators are carried from piece to piece, along others results
+    are concatenated.
 
     definition: of the scan.
     """
@@ -243,7 +249,7 @@ class Carrying(Called):
 
 @frozen
 class Labelled(Called):
-    """Products: dimensions with one label are cut together; what the result has not is summed.
+    """Sharding rule of products: dimensions with one label are split together; labels that the result lacks are summed.
 
     labels: as of ``einsum``: ``ik,kj->ij``. A capital letter is a label that pieces may not be summed over.
     """
@@ -270,7 +276,7 @@ class Labelled(Called):
                 yield Cut(inputs, (None,), Summed())
 
     def pending(self, arguments: Arguments) -> Iterator[Pending]:
-        """See ``Rule``; what is summed in pieces is linear in each factor."""
+        """See ``Rule``; a product that is summed in pieces is linear in each factor."""
         count = len(list(tensors_in(arguments)))
         if not self.labels.replace(",", "").replace("->", "").islower():
             return
@@ -283,13 +289,13 @@ class Labelled(Called):
 
 @frozen
 class AllBut(Called):
-    """Operators whose results at one place depend on the elements along one dimension.
+    """Sharding rule of operators whose results depend on all elements along one dimension (as sorting).
 
-    name: of the argument that says which; results have the dimensions of the tensors.
+    name: of the argument that is the dimension; results have the dimensions of the tensors.
     names: of all arguments.
     results: how many there are.
-    selects: the argument that says how many elements are selected, where results are elements and their places: those
-        of a whole are among those of its pieces.
+    selects: the argument that is the number of selected elements, if results are elements and their indices (as
+        ``topk``): the selected elements of the whole are among those of its pieces.
     """
 
     name: str
@@ -298,7 +304,7 @@ class AllBut(Called):
     selects: str = ""
 
     def dim(self, arguments: Arguments) -> int:
-        """The dimension that is not cut, of the first tensor."""
+        """Return the dimension of the first tensor that is not split."""
         dim: int = arguments[self.names.index(self.name)]
         return dim % max(1, next(tensors_in(arguments)).ndim)
 
@@ -318,10 +324,11 @@ class AllBut(Called):
 
 @frozen
 class AllButLast(Called):
-    """Operators of matrices, images and the like, which depend on the elements of so many last dimensions.
+    """Sharding rule of operators on matrices, images and the like, which depend on all elements along the last
+    dimensions.
 
-    rows: how many.
-    results: how many there are; they have the dimensions before.
+    rows: how many last dimensions.
+    results: how many there are; they have the dimensions before these.
     """
 
     rows: int
@@ -341,9 +348,9 @@ class AllButLast(Called):
 
 @frozen
 class Moved:
-    """Views: a dimension that is found again in the result is cut in both.
+    """Sharding rule of views: a dimension that the result has too is split in both.
 
-    place: from where a tensor's elements lie, and the other arguments, to where the view's do.
+    place: the view function: from shape, strides and offset of a tensor, and the other arguments, to those of the view.
     """
 
     place: Callable[..., View]
@@ -359,11 +366,11 @@ class Moved:
                 yield Cut((dim,), (dims[0],))
 
     def pending(self, arguments: Arguments) -> Iterator[Pending]:
-        """See ``Rule``; elements stay what they are."""
+        """See ``Rule``; every reduction may be pending, as elements do not change."""
         return (Pending((reduction,), (reduction,)) for reduction in REDUCTIONS)
 
     def piece(self, function: Callable[..., Any], whole: Arguments, piece: Arguments) -> Any:
-        """The view of a piece: sizes that are arguments of the call are those of the whole."""
+        """Return the view of a piece; arguments that are sizes are those of the whole, and are adapted."""
         source, cut_tensor = whole[0], piece[0]
         view = self.place(View(source.shape, contiguous_strides(source.shape)), *whole[1:])
         kept = {
@@ -375,7 +382,7 @@ class Moved:
         return make_view(cut_tensor, shape, strides, cut_tensor.storage_offset() + offset)
 
     def _step(self, steps: int, source: Tensor, piece: Tensor) -> int:
-        """Steps in the memory of the whole, which is contiguous, as steps in that of a piece."""
+        """Convert an offset in the contiguous memory of the whole to an offset in that of a piece."""
         piece_steps = 0
         for dim, stride in enumerate(contiguous_strides(source.shape)):
             if source.shape[dim] > 1:
@@ -388,7 +395,7 @@ class Moved:
 
 
 def possible_cuts(rule: Rule, arguments: Arguments) -> list[Cut]:
-    """The ways to cut a call; none where it is refused."""
+    """Return the ways to split a call; an empty list where the call raises."""
     try:
         return list(rule.cuts(arguments))
     except (OpdslError, NotImplementedError):

@@ -1,4 +1,4 @@
-"""Rules of operators that slide windows: images, pooling, convolutions."""
+"""Sharding rules of sliding-window operators: image filters, pooling, convolutions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ __all__ = ["Overlap", "Sliding", "Window", "overlaps"]
 
 
 class Window(NamedTuple):
-    """What an element of a result reads along a dimension: element ``i`` begins at ``i * stride - padding``."""
+    """Sliding window along a dimension, from which a result element is computed: element ``i`` begins at ``i * stride -
+    padding``.
+    """
 
     size: int
     stride: int
@@ -24,10 +26,12 @@ class Window(NamedTuple):
 
 
 class Overlap(NamedTuple):
-    """A part of a result along a dimension, and what has to be read for it.
+    """Piece of a sliding-window call along a dimension: a part of the result, and the overlapping part of the tensor to
+    read.
 
-    begin, end: in the tensor.
-    skipped, wanted: of the elements that this part of the tensor gives, so many are not wanted, then so many are.
+    begin, end: of the part of the tensor.
+    skipped, wanted: of the elements that this part of the tensor gives, how many to drop first, and how many to keep
+        then.
     """
 
     begin: int
@@ -38,7 +42,8 @@ class Overlap(NamedTuple):
 
 @frozen
 class Sliding(Called):
-    """Operators that slide windows over their first tensor: the dimensions before are cut, the others overlap.
+    """Sharding rule of operators that slide windows over their first tensor: leading dimensions are split, along the
+    others pieces overlap.
 
     windows: from the arguments of a call to the windows of the last dimensions; None for one that is read whole.
     results: how many there are; they have the dimensions of the first tensor.
@@ -54,7 +59,7 @@ class Sliding(Called):
             yield Cut((dim, *[None] * (len(tensors) - 1)), (dim,) * self.results)
 
     def windows_of(self, arguments: Arguments) -> dict[int, Window]:
-        """The dimensions of the first tensor that windows slide over, with these."""
+        """Return the dimensions of the first tensor that windows slide over, with their windows."""
         windows = self.windows(*arguments)
         first = next(iter(tensors_in(arguments))).ndim - len(windows)
         return {first + at: window for at, window in enumerate(windows) if window is not None}
@@ -64,10 +69,11 @@ class Sliding(Called):
 
 
 def overlaps(window: Window, size: int, results: int, bounds: Sequence[int]) -> Iterator[Overlap]:
-    """The pieces of a call of which each computes what begins between two places of the tensor.
+    """Yield the pieces of a sliding-window call, each with the results whose windows begin between two bounds of the
+    tensor.
 
     Args:
-        window: that slides.
+        window: the sliding window.
         size: of the dimension. results: how many elements it gives.
         bounds: where pieces begin, and the last one ends.
     """

@@ -1,1 +1,3 @@
-"""Definitions: what an operator returns and what it computes, from which the kernels of all variants come."""
+"""Definitions: the result properties and the computation of an operator, from which the kernels of all its variants are
+made.
+"""

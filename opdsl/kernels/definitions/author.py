@@ -1,4 +1,4 @@
-"""Structured operators whose kernels an author writes: a shape function, and one out-kernel for each backend."""
+"""Structured operators with handwritten kernels: a shape function, and one out-kernel for each backend."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ from opdsl.schema import FunctionSchema
 
 
 class OutKernel(NamedTuple):
-    """What fills the outputs on one backend.
+    """Author's kernel that fills the outputs of an operator on one backend.
 
     function: takes the arguments, the precomputed values, the outputs.
     compiled: whether the backend compiles it for arrays and numbers; otherwise Python runs it on the tensors.
-    dtypes: of the first tensor, for which it is meant; None for all.
-    places: where what it takes before the outputs stands in what it may take; None for all of it.
+    dtypes: the dtypes of the first tensor that it supports; None for all.
+    places: positions of the values that it takes before the outputs among those offered; None for all.
     """
 
     function: Callable[..., object]
@@ -56,14 +56,14 @@ class OutKernel(NamedTuple):
     places: tuple[int, ...] | None = None
 
     def taken(self, values: Arguments) -> Arguments:
-        """What the function takes of all that it may."""
+        """Return the values that the function takes, out of all those offered."""
         return values if self.places is None else tuple([values[place] for place in self.places])
 
     def require_dtype(self, values: Arguments, outputs: Sequence[TensorMeta]) -> None:
-        """Refuse dtypes for which it is not meant.
+        """Raise if the kernel does not support the dtype of the first tensor.
 
         Raises:
-            UnsupportedDTypeError: the first tensor has one.
+            UnsupportedDTypeError: it does not.
         """
         first = next((tensor.dtype for tensor in tensors_in(values)), outputs[0].dtype if outputs else None)
         if self.dtypes is not None and first is not None and first not in self.dtypes:
@@ -71,16 +71,16 @@ class OutKernel(NamedTuple):
             raise UnsupportedDTypeError(f"not implemented for '{first.scalar_type}' (it is for {have}). Convert first.")
 
     def handed(self, value: Any) -> Any:
-        """What the function gets for an argument or output."""
+        """Convert an argument or output to the value that the function gets."""
         return _handed(value) if self.compiled else value
 
 
 class Handed(NamedTuple):
-    """What a shape function leaves for out-kernels.
+    """Results of a shape function that out-kernels need.
 
     computed: the precomputed values by their names.
     operands: the arguments, as the function's base has prepared them.
-    common: the dtype that they were cast to; None where they were not. Outputs are cast to from it, then.
+    common: the dtype that they were cast to; None where they were not. Outputs are then cast from it.
     """
 
     computed: Mapping[str, object]
@@ -89,16 +89,16 @@ class Handed(NamedTuple):
 
 
 class StructuredDefinition(Definition):
-    """An operator of a shape function and out-kernels.
+    """Definition of an operator by a shape function and out-kernels.
 
     Args:
         schema: of the operator.
         name: its name, for messages.
         meta: the shape function, called as ``meta(ctx, *arguments)``; it returns the precomputed values by name, if
             there are any.
-        precomputed: the names of these values, which out-kernels get after the arguments or in the place of some.
+        precomputed: the names of these values, which out-kernels get after the arguments or in place of some.
         base: the class of the context that the shape function gets.
-        alias_safe: whether a kernel may get an input as its output; otherwise it fills a proxy then.
+        alias_safe: whether a kernel may get an input as its output; if not, it fills a temporary then.
     """
 
     __slots__ = ("alias_safe", "base", "kernels", "meta", "precomputed")
@@ -123,7 +123,7 @@ class StructuredDefinition(Definition):
         self.kernels: dict[str, OutKernel] = {}
 
     def kernel_parameters(self, outputs: Iterable[str]) -> tuple[str, ...]:
-        """What an out-kernel takes: arguments, precomputed values, outputs."""
+        """Return the names of an out-kernel's parameters: arguments, precomputed values, outputs."""
         return (*self.precomputed.parameters(parameter.name for parameter in self.parameters), *outputs)
 
     def add_kernel(
@@ -135,17 +135,17 @@ class StructuredDefinition(Definition):
         dtypes: Iterable[str] = (),
         taken: Iterable[str] | None = None,
     ) -> None:
-        """Take the out-kernel of a backend.
+        """Register the out-kernel of a backend.
 
         Args:
             key: of the backend.
             function: the kernel.
             compiled: whether the backend compiles it.
-            dtypes: the kinds of dtypes, and the dtypes, for which it is meant; none for all.
+            dtypes: the kinds of dtypes, and the dtypes, that it supports; none for all.
             taken: its parameters, some of ``kernel_parameters``; None for all.
 
         Raises:
-            KernelSignatureError: it assigns to an output's name, so that the output would stay as it was, or there is
+            KernelSignatureError: it assigns to an output's name, which would leave the output unfilled, or there is
                 no such kind or dtype.
         """
         code = function.__code__
@@ -198,7 +198,7 @@ class StructuredDefinition(Definition):
         return returned
 
     def check_given(self, prepared: PreparedCall, spec: OutputSpec, output: Tensor, *, inplace: bool) -> None:
-        """See ``Definition.check_given``; the texts are torchgen's."""
+        """See ``Definition.check_given``; the error texts are torchgen's."""
         if inplace:
             for what, mine, wanted in (
                 ("dtype", c_name(output.dtype), c_name(spec.dtype)),
@@ -217,7 +217,9 @@ class StructuredDefinition(Definition):
             )
 
     def needs_proxy(self, prepared: PreparedCall, spec: OutputSpec, output: Tensor, *, aliased: bool) -> bool:
-        """See ``Definition.needs_proxy``: other strides than promised, or an input that would be overwritten."""
+        """See ``Definition.needs_proxy``: true for strides that differ from the specification, and for an input that
+        would be overwritten.
+        """
         if (aliased and not self.alias_safe) or output.dtype is not spec.dtype:
             return True
         return spec.exact and output.shape == spec.shape and not _same_strides(output.geometry, spec.strides)
@@ -238,7 +240,7 @@ class StructuredDefinition(Definition):
         return CompiledCall(compute, tuple(map(kernel.handed, values)), kernel.handed)
 
     def _handed(self, arguments: Arguments, prepared: PreparedCall) -> Arguments:
-        """What an out-kernel gets before the outputs."""
+        """Return the values that an out-kernel gets before the outputs."""
         state: Handed = prepared.state
         pairs = zip((parameter.name for parameter in self.parameters), state.operands, strict=True)
         return self.precomputed.values(dict(pairs), state.computed)
@@ -255,7 +257,7 @@ class StructuredDefinition(Definition):
 
 
 def _compute(kernel: OutKernel, values: Arguments, outputs: Sequence[TensorMeta]) -> Compiled:
-    """The kernel for these types, its faults as errors of ours."""
+    """Return the kernel for the types of a call, with its exceptions converted to opdsl's."""
     if not kernel.compiled or not has_compiler(outputs[0].device.type):
         guarded = _guarded(kernel.function)
         is_run = lowering.get() is None or is_traceable(kernel.function)
@@ -265,7 +267,7 @@ def _compute(kernel: OutKernel, values: Arguments, outputs: Sequence[TensorMeta]
 
 
 def _guarded(function: Callable[..., object]) -> Compiled:
-    """A Python kernel whose exceptions, and whose results, are errors of ours."""
+    """Wrap a Python kernel so that its exceptions, and any returned value, raise KernelError."""
 
     def guarded(*values: Any) -> None:
         try:
@@ -284,7 +286,9 @@ def _guarded(function: Callable[..., object]) -> Compiled:
 
 
 def _in_this_state(function: Compiled) -> Compiled:
-    """A function that calls operators, as it runs here: beneath autograd, where a plan runs it."""
+    """Wrap a function that calls operators, so that a plan runs it in the dispatch state of this moment (below
+    autograd).
+    """
     setting = Setting(current, current.get().change(lowering=False))
 
     def within(*values: Any) -> None:
@@ -302,7 +306,7 @@ def _described(function: Callable[..., object]) -> str:
 
 
 def _allocating(compute: Compiled, geometries: Sequence[TensorMeta], *, compiled: bool) -> Compiled:
-    """The kernel with outputs of its own, as a compiled pointwise kernel has them."""
+    """Wrap a kernel that fills outputs so that it allocates and returns them."""
 
     makers = [maker_for(geometry) for geometry in geometries]
     make, form = makers[0], geometries[0]
@@ -329,14 +333,14 @@ def _allocating(compute: Compiled, geometries: Sequence[TensorMeta], *, compiled
 
 
 def _same_strides(form: TensorMeta, strides: tuple[int, ...]) -> bool:
-    """Whether a tensor steps as promised; where it does not step at all strides do not matter."""
+    """Return whether a tensor has given strides; those of dimensions of size 1, and of empty tensors, do not matter."""
     return form.numel == 0 or all(
         mine == wanted for size, mine, wanted in zip(form.shape, form.strides, strides, strict=True) if size != 1
     )
 
 
 def _handed(value: Any) -> Any:
-    """What an out-kernel gets for an argument: arrays, numbers, texts, None, and tuples of these."""
+    """Convert an argument for an out-kernel to arrays, numbers, strings, None, and tuples of these."""
     if isinstance(value, Tensor):
         return array_of(value)
     if isinstance(value, (tuple, list)):
@@ -345,7 +349,7 @@ def _handed(value: Any) -> Any:
 
 
 def _spec(value: Any) -> Any:
-    """The type of what an out-kernel gets, as ``AuthorCall`` has it."""
+    """Return the type of a converted argument, as ``AuthorCall`` describes it."""
     if isinstance(value, Tensor):
         return _array_spec(value.geometry)
     if isinstance(value, (tuple, list)):
@@ -366,7 +370,7 @@ def _name_of(function: object) -> str:
 
 
 def _rebound(code: CodeType, outputs: Sequence[str]) -> str | None:
-    """The first of the names that the code assigns to or deletes."""
+    """Return the first of the names that the code assigns to or deletes; None for none."""
     import dis
 
     for instruction in dis.get_instructions(code):

@@ -1,4 +1,4 @@
-"""Rows and scans that compare texts, or ask what is None: a definition for each of the answers."""
+"""Row kernels and scans that compare string arguments or test for None: one definition for each case."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ Case = tuple[Mapping[str, object], Mapping[str, object]]
 
 
 def cases_of(functions: Sequence[object], schema: FunctionSchema, *, rows: bool = False) -> Iterator[Case]:
-    """What the texts of a call may be, and what may be None, for functions that ask for it.
+    """Yield the cases of string and None arguments that functions distinguish.
 
     Args:
-        functions: those of an author; others ask for nothing.
+        functions: Python functions of an author; other objects distinguish nothing.
         schema: of the operator.
         rows: whether they may fold rows.
 
     Returns:
-        For each case the values that it is for, and what is known while the functions are read. The first one is meant
-        that has the values of a call; there is one case, of nothing, where no function asks.
+        For each case the argument values that select it, and the constants with which the functions are read. The first
+        case that matches a call applies; if no function distinguishes cases, there is a single one without values.
 
     Raises:
-        ScalarFunctionError: a function holds what a scalar graph cannot, in one of the cases.
+        ScalarFunctionError: a function contains an expression that no scalar graph can represent, in one of the cases.
     """
     written = [function for function in functions if isinstance(function, FunctionType)]
     texts, optional = text_names(schema), optional_names(schema)
@@ -52,7 +52,7 @@ def _parameters(function: FunctionType) -> tuple[str, ...]:
 
 
 class CasesDefinition(Definition):
-    """An operator of rows, or a scan, whose function compares texts, or asks what is None.
+    """Definition of a row operator or a scan whose function compares strings or tests for None.
 
     Args:
         schema: of the operator.
@@ -73,7 +73,7 @@ class CasesDefinition(Definition):
         return "opdsl.autograd.cases:CasesDerivative" if super().derived_by else ""
 
     def add(self, function: FunctionType, **options: Any) -> None:
-        """Take the functions; see ``add`` of the definition of each case."""
+        """Read the functions for each case; see ``add`` of the class of the cases' definitions."""
         functions = (function, *(option for name, option in options.items() if name != "meta"))
         for values, known in cases_of(functions, self.schema, rows="meta" in options):
             definition: Any = self.definition_class(self.schema, self.name)
@@ -81,7 +81,7 @@ class CasesDefinition(Definition):
             self.cases.append((values, definition))
 
     def case(self, arguments: Mapping[str, object]) -> int:
-        """Which case is that of a call, by its arguments."""
+        """Return the index of the case that the arguments of a call select."""
         is_meant = (all(_is(arguments[name], value) for name, value in values.items()) for values, _ in self.cases)
         return list(is_meant).index(True)
 

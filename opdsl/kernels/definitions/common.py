@@ -1,9 +1,9 @@
-"""What stands at the key Common (RFC-0005): a backend registers a kernel that fills outputs, and nothing else.
+"""Kernels at the key Common (RFC-0005): they allow a backend to register only a kernel that fills outputs.
 
-Such a kernel is registered for the ``out=`` operator of a structured group. Here shapes are checked, outputs are made
-or resized, the device is made current, and that kernel is run, for the functional and the in-place operator too. These
-two have their kernel where PyTorch has it, at CompositeExplicitAutogradNonFunctional; that of ``out=`` stands at
-Common. Backends whose kernels do all this themselves (``FUSED``) are passed on to.
+A backend registers that kernel for the ``out=`` operator of a structured group. The kernels here check shapes, allocate
+or resize outputs, make the device current, and run it, for the functional and the in-place operator too. These
+two have their kernel where PyTorch has it, at CompositeExplicitAutogradNonFunctional; that of ``out=`` is at
+Common. Calls are passed on to backends whose kernels do all this themselves (``FUSED``).
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ NON_FUNCTIONAL = DispatchKey("CompositeExplicitAutogradNonFunctional")
 
 
 class OutKernelAdapter(StructuredDefinition):
-    """A definition whose outputs are filled by what backends register for its ``out=`` operator.
+    """Definition whose outputs are filled by the kernels that backends register for its ``out=`` operator.
 
     Args:
-        definition: says what the outputs are.
+        definition: computes the properties of the outputs.
         out: the ``out=`` operator.
     """
 
@@ -67,13 +67,13 @@ class OutKernelAdapter(StructuredDefinition):
         self.definition.check_given(prepared, spec, output, inplace=inplace)
 
     def needs_proxy(self, prepared: PreparedCall, spec: OutputSpec, output: Tensor, *, aliased: bool) -> bool:
-        """See ``Definition.needs_proxy``; kernels are handed outputs of the dtype that the result has."""
+        """See ``Definition.needs_proxy``; kernels get outputs that have the result's dtype."""
         if output.dtype is not spec.dtype:
             return True
         return self.definition.needs_proxy(prepared, spec, output, aliased=aliased)
 
     def _handed(self, arguments: Arguments, prepared: PreparedCall) -> Arguments:
-        """The arguments of the schema: what is precomputed is for kernels of the declaration itself."""
+        """Return the arguments of the schema; precomputed values are only for kernels of the declaration itself."""
         return arguments
 
     def _kernel(self, key: str) -> OutKernel:
@@ -87,17 +87,17 @@ class OutKernelAdapter(StructuredDefinition):
 
 
 def _filling(kernel: Kernel) -> Callable[..., None]:
-    """A kernel that returns what it has filled, as one that fills; versions are counted by who hands it outputs."""
+    """Wrap a kernel that returns its outputs as one that fills them; the caller bumps their versions."""
 
     def fill(*values: Any) -> None:
         kernel.run(*values)
 
-    fill.__dict__["__wrapped__"] = kernel.functions[0]  # who is named if it fails
+    fill.__dict__["__wrapped__"] = kernel.functions[0]  # the function that error messages name
     return fill
 
 
 class CommonKernel(Kernel):
-    """One variant of a structured operator, for every backend that has a kernel of the ``out=`` operator alone.
+    """Kernel of one variant of a structured operator, for every backend that registers only the ``out=`` kernel.
 
     Args:
         definition: of the group.
@@ -113,7 +113,7 @@ class CommonKernel(Kernel):
         self.operator = operator
 
     def for_call(self, operator: Operator, keys: KeySet) -> Kernel:
-        """The kernel for a call with that key set: for a backend that needs none of this, the one beneath."""
+        """Return the kernel for a call with a key set; for a backend with complete kernels of its own, that kernel."""
         backend = keys.highest_backend or "CPU"
         composite = self._composite(backend)
         if composite is not None:
@@ -127,14 +127,16 @@ class CommonKernel(Kernel):
         return OnDevice(self.operator, StructuredKernel(self.definition, self.variant, self.operator, backend))
 
     def _fallback(self, backend: str) -> Kernel | None:
-        """What serves the operator on a backend that has a fallback, and no kernel of its own to compute with."""
+        """Return the fallback of a backend that has no out-kernel of its own; None where there is none."""
         key = DispatchKey(backend)
         fallback = self.operator.fallbacks.get(key)
         has_own = self.definition.out.entry(key).reason is Reason.KERNEL
         return None if has_own or isinstance(fallback, Fallthrough) else fallback
 
     def _composite(self, backend: str) -> str | None:
-        """The key of an out-kernel that serves every backend, where the backend has none of its own."""
+        """Return the key of a composite out-kernel that serves every backend; None if the backend has an out-kernel of
+        its own.
+        """
         definition = self.definition.definition
         if not isinstance(definition, StructuredDefinition):
             return None
@@ -143,13 +145,15 @@ class CommonKernel(Kernel):
         return None if own else key
 
     def _serves(self, backend: str) -> bool:
-        """Whether a backend has an out-kernel and nothing around it."""
+        """Return whether a backend has a kernel that is used unwrapped: one that is registered, not structured and not
+        fused.
+        """
         entry = self.operator.entry(DispatchKey(backend))
         is_bare = entry.reason is Reason.KERNEL and not isinstance(entry.kernel, StructuredKernel)
         return is_bare and not backends.is_fused(backend)
 
     def __call__(self, *arguments: Any) -> object:
-        """Run it for the backend that the arguments are on."""
+        """Run the kernel of the backend that the arguments are on."""
         return self.for_call(self.operator, self.operator.key_set(arguments, current.get()))(*arguments)
 
     @property

@@ -1,8 +1,8 @@
-"""Out-kernels in CUDA C++: what an author hands over, and what the parameters of the kernel stand for.
+"""Out-kernels in CUDA C++: the source that an author passes, and the meaning of the kernel's parameters.
 
-The kernel's parameters say by their names what they are handed: an argument of the operator or an output, or something
+The name of a kernel parameter says which value is passed: an argument of the operator, an output, or a property
 of a tensor among these. ``x_numel`` is the number of elements of ``x``, ``x_size_1`` a size, ``x_stride_1`` a stride in
-elements. A tensor of which the kernel takes no strides arrives contiguous.
+elements. A tensor none of whose strides the kernel takes is passed contiguous.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from opdsl.schema import BaseType, OptionalType, Type
 
 __all__ = ["ELEMENTS", "NUMBERS", "CudaSource", "Handed", "attached_source", "cuda_source", "typedef_of"]
 
-# The dtypes of elements, by the C++ types that they are seen as.
+# The dtypes of elements, by the C++ types that a kernel may declare for them.
 ELEMENTS: Final[dict[str, DType]] = {
     "bool": bool_,
     "StoredBool": bool_,
@@ -62,7 +62,7 @@ ELEMENTS: Final[dict[str, DType]] = {
     "double2": complex128,
 }
 
-# How numbers are packed (``struct``), by the C++ types that they are taken as.
+# The format characters of ``struct`` that pack numbers, by the C++ types of the kernel's parameters.
 NUMBERS: Final[dict[str, str]] = {
     "bool": "?",
     "int": "i",
@@ -77,7 +77,7 @@ NUMBERS: Final[dict[str, str]] = {
     "double": "d",
 }
 
-# The C++ types that an argument may be taken as, by its schema type.
+# The C++ types that a parameter for an argument may have, by the argument's schema type.
 _INTEGERS: Final = ("int", "int32_t", "unsigned", "unsigned int", "long", "long long", "int64_t", "size_t")
 _FLOATS: Final = ("float", "double")
 _TAKEN_AS: Final[dict[Type, tuple[str, ...]]] = {
@@ -98,9 +98,9 @@ _PARAMETER: Final = re.compile(r"(?P<type>[\w<>: ]*[\w<>:])(?P<star> ?\* ?| |(?<
 
 
 class Handed(NamedTuple):
-    """What one parameter of a kernel is handed.
+    """Value that is passed for one parameter of a kernel.
 
-    c_type: its type, without ``const``; of an array that of its elements.
+    c_type: its type, without ``const``; for an array that of its elements.
     name: of the argument or output that it comes from.
     what: ``address`` of a tensor, ``number``, ``numel``, ``size`` or ``stride``.
     dimension: of a size or stride.
@@ -116,10 +116,10 @@ class CudaSource(NamedTuple):
     """An out-kernel in CUDA C++.
 
     text: the translation unit.
-    file, line: where its first line stands, for messages.
+    file, line: the position of its first line, for messages.
     entry: the kernel's name.
     handed: its parameters in order.
-    parameters: the names of what an out-kernel gets: arguments, precomputed values, outputs.
+    parameters: the names of an out-kernel's values: arguments, precomputed values, outputs.
     outputs: how many of these are outputs, the last ones.
     """
 
@@ -136,13 +136,13 @@ _ATTRIBUTE: Final = "__opdsl_cuda_source__"
 
 
 def attached_source(function: object) -> CudaSource | None:
-    """The source that a launch function belongs to."""
+    """Return the CUDA source that is attached to a launch function; None for none."""
     source: CudaSource | None = getattr(function, "__dict__", {}).get(_ATTRIBUTE)
     return source
 
 
 def typedef_of(name: str) -> str:
-    """The name under which a source finds the element type of a tensor.
+    """Return the C++ type name under which a source can use the element type of a tensor.
 
     >>> typedef_of("self")
     'self_t'
@@ -160,14 +160,15 @@ def cuda_source(
     *,
     operator: str,
 ) -> CudaSource:
-    """Read an author's source, and hold the kernel's parameters against the operator's.
+    """Parse an author's source, check the kernel's parameters against the operator's, and attach it to the launch
+    function.
 
     Args:
-        launch: the function that says how the kernel is launched; the source is kept with it.
+        launch: the function that computes the launch configuration; the source is attached to it.
         source: CUDA C++, or the name of a ``.cu`` file beside the module of the function.
         entry: the kernel's name; None for the name of the function.
         parameters: the names of arguments, precomputed values and outputs.
-        types: the schema types of arguments, by name; what is not there is precomputed, or an output.
+        types: the schema types of arguments, by name; names that are missing are precomputed values or outputs.
         outputs: how many of the parameters are outputs, the last ones.
         operator: for messages.
 
@@ -183,7 +184,7 @@ def cuda_source(
 
 
 def _located(launch: FunctionType, source: str, operator: str) -> tuple[str, str, int]:
-    """The text of a source, and the file and line where it begins."""
+    """Return the text of a source, and the file and line where it begins."""
     module = Path(launch.__code__.co_filename)
     if "\n" not in source and source.endswith(".cu"):
         path = module.parent / source
@@ -206,10 +207,10 @@ def _lines_of(launch: FunctionType) -> list[str]:
 
 
 class _Reader:
-    """Reads the parameters of a kernel.
+    """Parser of the parameters of a CUDA kernel.
 
     Args:
-        place: of the source, for messages.
+        place: position of the source, for messages.
         entry: the kernel's name.
         others: see ``cuda_source``.
     """
@@ -231,7 +232,7 @@ class _Reader:
         self.outputs = parameters[len(parameters) - outputs :]
 
     def handed(self, text: str) -> tuple[Handed, ...]:
-        """The parameters of the kernel in a text."""
+        """Parse the parameters of the kernel in a source text."""
         plain = _COMMENT.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
         calls = [(head, call) for head in _HEAD.finditer(plain) for call in _CALL.finditer(head["rest"])]
         named = [(head, call) for head, call in calls if call["name"] == self.entry]
@@ -251,7 +252,7 @@ class _Reader:
         return handed
 
     def _parameter(self, declaration: str) -> Handed:
-        """``[const] type [*] name``"""
+        """Parse one parameter declaration, ``[const] type [*] name``."""
         match = _PARAMETER.fullmatch(" ".join(_QUALIFIERS.sub(" ", declaration).split()))
         if match is None:
             raise self._refuse(f"{declaration.strip()!r} is no parameter that can be handed over", _FORMS)
@@ -290,7 +291,7 @@ class _Reader:
         return Handed(c_type, name, "number")
 
     def _may_be_tensor(self, name: str) -> bool:
-        """Whether a tensor may come under a name; of precomputed values the types are not known."""
+        """Return whether a name may stand for a tensor; the types of precomputed values are unknown."""
         kind = self.types.get(name)
         kind = kind.element if isinstance(kind, OptionalType) else kind
         return kind is None or kind == BaseType.Tensor
@@ -308,5 +309,5 @@ _FORMS: Final = (
 
 
 def taken_strides(handed: Iterable[Handed]) -> frozenset[str]:
-    """The tensors whose strides a kernel takes; others arrive contiguous."""
+    """Return the names of the tensors whose strides a kernel takes; others are passed contiguous."""
     return frozenset(parameter.name for parameter in handed if parameter.what == "stride")

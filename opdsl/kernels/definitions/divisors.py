@@ -1,4 +1,4 @@
-"""Integers that are divided by: PyTorch raises where one of them is 0."""
+"""Check of integer divisors: PyTorch raises if one of them is 0."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def check_divisor(divisor: Tensor | complex) -> None:
-    """Refuses 0 as an integer divisor.
+    """Raise if an integer divisor is 0.
 
     Raises:
         DivisionError: the number, or an element of the tensor, is 0.
@@ -40,7 +40,7 @@ def check_divisor(divisor: Tensor | complex) -> None:
 
 
 class _AllNonzero(NamedTuple):
-    """The operator that the reduction would be."""
+    """Stand-in for an operator: schema and name of the reduction that tests whether all elements are nonzero."""
 
     schema: FunctionSchema
     name: str

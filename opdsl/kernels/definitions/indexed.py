@@ -1,7 +1,7 @@
-"""Indexed definitions: an element of the result as a function of its place, which reads tensors at index expressions.
+"""Indexed definitions: an element of the result as a function of its index, which reads tensors at index expressions.
 
 Pooling, padding, stencils, gathering and direct convolution are of this kind. The author writes one scalar function of
-indices; which of these are folded, and what lies outside of a tensor, is said beside it.
+indices, and declares which of these are reduced, and the padding of tensors.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from opdsl.kernels.definitions.indexed_calls import (
 
 
 class IndexedDefinition(Definition):
-    """An operator of a function of places.
+    """Definition of an operator by a scalar function of indices.
 
     Args:
         schema: of the operator.
@@ -72,7 +72,7 @@ class IndexedDefinition(Definition):
         "with_place",
     )
 
-    # Whether positions are looked at: those of derived functions have been, in the call that they are derived of.
+    # Whether indices are checked: for derived functions the call of the original has done so.
     is_checked = True
 
     def __init__(self, schema: FunctionSchema, name: str) -> None:
@@ -92,20 +92,21 @@ class IndexedDefinition(Definition):
         margin: Any = None,
         finish: FunctionType | None = None,
     ) -> None:
-        """Take the function of places.
+        """Set the function of indices, with its options.
 
         Args:
-            function: takes indices, tensors and numbers by name; reads tensors at places.
+            function: takes indices, tensors and numbers by name; reads tensors at indices.
             meta: the shape function, called as ``meta(ctx, *arguments)``; it sets the outputs and returns a dict of the
                 ranges of indices and further numbers, by name. Without one these follow from the sizes of tensors.
-            at: the indices of the result, one for each dimension; ``...`` first for those before them.
-            over: the indices that are folded. fold: ``sum``, ``max`` or ``min``.
-            margin: what lies outside of tensors: a number, ``replicate``, ``reflect``, ``circular``, ``skip`` (left out
-                of the fold), or a dict of these by tensor. Nothing may lie outside of others.
-            finish: from what is folded, and from indices and numbers by name, to results.
+            at: the indices of the result, one for each dimension; ``...`` first for leading dimensions.
+            over: the indices that are reduced. fold: ``sum``, ``max`` or ``min``.
+            margin: the padding of tensors, for indices out of bounds: a number, ``replicate``, ``reflect``,
+                ``circular``, ``skip`` (left out of the fold), or a dict of these by tensor. Other tensors must be read
+                in bounds.
+            finish: from reduced values, and from indices and numbers by name, to results.
 
         Raises:
-            ScalarFunctionError: the function holds what it cannot.
+            ScalarFunctionError: the function contains an expression that no scalar graph can represent.
             KernelSignatureError: it does not fit the schema, or an option is unknown.
         """
         self.function, self.meta, self.finish = function, meta, finish
@@ -114,7 +115,7 @@ class IndexedDefinition(Definition):
         self._check()
 
     def _check(self) -> None:
-        """Refuse at declaration what no call could mend."""
+        """Check the function and its options against the schema at declaration time."""
         from opdsl.scalar.indexed import EXTREMA, FOLDS, MARGINS, SKIP
 
         fault = indexed_fault(self.schema, self.names, (*self.at, *self.over), has_meta=self.meta is not None)
@@ -144,7 +145,7 @@ class IndexedDefinition(Definition):
             raise self._unfit(f"it returns {number} values. A fold by {self.fold} takes one, and perhaps its place")
         if results + self.with_place != self.results:
             raise self._unfit(f"it gives {results} values for {self.results} results")
-        self._read.clear()  # what has been read did not know of places yet
+        self._read.clear()  # cached functions have the old with_place
         types = dict.fromkeys((*indexed.numbers, *(read.name for read in indexed.reads)), "int64")
         roles = {parameter.name: parameter.role for parameter in self.parameters}
         types |= {number: "float64" for number in indexed.numbers if roles.get(number) in (Role.FLOAT, Role.SCALAR)}
@@ -153,8 +154,10 @@ class IndexedDefinition(Definition):
             self._require_ranges(indexed)
 
     def _declared(self) -> IndexedFunction | None:
-        """The function, from what is known when it is declared; None where it takes what the shape function says, which
-        may be no number, and cannot be read without it.
+        """Return the function as it can be read at declaration; None where this needs values that the shape function
+        returns.
+
+        These need not be numbers, so that the function cannot be read without them.
         """
         from opdsl.scalar.indexed import EXTREMA
 
@@ -167,7 +170,7 @@ class IndexedDefinition(Definition):
             return None
 
     def _require_ranges(self, indexed: IndexedFunction) -> None:
-        """That the range of each index follows from a tensor's size."""
+        """Check that the range of each index follows from a tensor's size."""
         from opdsl.scalar.source import function_source
 
         source = function_source(self.function)
@@ -187,7 +190,7 @@ class IndexedDefinition(Definition):
         )
 
     def _margins(self) -> dict[str, Margin]:
-        """What lies outside of each tensor."""
+        """Return the padding of each tensor."""
         names = [parameter.name for parameter in self.parameters if parameter.role is Role.TENSOR]
         margin = self.margin if isinstance(self.margin, Mapping) else dict.fromkeys(names, self.margin)
         for name in margin:
@@ -196,7 +199,7 @@ class IndexedDefinition(Definition):
         return {name: margin.get(name) for name in names}
 
     def declared_signature(self) -> tuple[tuple[str, str, Any], ...]:
-        """What arguments are when nothing has been given."""
+        """Return the kinds of the arguments as far as the schema tells, without a call."""
         roles = {parameter.name: parameter.role for parameter in self.parameters}
         signature = []
         for name in self.names:
@@ -222,7 +225,7 @@ class IndexedDefinition(Definition):
         return "constant", argument.default if isinstance(argument.default, str) else None
 
     def read(self, signature: tuple[tuple[str, str, Any], ...]) -> IndexedFunction:
-        """The function for what arguments are: tensors, numbers, or known.
+        """Return the function for given kinds of its arguments: tensors, numbers, or constants.
 
         Args:
             signature: name, kind and detail of each: ``tensor``; ``number`` and how many; ``constant`` and the value.
@@ -240,7 +243,7 @@ class IndexedDefinition(Definition):
                 numbers={name: detail for name, kind, detail in signature if kind == "number"},
                 constants={name: detail for name, kind, detail in signature if kind == "constant"},
                 fold=self.fold,
-                finish=self.finish if self.values else None,  # how many these are is known when it has been read once
+                finish=self.finish if self.values else None,  # their number is known after the first read
             )._replace(with_place=self.with_place)
         return replace
 
@@ -254,7 +257,7 @@ class IndexedDefinition(Definition):
         return (self.function,)
 
     def arrays(self, arguments: Arguments) -> tuple[str, ...]:
-        """The tensors that are read in a call."""
+        """Return the names of the tensors that a call reads."""
         return self.resolved(arguments, ()).function.arrays
 
     def latest(self) -> Sequence[ScalarFunction]:
@@ -275,7 +278,7 @@ class IndexedDefinition(Definition):
         return PreparedCall(resolved.specs, resolved)
 
     def resolved(self, arguments: Arguments, outs: Sequence[Tensor | None]) -> Resolved:
-        """What follows from the arguments of a call."""
+        """Compute ranges, shapes, numbers and output specifications of a call."""
         tensors = [tensor for tensor in tensors_in(arguments) if isinstance(tensor, Tensor)]
         context = MetaContext(self.name, self.results, outs, tensors[0].device)
         stated = self._stated(context, arguments)
@@ -307,17 +310,18 @@ class IndexedDefinition(Definition):
         return Resolved(indexed, bound, numbers, ranges, leading, specs)
 
     def accumulated(self, indexed: IndexedFunction, ranges: Mapping[str, Any], dtype: DType) -> IndexedFunction:
-        """Return a function of this definition, or one that is derived of it, as it is computed.
+        """Return the function to compute for a function of this definition, or one derived from it; a hook to change
+        accumulation.
 
         Args:
             indexed: the function.
-            ranges: how many places each index has.
+            ranges: the size of each index's range.
             dtype: of the result.
         """
         return indexed
 
     def _signature(self, values: Mapping[str, Any]) -> tuple[tuple[str, str, Any], ...]:
-        """What arguments, and what the shape function says, are to the function, see ``read``."""
+        """Return the kinds of the arguments, and of the values that the shape function returned, for ``read``."""
         signature = []
         for name in self.names:
             if name in values:
@@ -327,7 +331,7 @@ class IndexedDefinition(Definition):
         return tuple(signature)
 
     def _stated(self, context: MetaContext, arguments: Arguments) -> dict[str, Any]:
-        """What the shape function says beside the outputs."""
+        """Return the values that the shape function returns besides setting the outputs."""
         if self.meta is None:
             return {}
         returned = self.meta(context, *(arguments if is_traceable(self.meta) else pinned(arguments)))
@@ -345,7 +349,9 @@ class IndexedDefinition(Definition):
         )
 
     def _inferred(self, indexed: IndexedFunction, tensors: Mapping[str, Tensor]) -> dict[str, int]:
-        """The ranges of indices that are positions of tensors by themselves: the sizes there, which agree."""
+        """Return the ranges of indices that index tensors unchanged: the sizes of the dimensions, which have to
+        agree.
+        """
         inferred: dict[str, int] = {}
         for name, access, dimension in _bare(indexed):
             tensor = tensors[access.array]
@@ -371,7 +377,7 @@ class IndexedDefinition(Definition):
         shape: tuple[int, ...],
         numbers: Mapping[str, Any],
     ) -> tuple[OutputSpec, ...]:
-        """Outputs of the dtypes that results are computed in."""
+        """Return output specifications with the dtypes in which results are computed."""
         device = next(iter(tensors.values())).device
         types = types_of(indexed, tensors, numbers)
         kinds = [str(kind) for kind in indexed.value_types(types)][: indexed.folded]
@@ -384,7 +390,9 @@ class IndexedDefinition(Definition):
         return tuple(OutputSpec(to_dtype(kind), device, shape, strides, False, None) for kind in kinds)
 
     def _stored(self, specs: Sequence[OutputSpec], tensors: Mapping[str, Tensor]) -> tuple[OutputSpec, ...]:
-        """Outputs in the dtype of a tensor that is computed in theirs."""
+        """Replace computation dtypes of outputs by the dtype of a tensor that is computed in them (float32 by float16,
+        say).
+        """
         stored = {precision_of(tensor.dtype): tensor.dtype for tensor in reversed(list(tensors.values()))}
         return tuple(spec._replace(dtype=stored.get(spec.dtype, spec.dtype)) for spec in specs)
 
@@ -426,7 +434,7 @@ class IndexedDefinition(Definition):
 
 
 def _bare(indexed: IndexedFunction) -> Iterator[tuple[str, Access, int]]:
-    """The indices that are positions by themselves: of which read, and of which of its dimensions."""
+    """Yield the indices that index tensors unchanged, with the read and the dimension of the tensor."""
     for access in indexed.reads:
         for dimension, node in enumerate(access.positions):
             written = indexed.function.nodes[node]
@@ -435,7 +443,7 @@ def _bare(indexed: IndexedFunction) -> Iterator[tuple[str, Access, int]]:
 
 
 def _kind(value: Any) -> tuple[str, Any]:
-    """What an argument is to the function, see ``IndexedDefinition.read``."""
+    """Return the kind and detail of an argument, see ``IndexedDefinition.read``."""
     if isinstance(value, Tensor):
         return "tensor", None
     if isinstance(value, bool):
@@ -450,7 +458,9 @@ def _kind(value: Any) -> tuple[str, Any]:
 
 
 def number_of(name: str, values: Mapping[str, Any], tensors: Mapping[str, Any], ranges: Mapping[str, int]) -> Any:
-    """The number that a parameter stands for: an argument, one of a list of them, or the size of a dimension."""
+    """Return the number that a parameter names: an argument, an element of a list argument, or the size of a dimension
+    or range.
+    """
     if name in values:
         return values[name]
     stem, _, rest = name.rpartition("[")

@@ -1,4 +1,4 @@
-"""That positions of an indexed definition lie inside of what is read, before anything is."""
+"""Bounds checks of an indexed definition, done before any element is read."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from opdsl.kernels.definitions.indexed_calls import Resolved
 
 
 def require_inside(resolved: Resolved) -> None:
-    """That nothing is read outside of tensors that have no margin, and that there is what margins repeat.
+    """Check that tensors without padding are read in bounds, and that padding has elements to repeat.
 
     Raises:
-        ShapeError: positions lead outside. PositionError: those in a tensor do.
+        ShapeError: an index expression leads out of bounds. PositionError: an element of an index tensor does.
     """
     from opdsl.scalar.indexed import MARGINS
     from opdsl.scalar.intervals import Interval, intervals
@@ -78,7 +78,7 @@ def _require_position(
 
 
 def _reads_of(indexed: IndexedFunction, node: int) -> list[str]:
-    """What a node depends on that is read."""
+    """Return the names of the reads that a node depends on."""
     reads = {read.name for read in indexed.reads}
     numbers: set[int] = set()
     waiting = [node]
@@ -96,15 +96,15 @@ def _reads_of(indexed: IndexedFunction, node: int) -> list[str]:
 
 
 def require_positions(index: Tensor, size: int, array: str, dimension: int) -> None:
-    """That every element of a tensor is a position.
+    """Check that every element of an index tensor is in bounds.
 
     Args:
         index: the tensor.
-        size: how many positions there are.
-        array, dimension: what is read, for messages.
+        size: of the dimension that it indexes.
+        array, dimension: the tensor that is read, and its dimension, for messages.
 
     Raises:
-        PositionError: one is none.
+        PositionError: an element is out of bounds.
     """
     from opdsl.errors import PositionError
     from opdsl.kernels.primitives.indirect import known_inside, range_of
@@ -121,7 +121,7 @@ def require_positions(index: Tensor, size: int, array: str, dimension: int) -> N
 
 
 def range_of_positions(index: Tensor) -> tuple[int | None, int | None]:
-    """The smallest and the largest element of a tensor of integers; None where it has none."""
+    """Return the smallest and the largest element of a tensor of integers; None for both where it is empty."""
     from opdsl.kernels.primitives.indirect import range_of
 
     return range_of(_as_int64(index)) or (None, None)

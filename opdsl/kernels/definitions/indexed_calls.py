@@ -1,4 +1,4 @@
-"""What a call of an indexed definition comes to: the typed loop, and where its operands lie."""
+"""Typed loop and operand description of a call of an indexed definition."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 
 class Resolved(NamedTuple):
-    """A call with all that follows from sizes and arguments.
+    """A call of an indexed definition, with all values that follow from its sizes and arguments.
 
-    function: what is computed.
-    tensors: what is read, by name.
+    function: the function to compute.
+    tensors: those that it reads, by name.
     numbers: by name.
-    ranges: of all indices.
+    ranges: the sizes of the ranges of all indices.
     leading: the sizes of the leading dimensions.
     specs: of the outputs.
     """
@@ -41,25 +41,25 @@ class Resolved(NamedTuple):
 
 
 def types_of(indexed: IndexedFunction, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> dict[str, str]:
-    """The types of numbers and of what is read."""
+    """Return the types of numbers and of elements that are read, by name."""
     types = {read.name: precision_of(tensors[read.array].dtype).name for read in indexed.reads}
     floating = floating_of(tensors).name
     return {**{name: floating if is_float(numbers.get(name)) else "int64" for name in indexed.numbers}, **types}
 
 
 def floating_of(tensors: Mapping[str, Tensor]) -> DType:
-    """The dtype that other numbers are computed in."""
+    """Return the dtype in which noninteger numbers are computed."""
     kinds = [tensor.dtype for tensor in tensors.values() if tensor.dtype.category is Category.FLOAT]
     return precision_of(kinds[0]) if kinds else to_dtype("float32")
 
 
 def is_float(value: Any) -> bool:
-    """Whether a number is no whole one."""
+    """Return whether a number is a float."""
     return isinstance(value, float)
 
 
 def numbers_of(resolved: Resolved) -> tuple[list[str], list[str]]:
-    """The names of whole numbers, and of others."""
+    """Return the names of the integers and of the other numbers of a call."""
     names = resolved.function.numbers
     others = [name for name in names if is_float(resolved.numbers[name])]
     return [name for name in names if name not in others], others
@@ -68,7 +68,7 @@ def numbers_of(resolved: Resolved) -> tuple[list[str], list[str]]:
 def loop_of(
     resolved: Resolved, outputs: Sequence[TensorMeta], words: Sequence[str], numbers: Sequence[str]
 ) -> IndexedLoop:
-    """The typed function of a call.
+    """Return the typed loop of a call.
 
     Raises:
         UnsupportedDTypeError: an operation does not exist for these dtypes.
@@ -119,7 +119,7 @@ def call_of(
     *,
     allocate: bool,
 ) -> IndexedCall:
-    """Where the operands of a call lie."""
+    """Return the sizes and strides of the operands of a call."""
     indexed, leading = resolved.function, resolved.leading
     own = {read.array: len(read.positions) if read.leads else None for read in indexed.reads}
     arrays = [resolved.tensors[name].geometry for name in indexed.arrays]
@@ -150,7 +150,7 @@ def call_of(
 
 
 class _Split(NamedTuple):
-    """How an operand lies: strides in bytes along leading and own dimensions, and the sizes of these."""
+    """Memory layout of an operand: strides in bytes along leading and own dimensions, and the sizes of its own ones."""
 
     leading: tuple[int, ...]
     own: tuple[int, ...]
@@ -158,7 +158,9 @@ class _Split(NamedTuple):
 
 
 def _split(form: TensorMeta, own: int | None, leading: tuple[int, ...]) -> _Split:
-    """``own``: how many dimensions an operand has behind the leading ones; None where it has no leading ones."""
+    """Split the strides of an operand into leading and ``own`` dimensions; ``own`` is None for an operand without
+    leading ones.
+    """
     first = 0 if own is None else form.ndim - own
     strides = steps(form, form.shape)
     if own is None:
@@ -178,7 +180,7 @@ def _typed_finish(
     values: Sequence[str],
     wanted: Sequence[str],
 ) -> Any:
-    """The function that finishes, typed: values, indices of the result, numbers."""
+    """Return the typed ``finish`` function, whose parameters are values, indices of the result, and numbers."""
     from opdsl.scalar.function import ScalarFunction
 
     finish = indexed.finish
@@ -191,7 +193,9 @@ def _typed_finish(
 
 
 def sums_of(form: TensorMeta) -> TensorMeta:
-    """Where what is added up for an output lies: in the output; of 16 bits in memory of its own, rounded once."""
+    """Return the geometry of the memory in which an output's sums accumulate: its own, or for 16-bit dtypes a float32
+    temporary, rounded once.
+    """
     precision = precision_of(form.dtype)
     if precision is form.dtype:
         return form
@@ -200,9 +204,12 @@ def sums_of(form: TensorMeta) -> TensorMeta:
 
 
 def adding(compiled: Compiled, form: TensorMeta | None, sums: TensorMeta) -> Compiled:
-    """What adds to an output that it sets to 0 before; one that it makes, where there is a form.
+    """Wrap a scatter-add kernel so that it zeroes its output first.
 
-    sums: of what the kernel adds to, see ``sums_of``.
+    Args:
+        compiled: the kernel.
+        form: geometry of the output to allocate; None if it is given.
+        sums: geometry of the memory that the kernel adds to, see ``sums_of``.
     """
     from opdsl.kernels.outputs import new_tensor
     from opdsl.kernels.primitives.copying import copy_elements, fill_

@@ -1,4 +1,4 @@
-"""Indexed definitions that are made of others: gradients, and what is folded before it is finished."""
+"""Indexed definitions derived from others: gradients, and folds without their finish."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 
 class DerivedIndexed(IndexedDefinition):
-    """What is made of the function of another definition: its gradients, or what it folds.
+    """Indexed definition whose function is derived from that of another one: its gradient, or its unfinished fold.
 
     Args:
-        schema: its first arguments are tensors that the function reads beside those of the other, which follow.
+        schema: its first arguments are tensors that the function reads besides those of the other, which follow.
         name: for messages.
         original: the other definition.
-        make: the function, from that of the other, and whether its result has a place for each of ``like``.
-        like: the tensor whose dtype the results have; empty where they are of the dtypes that are computed in.
-        fold: how results are folded that are largest or smallest values.
+        make: derives the function, from that of the other and whether its result covers each element of ``like``.
+        like: the tensor whose dtype the results have; empty where they have the computation dtypes.
+        fold: how results that are largest or smallest values are reduced.
     """
 
     __slots__ = ("_made", "like", "make", "original")
@@ -57,7 +57,7 @@ class DerivedIndexed(IndexedDefinition):
         return self.original.functions(key)
 
     def _derived(self, function: IndexedFunction, *, is_whole: bool = True) -> IndexedFunction:
-        """Return what is made of a function of the other definition."""
+        """Return the function derived from one of the other definition, cached."""
         key = id(function), is_whole
         if key not in self._made:
             self._made[key] = function, self.make(function, is_whole)
@@ -96,7 +96,7 @@ class DerivedIndexed(IndexedDefinition):
 
 
 class AdjointIndexed(IndexedDefinition):
-    """The gradient of a tensor that another definition reads, as an operator of its own.
+    """Indexed definition of the gradient of a tensor that another definition reads, as an operator of its own.
 
     Args:
         schema: its first tensors are the gradients of the other operator's results. It has the other arguments that the
@@ -104,7 +104,7 @@ class AdjointIndexed(IndexedDefinition):
         name: for messages.
         original: the other definition; it folds sums, or nothing.
         wanted: the tensor.
-        meta: the shape function: it sets the output, and returns what that of the other operator does.
+        meta: the shape function: it sets the output, and returns the same values as the other operator's.
     """
 
     __slots__ = ("_grads", "original", "wanted")

@@ -1,4 +1,4 @@
-"""TensorIterator as the base of a shape function: ``structured_inherits="TensorIteratorBase"``."""
+"""TensorIterator as the base of a shape function (``structured_inherits="TensorIteratorBase"``)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from opdsl.runtime.viewing import make_view
 
 
 class TensorIteratorBase(MetaContext):
-    """What a shape function gets whose operator works element by element, with a loop of its own.
+    """Context of a shape function whose operator is pointwise, with a handwritten loop.
 
-    After ``build`` the out-kernel sees the operands broadcast to the result's shape and cast to the common dtype.
+    After ``build`` the out-kernel gets the operands broadcast to the result's shape and cast to the common dtype.
     """
 
     __slots__ = ("_built", "_iteration")
@@ -24,7 +24,7 @@ class TensorIteratorBase(MetaContext):
     _iteration: Iteration | None
 
     def build(self, *operands: Tensor, promote: str = "default") -> None:
-        """Set every output to what a pointwise operator of the operands returns: shape, dtype, strides, device.
+        """Set every output as a pointwise operator of the operands would: shape, dtype, strides, device.
 
         Args:
             operands: tensors among the arguments.
@@ -32,7 +32,7 @@ class TensorIteratorBase(MetaContext):
 
         Raises:
             ShapeError: shapes do not broadcast.
-            DeviceError: the operands live on different devices.
+            DeviceError: the operands are on different devices.
             KernelError: an output is set already, or there is no such promotion.
         """
         if promote not in PROMOTIONS:
@@ -46,7 +46,7 @@ class TensorIteratorBase(MetaContext):
 
     @property
     def iteration(self) -> Iteration | None:
-        """What ``build`` has found: the broadcast shape, the common dtype; None before."""
+        """Return the result of ``build``: the broadcast shape, the common dtype; None before."""
         return getattr(self, "_iteration", None)
 
     @property

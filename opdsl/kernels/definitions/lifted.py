@@ -1,4 +1,4 @@
-"""Reductions of what other scalar functions make of each element: their kernels fold it while it is computed."""
+"""Reductions over computed elements: a scalar function is fused into the reduction's kernel."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ __all__ = ["Lifted", "LiftedDefinition"]
 
 
 class Lifted(NamedTuple):
-    """A reduction of computed elements.
+    """Reduction of elements that a scalar function computes.
 
     label: the reduction's name, for messages.
     state: of a call of the reduction.
-    folding: its typed functions; the lift takes an element of each tensor, perhaps its index, and the numbers.
-    dim: the dimensions that are folded, as the call has them.
+    folding: its typed functions; the lift takes an element of each tensor, the index if it needs it, and the numbers.
+    dim: the dimensions that are reduced, as passed to the call.
     keepdim: whether they stay.
-    numbers: the dtypes that the numbers are computed in.
+    numbers: the dtypes in which the numbers are computed.
     """
 
     label: str
@@ -45,12 +45,12 @@ class Lifted(NamedTuple):
 
 
 class LiftedDefinition(ReductionDefinition):
-    """A reduction of elements that are computed from those of tensors, which broadcast, and from numbers.
+    """Definition of a reduction over elements computed from tensors, which broadcast, and from numbers.
 
     Args:
         schema: of the operator: tensors, then numbers.
         name: its name, for messages.
-        lifted: what is computed.
+        lifted: the computation and the reduction.
     """
 
     __slots__ = ("lifted",)
@@ -63,7 +63,7 @@ class LiftedDefinition(ReductionDefinition):
 
     @property
     def derived_by(self) -> str:
-        """See ``Definition.derived_by``: no gradient is derived of typed functions."""
+        """See ``Definition.derived_by``: empty, as no gradient is derived from typed functions."""
         return ""
 
     def prepare(self, arguments: Arguments, tensors: Sequence[Tensor | None]) -> PreparedCall:

@@ -1,4 +1,4 @@
-"""The context in which a shape function says what its operator returns."""
+"""Context in which a shape function declares the outputs of its operator."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from opdsl.runtime.tensor import Tensor
 
 
 class MetaContext:
-    """What a shape function gets first; ``set_output`` is called once for each output.
+    """Context of a shape function, its first argument, on which it calls ``set_output`` once for each output.
 
     Args:
         operator: its name, for messages.
         count: how many outputs there are.
-        tensors: the outputs that the caller gave, ``self`` of an in-place call.
-        device: where outputs are by default.
+        tensors: the outputs that the caller passed, ``self`` of an in-place call.
+        device: the default device of outputs.
     """
 
     __slots__ = ("_count", "_device", "_given", "_operator", "_promises")
@@ -44,22 +44,22 @@ class MetaContext:
         memory_format: MemoryFormat | None = None,
         names: Sequence[str | None] | None = None,
     ) -> None:
-        """Says what an output is (RFC-0005).
+        """Declare shape, dtype, device and strides of an output (RFC-0005).
 
         With ``strides`` or ``memory_format`` the kernel gets exactly these, whatever an ``out=`` has. Without, a new
-        output is contiguous and one that is given keeps its own.
+        output is contiguous and a given one keeps its own.
 
         Args:
             index: which output.
             sizes: its shape.
             strides: in elements.
             like: a tensor of the same dtype and device.
-            dtype, device: where ``like`` does not say them, or says others.
+            dtype, device: of the output, if they differ from those of ``like`` or there is no ``like``.
             memory_format: the order of the dimensions; ``preserve_format`` is that of ``like``.
             names: of the dimensions, None for one that has none; the result gets them.
 
         Raises:
-            KernelError: there is no such output, it is set already, or its dtype or sizes make no sense.
+            KernelError: there is no such output, it is set already, or its dtype or sizes are invalid.
         """
         shape = self._checked_shape(index, sizes)
         self._check_kinds(index, like=(like, Tensor), dtype=(dtype, DType), device=(device, Device))
@@ -75,7 +75,7 @@ class MetaContext:
         )
 
     def maybe_get_output(self, index: int = 0) -> Tensor | None:
-        """The output that the caller gave (``self`` of an in-place call), None where a new one is made.
+        """Return the output that the caller passed (``self`` of an in-place call); None where a new one is allocated.
 
         Raises:
             KernelError: there is no such output.
@@ -85,11 +85,11 @@ class MetaContext:
 
     @property
     def common(self) -> DType | None:
-        """The dtype that operands are cast to, and outputs from; None where they have to have the right one."""
+        """Return the dtype that operands are cast to, and outputs from; None where they are not cast."""
         return None
 
     def operands(self, arguments: tuple[object, ...]) -> tuple[object, ...]:
-        """What out-kernels get for the arguments; a base of one's own may prepare them."""
+        """Return the values that out-kernels get for the arguments; subclasses may prepare them."""
         return arguments
 
     def _names(self, index: int, shape: tuple[int, ...], names: Sequence[str | None] | None) -> Names | None:
@@ -104,7 +104,7 @@ class MetaContext:
         return texts
 
     def specs(self, meta: str) -> tuple[OutputSpec, ...]:
-        """What has been set, in order.
+        """Return the output specifications that the shape function has set, in order.
 
         Raises:
             KernelError: an output has not been set.
@@ -118,13 +118,13 @@ class MetaContext:
         return tuple(self._promises[index] for index in range(self._count))
 
     def require_same(self, specs: Sequence[OutputSpec]) -> None:
-        """Hold what a shape function that only checks has set against what follows from the scalar functions.
+        """Check the outputs that a shape function has set, if any, against those that the scalar functions give.
 
         Args:
-            specs: what the outputs are.
+            specs: of the outputs.
 
         Raises:
-            KernelError: it has set something else.
+            KernelError: they differ.
         """
         for index, promised in self._promises.items():
             spec = specs[index]
@@ -165,7 +165,7 @@ class MetaContext:
         memory_format: MemoryFormat | None,
         like: Tensor | None,
     ) -> tuple[int, ...] | None:
-        """The strides that the shape function insists on, None if it does not."""
+        """Return the strides that the shape function requires; None if it requires none."""
         if memory_format is MemoryFormat.preserve_format and like is not None:
             same = like.shape == shape and like.geometry.is_non_overlapping_and_dense()
             return like.strides if same else contiguous_strides(shape)
@@ -189,7 +189,7 @@ class MetaContext:
 
 
 def _told(spec: OutputSpec) -> str:
-    """What an output is, in few words."""
+    """Describe an output specification in a few words, for a message."""
     more = f", strides {spec.strides}" if spec.exact else ""
     names = f", names {spec.names}" if spec.names is not None else ""
     return f"{spec.dtype.name} of shape {spec.shape} on {spec.device}{more}{names}"

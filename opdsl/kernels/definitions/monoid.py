@@ -1,4 +1,4 @@
-"""The scalar functions of a monoid, typed: what reductions and scans are made of."""
+"""Typed scalar functions of a monoid, from which reductions and scans are made."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _SAY_WHAT_IS_MEANT = (
 
 
 def read_function(function: FunctionType | ScalarFunction, known: Mapping[str, object] | None = None) -> ScalarFunction:
-    """A scalar function, read if it is not yet.
+    """Read a scalar function, unless it is read already.
 
     Args:
         function: the function.
-        known: values of some of its parameters, and of those of others.
+        known: constants for parameters, by name; names that the function does not have are ignored.
     """
     from opdsl.scalar import ScalarFunction, read
     from opdsl.scalar.calls import parameter_names
@@ -45,7 +45,7 @@ def read_function(function: FunctionType | ScalarFunction, known: Mapping[str, o
 
 @lru_cache(maxsize=512)
 def in_order(function: ScalarFunction, parameters: tuple[str, ...]) -> ScalarFunction:
-    """A function with its parameters in another order."""
+    """Return a function with its parameters in another order."""
     from opdsl.scalar import ScalarFunction
 
     if function.parameters == parameters:
@@ -56,15 +56,15 @@ def in_order(function: ScalarFunction, parameters: tuple[str, ...]) -> ScalarFun
 
 
 def fits(function: ScalarFunction, parameters: int, results: int) -> bool:
-    """Whether a function takes and returns so many values."""
+    """Return whether a function takes ``parameters`` values and returns ``results`` values."""
     return len(function.parameters) == parameters and len(function.results) == results
 
 
 def initial(value: bool | int | float | complex, kind: str) -> bool | int | float | complex:
-    """An initial accumulator of a type: infinities are the bounds of integers.
+    """Convert an initial accumulator to a type; for integers, infinities become the bounds of the type.
 
     Raises:
-        RoundedResultError: an integer cannot be the number.
+        RoundedResultError: an integer type cannot represent the number.
     """
     if kind == "bool":
         return bool(value) if isinstance(value, complex) else value > 0
@@ -85,15 +85,15 @@ def initial(value: bool | int | float | complex, kind: str) -> bool | int | floa
 
 
 def require_exact(function: ScalarFunction, types: Mapping[str, str], results: Sequence[str]) -> None:
-    """Refuse a function whose floating-point results would be rounded into integers.
+    """Raise if a function's floating-point results would be rounded to integers.
 
     Args:
         function: the function.
         types: of its parameters.
-        results: what its results become.
+        results: the types of its results.
 
     Raises:
-        RoundedResultError: what is returned is underlined.
+        RoundedResultError: a result would be rounded; the message underlines it.
         ScalarFunctionError: an operation does not exist for the types.
     """
     from opdsl.scalar.rounding import rounded_results
@@ -105,13 +105,14 @@ def require_exact(function: ScalarFunction, types: Mapping[str, str], results: S
 
 
 def refuse_rounding(prepare: Callable[[], T]) -> T | None:
-    """Refuse where it is declared what would round results; what is refused otherwise is refused where it is called.
+    """Call a function that types a definition's functions, and raise at declaration only if results would be rounded;
+    other errors are raised when the operator is called.
 
     Args:
         prepare: types the functions for integers.
 
     Returns:
-        What it gives; None where integers are refused.
+        Its result; None where integers are not supported.
 
     Raises:
         RoundedResultError: a function would round its results.
@@ -125,9 +126,10 @@ def refuse_rounding(prepare: Callable[[], T]) -> T | None:
 
 
 def not_neutral(functions: Folding | Scanning) -> str:
-    """What is wrong with initial accumulators that change when they are combined with themselves; empty if they do not.
+    """Return a message if initial accumulators change when they are combined with themselves; an empty string if they
+    do not.
 
-    Elements are folded in parts, each of which begins with them.
+    Elements are reduced in chunks, each of which begins with the initial accumulators.
     """
     from opdsl.scalar.interpreter import evaluate
 
@@ -149,7 +151,7 @@ def _shown(values: Sequence[object]) -> str:
 
 
 def typed(function: ScalarFunction | None, types: Sequence[str], results: Sequence[str]) -> TypedGraph:
-    """A function typed by place; without one, the function that returns its first parameters.
+    """Return a function typed by position; without a function, the one that returns its first parameters.
 
     Raises:
         ScalarFunctionError: an operation does not exist for the types, or would round its results.

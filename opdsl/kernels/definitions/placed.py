@@ -1,4 +1,4 @@
-"""Definitions of functions of places that were put together of other kernels, not written by anybody."""
+"""Indexed definitions of functions that fusion has composed of other kernels, without an author's source."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 __all__ = ["PlacedDefinition"]
 
-# So many turns of a sum in float32 one after another lose no more than PyTorch's sums in stages do.
+# The length up to which a sequential float32 sum is as accurate as PyTorch's staged sums.
 _FEW = 64
 
 
 class PlacedDefinition(IndexedDefinition):
-    """A function of places as it is: its maker has seen to it that all positions lie inside.
+    """Definition of a composed function of indices, whose indices are known to be in bounds.
 
     Args:
         schema: its tensors are those that the function reads, its numbers the function's and those of ranges, by name.
@@ -37,9 +37,10 @@ class PlacedDefinition(IndexedDefinition):
         indexed: the function, which folds sums or nothing.
         ranges: of each index, a number or the name of an argument.
         dtype: of the result.
-        looked_at: tensors of positions, which are not negative, the sizes that they lead into (see ``ranges``), and
-            along which dimension.
-        written: the sizes of a result that the function adds to at positions; none where it has the function's places.
+        looked_at: tensors of indices to check, which are not negative, the sizes that they index (see ``ranges``), and
+            the dimension, for messages.
+        written: the sizes of a result that the function adds to at computed indices; empty if the result is indexed by
+            the function's own indices.
     """
 
     __slots__ = ("_in_double", "dtype", "indexed", "looked_at", "ranges", "written")
@@ -68,7 +69,7 @@ class PlacedDefinition(IndexedDefinition):
         return "indexed"
 
     def functions(self, key: str) -> tuple[FunctionType, ...]:
-        """See ``Definition.functions``: nobody has written one."""
+        """See ``Definition.functions``: no author's function exists."""
         return ()
 
     def latest(self) -> Sequence[ScalarFunction]:
@@ -76,7 +77,7 @@ class PlacedDefinition(IndexedDefinition):
         return (self.indexed.values_only(self.indexed.function.parameters),)
 
     def accumulated(self, indexed: IndexedFunction, ranges: Mapping[str, Any], dtype: DType) -> IndexedFunction:
-        """See ``IndexedDefinition.accumulated``: sums of float32 are as exact as those that fold in stages."""
+        """See ``IndexedDefinition.accumulated``: long float32 sums are as exact as those that accumulate in stages."""
         if indexed.fold != "sum" or dtype is not float32 or math.prod(ranges[name] for name in indexed.over) <= _FEW:
             return indexed
         if indexed not in self._in_double:
@@ -87,7 +88,7 @@ class PlacedDefinition(IndexedDefinition):
         """See ``Definition.prepare``.
 
         Raises:
-            PositionError: a position lies outside.
+            PositionError: an index is out of bounds.
         """
         values = {parameter.name: value for parameter, value in zip(self.parameters, arguments, strict=True)}
         for array, size, dim in self.looked_at:
@@ -113,10 +114,10 @@ class PlacedDefinition(IndexedDefinition):
 
 
 def _summed_in_double(indexed: IndexedFunction) -> IndexedFunction:
-    """Return the same sums, accumulated in float64 and rounded once.
+    """Return the function with its sums accumulated in float64 and rounded once.
 
     Args:
-        indexed: folds sums, without anything that finishes them.
+        indexed: folds sums, without a finish.
     """
     from opdsl.scalar import ScalarFunction
     from opdsl.scalar.untyped import UntypedNode

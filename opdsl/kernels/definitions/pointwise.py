@@ -1,4 +1,4 @@
-"""Pointwise operators: one scalar function for every backend, dtype, layout and variant."""
+"""Definitions of pointwise operators: one scalar function for every backend, dtype, memory layout and variant."""
 
 from __future__ import annotations
 
@@ -70,16 +70,16 @@ _NUMBER_ROLES = {
 
 
 class Formula(NamedTuple):
-    """One scalar function of a pointwise operator.
+    """One scalar function of a pointwise operator, with the conditions under which it applies.
 
-    function: what is computed.
-    configuration: its dtypes.
-    when: values of other arguments for which it is meant.
-    places: the places of its parameters among the operator's.
+    function: the scalar function.
+    configuration: its dtype rules.
+    when: values of other arguments for which it applies.
+    places: the positions of its parameters among the operator's.
     wrapped: of these, the numbers that take part in promotion as tensors do, and wrap as elements do.
     promoting: of these, the numbers that take part in promotion and have to fit the dtype.
-    dtypes: the dtypes of the computation for which it is meant; None for all.
-    divisors: the places of its parameters that must not be 0 where they are integers.
+    dtypes: the computation dtypes for which it applies; None for all.
+    divisors: the positions of its parameters that must not be 0 where they are integers.
     """
 
     function: ScalarFunction
@@ -93,13 +93,13 @@ class Formula(NamedTuple):
 
 
 class Elementwise(NamedTuple):
-    """What a call becomes.
+    """A call of a pointwise operator, with its formula and loop.
 
-    formula: the one that is meant.
-    iteration: how it runs.
+    formula: the one that applies.
+    iteration: shape, dtypes and strides of the loop.
     default: the default dtype.
     dtypes: of the results.
-    numbers: what the function takes behind the arguments at the places of the formula.
+    numbers: further arguments of the function, after those at the positions of the formula.
     """
 
     formula: Formula
@@ -110,15 +110,15 @@ class Elementwise(NamedTuple):
 
 
 class PointwiseDefinition(Definition):
-    """A pointwise operator: scalar functions, and a shape function of one's own that checks.
+    """Definition of a pointwise operator: scalar functions, and an optional shape function that checks arguments.
 
     Args:
         schema: of the operator.
         name: its name, for messages.
 
     check: called as ``check(ctx, *arguments)`` before anything else; None for no checks.
-    formulas: in the order in which they are asked for; those that are ``added`` last are of one function.
-    check_reads_numbers: whether it looks at values of Scalar and float arguments, and not at their types alone; a plan
+    formulas: in the order in which they are tried; the last ``added`` ones come from one function.
+    check_reads_numbers: whether the check reads values of Scalar and float arguments, and not only their types; a plan
         then holds for the same values only.
     """
 
@@ -134,7 +134,7 @@ class PointwiseDefinition(Definition):
 
     @property
     def formulas(self) -> list[Formula]:
-        """The scalar functions, in the order in which they are asked for."""
+        """Return the scalar functions, in the order in which they are tried."""
         if self._later:
             self._read_later()
         return self._formulas
@@ -144,7 +144,7 @@ class PointwiseDefinition(Definition):
         self._formulas = formulas
 
     def add_later(self, function: FunctionType | ScalarFunction, **options: Any) -> None:
-        """Add a scalar function that is read when one is asked for, which raises what ``add`` raises."""
+        """Add a scalar function that is read on first use, which raises the errors of ``add`` then."""
 
         def read() -> list[Formula]:
             alone = PointwiseDefinition(self.schema, self.name)
@@ -156,7 +156,7 @@ class PointwiseDefinition(Definition):
     def _read_later(self) -> None:
         while self._later:
             later = self._later
-            formulas = [read() for read in later]  # it imports, so no lock is held, and several threads may read
+            formulas = [read() for read in later]  # without the lock, since reading may import
             with _lock:
                 if self._later is later:
                     self._formulas, self.added = [*self._formulas, *chain(*formulas)], len(formulas[-1])
@@ -179,24 +179,25 @@ class PointwiseDefinition(Definition):
         """Add a scalar function.
 
         Args:
-            function: takes the operator's arguments by place; those in ``when`` it may take by name, or leave out.
-                Texts it compares with others, and what may be None with None: there is a formula for each case.
+            function: takes the operator's arguments by position; those in ``when`` it may take by name, or leave out.
+                It may compare strings with constants, and optional arguments with None: there is a formula for each
+                case.
             promote: a key of ``opdsl.kernels.iteration.dtypes.PROMOTIONS``.
             keep: names of arguments that take no part in promotion and keep their dtype.
             wrapped: names of number arguments that take part in promotion as Python numbers beside tensors do, and
                 wrap as elements do.
             promoting: names of number arguments that take part in promotion and have to fit the dtype.
-            rounded: names of arguments that a loop in 16 bits sees in 16 bits where they are numbers; PyTorch takes
-                others in full precision.
-            nonzero: names of arguments that divide: an integer 0 among them raises, as in PyTorch.
+            rounded: names of arguments that, where they are numbers, are rounded to 16 bits in a 16-bit loop; PyTorch
+                takes others in full precision.
+            nonzero: names of arguments that are divisors: an integer 0 among them raises, as in PyTorch.
             dtypes: the kinds of dtypes (``bool``, ``integer``, ``floating``, ``complex``) and the dtypes that the
-                function is meant for, after promotion; none for all.
-            when: values of other arguments for which the function is meant.
-            cast: which dtypes outputs that are given may have: ``same`` (the result's), ``safe`` (those that it can
+                function supports, after promotion; none for all.
+            when: values of other arguments for which the function applies.
+            cast: which dtypes given outputs may have: ``same`` (the result's), ``safe`` (those that it can
                 be cast to) or ``any``; None for PyTorch's rule.
 
         Raises:
-            ScalarFunctionError: the function holds what a scalar graph cannot.
+            ScalarFunctionError: the function contains an expression that no scalar graph can represent.
             KernelSignatureError: it does not fit the schema, or an option is unknown.
         """
         named = {*(when or {}), *keep, *wrapped, *promoting, *rounded, *nonzero}
@@ -208,7 +209,7 @@ class PointwiseDefinition(Definition):
     def _cases(
         self, function: FunctionType | ScalarFunction, condition: dict[str, object], promote: str, named: set[str]
     ) -> list[tuple[dict[str, object], ScalarFunction]]:
-        """The scalar functions that a function stands for, each with the values that choose it."""
+        """Return the scalar functions of a function's cases, each with the argument values that select it."""
         from opdsl.scalar import ScalarFunction
         from opdsl.scalar.calls import parameter_names
         from opdsl.scalar.cases import read_cases
@@ -245,7 +246,7 @@ class PointwiseDefinition(Definition):
         dtypes: Iterable[str],
         cast: str | None,
     ) -> Formula:
-        """What is computed by one scalar function."""
+        """Return the formula of one scalar function."""
         left_out = {*condition, *text_names(self.schema)}
         parameters = [
             (index, parameter) for index, parameter in enumerate(self.parameters) if parameter.name not in left_out
@@ -325,7 +326,7 @@ class PointwiseDefinition(Definition):
         return False
 
     def latest(self) -> Sequence[ScalarFunction]:
-        """See ``Definition.latest``; integers have no gradients."""
+        """See ``Definition.latest``; empty for functions of integers, which have no gradients."""
         formulas = self.formulas[-self.added :]
         dtypes = formulas[0].dtypes
         is_discrete = bool(dtypes) and all(dtype.category <= Category.INT for dtype in dtypes or ())
@@ -347,11 +348,11 @@ class PointwiseDefinition(Definition):
         return PreparedCall((spec,) * self.results, state)
 
     def shaping(self, arguments: Arguments) -> frozenset[int] | None:
-        """Return the places of the tensors that the results' shape comes from; None for all tensors."""
+        """Return the positions of the tensors that the results' shape comes from; None for all tensors."""
         return None
 
     def ask_check(self, arguments: Arguments, outs: Sequence[Tensor | None]) -> MetaContext | None:
-        """Have the shape function of the declaration look at arguments, if there is one; what it was given to say."""
+        """Run the declaration's shape function, if there is one, and return its context; None without one."""
         if self.check is None:
             return None
         tensors = [argument for argument in arguments if isinstance(argument, Tensor)]
@@ -361,7 +362,7 @@ class PointwiseDefinition(Definition):
         return context
 
     def _chosen(self, arguments: Arguments, default: DType) -> tuple[Formula, Iteration]:
-        """The formula that is meant for the arguments and their dtypes, and how it runs."""
+        """Return the formula that applies to the arguments and their dtypes, and its loop."""
         for formula in self._meant(arguments):
             operands = [self._operand(formula, index, arguments[index]) for index in formula.places]
             iteration = iterate(operands, formula.configuration, default)
@@ -370,7 +371,7 @@ class PointwiseDefinition(Definition):
         raise UnsupportedDTypeError(f"not implemented for '{iteration.common.scalar_type}'")
 
     def _meant(self, arguments: Arguments) -> list[Formula]:
-        """The formulas for the values of other arguments, of which the first that takes the dtypes is used."""
+        """Return the formulas that apply to the values of other arguments; the first that supports the dtypes wins."""
         named = {parameter.name: value for parameter, value in zip(self.parameters, arguments, strict=True)}
         formulas = [
             formula
@@ -399,12 +400,14 @@ class PointwiseDefinition(Definition):
         return Number(_number_type(value), role)
 
     def check_given(self, prepared: PreparedCall, spec: OutputSpec, output: Tensor, *, inplace: bool) -> None:
-        """See ``Definition.check_given``; the texts are TensorIterator's."""
+        """See ``Definition.check_given``; the error texts are TensorIterator's."""
         iteration = prepared.state.iteration
         check_output_dtype(spec.dtype, output.dtype, iteration.cast, iteration.common)
 
     def needs_proxy(self, prepared: PreparedCall, spec: OutputSpec, output: Tensor, *, aliased: bool) -> bool:
-        """See ``Definition.needs_proxy``: a 16-bit result is rounded before it is stored in another dtype."""
+        """See ``Definition.needs_proxy``: true for a 16-bit result with an output of another dtype, as it is rounded
+        first.
+        """
         return spec.dtype in PRECISION and output.dtype is not spec.dtype
 
     def compile_call(
@@ -419,12 +422,12 @@ class PointwiseDefinition(Definition):
         return CompiledCall(self._compile(state, values, outputs, allocate=allocate), handed)
 
     def _checked_divisors(self, state: Elementwise) -> tuple[int, ...]:
-        """The places of integers that must not be 0; where nothing is computed nothing is divided."""
+        """Return the positions of integer divisors, which must not be 0; () where no element is computed."""
         computes = state.iteration.common.category is Category.INT and 0 not in state.iteration.shape
         return state.formula.divisors if computes else ()
 
     def _cast(self, state: Elementwise, place: int, value: Any) -> Any:
-        """An operand in the dtype that it has to have before the loop."""
+        """Cast an operand to the dtype that it needs before the loop."""
         dtype = state.iteration.casts[place]
         if dtype is None:
             return value
@@ -435,7 +438,7 @@ class PointwiseDefinition(Definition):
         return cast(value, dtype)
 
     def _value(self, state: Elementwise, place: int, value: Any) -> Any:
-        """What the compiled kernel gets for an operand."""
+        """Return the value that the compiled kernel gets for an operand."""
         if isinstance(value, Tensor):
             return array_of(value) if value.device is state.iteration.device else value.item()
         dtype, at = state.iteration.parameters[place], state.formula.places[place]
@@ -444,20 +447,20 @@ class PointwiseDefinition(Definition):
         return (wrap if self._wraps(state, place) else convert)(value, dtype)
 
     def _wraps(self, state: Elementwise, place: int) -> bool:
-        """Whether a number stands for a tensor, so that nothing checks whether its dtype holds it."""
+        """Return whether a number stands for a tensor, so that it is converted without an overflow check."""
         at = state.formula.places[place]
         return self.parameters[at].role is Role.TENSOR or at in state.formula.wrapped
 
     def constant(self, state: Elementwise, place: int, value: Any) -> Any:
-        """A number as the scalar function sees it."""
+        """Return a number as the scalar function gets it."""
         return self._value(state, place, self._cast(state, place, value))
 
     def refuses_numbers(self, state: Elementwise) -> bool:
-        """Whether a call raises for some elements: an integer 0 that divides."""
+        """Return whether a call raises for some element values: an integer divisor of 0."""
         return bool(state.formula.divisors)
 
     def graph(self, state: Elementwise) -> TypedGraph:
-        """The typed graph of a call."""
+        """Return the typed scalar graph of a call."""
         function, iteration = state.formula.function, state.iteration
         types = {name: dtype.name for name, dtype in zip(function.parameters, iteration.parameters, strict=True)}
         results = (precision_of(iteration.result).name,) * self.results
@@ -487,12 +490,12 @@ class PointwiseDefinition(Definition):
 
 @made_once(1024)
 def _compiled(device_type: str, graph: TypedGraph, call: PointwiseCall) -> Compiled:
-    """The compiled kernel; the complete road and the plan that follows it share one."""
+    """Return the compiled kernel, cached, so that a full call and the plan made from it share one."""
     return compiler_for(device_type).pointwise(graph, call)
 
 
 def _same(value: object, wanted: object) -> bool:
-    # A symbol is of the class of the number that it stands for.
+    # ``__class__`` of a symbol is that of the number that it stands for, unlike its type.
     return value.__class__ is wanted.__class__ and value == wanted
 
 

@@ -1,4 +1,4 @@
-"""Kernels that are plain Python: tensors in, results out, under any dispatch key."""
+"""Kernels that are plain Python functions from tensors to results, for any dispatch key."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class PythonKernel(Kernel):
     """A Python function as a kernel.
 
     Args:
-        function: takes the schema's parameters, its keyword-only ones by name or by place, as it declares them.
+        function: takes the schema's parameters, its keyword-only ones by name or by position, as it declares them.
         schema: the operator's.
         operator: its qualified name, for messages.
         bumps_version: whether the function writes memory itself, so that written arguments get a new version; a
@@ -48,7 +48,9 @@ class PythonKernel(Kernel):
         self._keywords = frozenset(keyword_only)
 
     def for_call(self, operator: object, keys: object) -> PythonKernel:
-        """The kernel for a call with that key set, which the function receives first if it asks for it."""
+        """Return the kernel for a call with a key set, which the function receives as its first argument if it wants
+        it.
+        """
         if not self.wants_key_set:
             return self
         bound = object.__new__(PythonKernel)
@@ -58,10 +60,10 @@ class PythonKernel(Kernel):
         return bound
 
     def __call__(self, *arguments: object) -> object:
-        """Run the function, hold its result against the schema, and count what it writes.
+        """Run the function, check its result against the schema, and bump the versions of written arguments.
 
         Raises:
-            KernelError: the result is not what the schema says.
+            KernelError: the result does not fit the schema.
         """
         if not self.bumps_version:
             return self.run(*arguments)
@@ -73,10 +75,10 @@ class PythonKernel(Kernel):
         return result
 
     def run(self, *arguments: object) -> object:
-        """Run the function for one that counts versions itself.
+        """Run the function without bumping versions, for a caller that does so itself.
 
         Raises:
-            KernelError: the result is not what the schema says.
+            KernelError: the result does not fit the schema.
         """
         if current.get().lowering and not is_traceable(self.function):
             name = self.function.__name__
@@ -95,7 +97,7 @@ class PythonKernel(Kernel):
 
     @property
     def direct(self) -> FunctionType | None:
-        """The function, where running it is all that is to be done for a call like one that has been made."""
+        """Return the function if a later call of the same kind needs nothing but to run it; else None."""
         returns_written = any(returned.alias is not None and returned.alias.write for returned in self.schema.returns)
         is_all = not (self.bumps_version or self.key_set or self._keywords or returns_written)
         return self.function if is_all else None

@@ -1,7 +1,7 @@
 """Random definitions: an element as a function of random numbers and of the operator's arguments.
 
-The author writes how a number is drawn; which numbers of the generator's sequence an element gets follows from its
-place, so that every backend fills a tensor with the same ones.
+The author writes how an element is computed from uniform numbers. Which numbers of the generator's sequence an element
+gets depends on its index alone, so that every backend fills a tensor with the same numbers.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _PAIRS = ("a, b", "c, d")
 
 
 class RandomDefinition(Definition):
-    """An in-place operator that fills a tensor with random numbers.
+    """Definition of an in-place operator that fills a tensor with random numbers.
 
     Args:
         schema: of the operator.
@@ -42,15 +42,15 @@ class RandomDefinition(Definition):
         self.check: Callable[..., object] | None = None
 
     def add(self, function: FunctionType, *, from_zero: Collection[str] = ()) -> None:
-        """Take the function that makes an element.
+        """Set the function that computes an element.
 
         Args:
-            function: takes one or two random numbers, then arguments of the operator, and what the shape function
-                returns, by name.
-            from_zero: random numbers that lie in [0, 1); others lie in (0, 1).
+            function: takes one or two random numbers, then arguments of the operator, and values that the shape
+                function returns, by name.
+            from_zero: names of random numbers in [0, 1); others are in (0, 1).
 
         Raises:
-            ScalarFunctionError: the function holds what it cannot.
+            ScalarFunctionError: the function contains an expression that no scalar graph can represent.
             KernelSignatureError: it does not fit the schema.
         """
         from opdsl.scalar import read
@@ -93,7 +93,7 @@ class RandomDefinition(Definition):
         return (self.function,)
 
     def kernel(self, variant: str, operator: OperatorLike, key: str) -> Any:
-        """The kernel, which needs no shape and makes nothing."""
+        """Return the kernel that fills the first argument; it computes no shape and allocates nothing."""
         schema = operator.schema
         places = {argument.python_name: place for place, argument in enumerate(schema.arguments)}
         roles = {parameter.name: parameter.role for parameter in self.parameters}
@@ -120,7 +120,7 @@ class RandomDefinition(Definition):
         return PythonKernel(cast("FunctionType", filled), schema, operator.name, bumps_version=True)
 
     def _stated(self, arguments: tuple[Any, ...]) -> dict[str, Any]:
-        """What the shape function returns: numbers by name."""
+        """Return the numbers that the shape function returns, by name."""
         if self.check is None:
             return {}
         context = MetaContext(self.name, self.results, arguments[:1], arguments[0].device)

@@ -1,7 +1,8 @@
-"""Recurrences: scans that carry something from element to element by a function of which nothing is known.
+"""Recurrences: scans that carry values from element to element by an arbitrary function.
 
-``h = a * h + b`` is one: the decorated function takes what is carried, then tensors and numbers of the operator by
-name. Where a scan's ``combine`` puts accumulators together, and so may be computed in parts, this goes step by step.
+``h = a * h + b`` is one: the decorated function takes the carried values, then tensors and numbers of the operator by
+name. While the ``combine`` of a scan is associative, so that the scan can be computed in chunks, a recurrence is
+computed step by step.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 _PROMOTIONS = ("default", "int_to_float", "floating")
 
-# What a result is; of what is carried, as it is computed.
+# Dtypes of results; ``carried`` results have the dtype of the accumulator.
 _RESULTS: dict[str, Callable[[DType], DType]] = {
     **RESULTS,
     **{f"carried {name}": rule for name, rule in ACCUMULATORS.items()},
@@ -43,13 +44,14 @@ _RESULTS: dict[str, Callable[[DType], DType]] = {
 
 
 class RecurrenceDefinition(RowwiseDefinition):
-    """A recurrence along ``dim`` over tensors that broadcast, and numbers.
+    """Definition of a recurrence along ``dim`` over tensors that broadcast, and numbers.
 
     Args:
         schema: of the operator.
         name: its name, for messages.
-        gradients: how many operands come first that are gradients of another recurrence's results: results lie as its
-            operands do.
+        dim: the name of the argument that is the dimension.
+        gradients: how many operands, the first ones, are gradients of another recurrence's results; they count last for
+            the memory layout of results.
     """
 
     __slots__ = ("dim", "gradients", "promote", "steps")
@@ -74,20 +76,20 @@ class RecurrenceDefinition(RowwiseDefinition):
         results: Iterable[str] | None = None,
         known: Mapping[str, object] | None = None,
     ) -> None:
-        """Take the scalar functions.
+        """Set the scalar functions.
 
         Args:
-            step: what is carried, then tensors and numbers of the operator by name -> what is carried on.
-            init: what is carried to the first element.
-            finish: what is carried on, at each element -> results; None where results are that.
+            step: carried values, then tensors and numbers of the operator by name -> new carried values.
+            init: the carried values before the first element.
+            finish: new carried values, at each element -> results; None where the results are the carried values.
             promote: ``default``, ``int_to_float`` or ``floating``, as of rows.
-            accumulators: for each that is carried a key of ``ACCUMULATORS``; by default values.
+            accumulators: for each carried value a key of ``ACCUMULATORS``; by default values.
             results: for each ``value``, ``index`` or ``truth``; by default values.
-            known: the values of arguments for which the functions are read.
+            known: constants for arguments, with which the functions are read.
 
         Raises:
-            ScalarFunctionError: a function holds what a scalar graph cannot, or gives floating-point numbers of
-                integers that would be rounded.
+            ScalarFunctionError: a function contains an expression that no scalar graph can represent, or computes
+                floating-point numbers from integers that would be rounded.
             KernelSignatureError: a function does not fit, or an option is unknown.
         """
         stepping = read_function(step, known)
@@ -99,7 +101,7 @@ class RecurrenceDefinition(RowwiseDefinition):
         self.take(Steps(first, _with_results(stepping, finishing), kinds, wanted), promote)
 
     def take(self, steps: Steps, promote: str) -> None:
-        """Take a recurrence that is known to fit."""
+        """Set a recurrence whose functions are known to fit."""
         self.steps, self.promote = steps, promote
         if promote == "default":
             self._require_exact()
@@ -147,7 +149,7 @@ class RecurrenceDefinition(RowwiseDefinition):
                 raise KernelSignatureError(f"{self.name}: the scan does not fit {self.schema}: {demand}.")
 
     def _require_exact(self) -> None:
-        """Refuse what would round results of integers."""
+        """Raise if results for integer tensors would be rounded."""
         roles = {parameter.name: parameter.role for parameter in self.parameters}
         types = {name: "float64" if roles[name] is Role.FLOAT else "int64" for name in self.steps.names}
         types |= dict.fromkeys(self.steps.carried, "int64")
@@ -157,7 +159,7 @@ class RecurrenceDefinition(RowwiseDefinition):
             require_exact(self.steps.function, types, wanted)
         except RoundedResultError:
             raise
-        except ScalarFunctionError:  # an operation does not exist for integers, which is said where they are given
+        except ScalarFunctionError:  # an operation is missing for integers; calls with integers raise that
             return
 
     @property
@@ -190,7 +192,7 @@ class RecurrenceDefinition(RowwiseDefinition):
         value = PROMOTIONS[self.promote](self.name, common, None, None)
         cast = value if value is not common and common.category < Category.FLOAT else None
         ordered = (*tensors[self.gradients :], *tensors[: self.gradients])
-        # What has no dimensions counts as a number, which a formula hands over so, or holds.
+        # Zero-dim tensors do not influence strides, as formulas pass numbers as such tensors.
         strides = output_strides(shape, [tensor.geometry for tensor in ordered if tensor.ndim] or [tensors[0].geometry])
         specs = tuple(
             OutputSpec(_RESULTS[result](value), tensors[0].device, shape, strides) for result in self.steps.results
@@ -220,7 +222,7 @@ class RecurrenceDefinition(RowwiseDefinition):
 
 
 def _with_results(step: ScalarFunction, finish: ScalarFunction | None) -> ScalarFunction:
-    """A step that gives results, too."""
+    """Return a step function that returns the results of ``finish`` too."""
     from opdsl.scalar.composing import Composer
 
     graph = Composer(step.source)

@@ -1,8 +1,8 @@
-"""Reductions: an operator that folds dimensions, from the scalar functions of a monoid.
+"""Reductions: operators that reduce dimensions, from the scalar functions of a monoid.
 
-``lift`` makes accumulators of an element, ``combine`` makes those of all elements of those of some, ``finish`` makes
-results of them. Mean: lift ``x``, combine ``a + b``, finish ``a / count``. Argmax: lift ``(x, index)``, combine the
-pair of the larger value.
+``lift`` makes accumulators of an element, ``combine`` combines the accumulators of two sets of elements, ``finish``
+makes results of the accumulators of all. Mean: lift ``x``, combine ``a + b``, finish ``a / count``. Argmax: lift
+``(x, index)``, combine to the pair of the larger value.
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ if TYPE_CHECKING:
 
 
 class Reducing(NamedTuple):
-    """What a call becomes: what is folded along which dimensions.
+    """A call of a reduction: its functions, dimensions and dtypes.
 
     fold: the functions.
-    dims: the dimensions, ascending.
-    value: the dtype that is folded.
+    dims: the dimensions that are reduced, ascending.
+    value: the dtype of the elements that are reduced.
     results: the dtypes of the results.
     numbers: the numbers that ``finish`` gets, with their defaults filled in.
-    places: of the arguments that are folded.
-    shape: that these broadcast to.
+    places: positions of the arguments that are reduced.
+    shape: the shape that these broadcast to.
     """
 
     fold: Fold
@@ -70,26 +70,28 @@ class Reducing(NamedTuple):
 
     @property
     def number_dtypes(self) -> tuple[DType, ...]:
-        """What the numbers are computed in: as real parts of the folded dtype are, or as their own kind."""
+        """Return the computation dtypes of the numbers: that of real parts of the reduced dtype, or the numbers' own
+        kinds.
+        """
         if self.value.category >= Category.FLOAT:
             return (precision_of(self.value.to_real()),) * len(self.numbers)
         return tuple(int64 if isinstance(number, int) else float64 for number in self.numbers)
 
     @property
     def functions(self) -> Folding:
-        """The typed functions."""
+        """Return the typed functions."""
         return self.fold.folding(self.value, self.results, self.number_dtypes)
 
     @property
     def constants(self) -> tuple[Number, ...]:
-        """The numbers as the kernel gets them."""
+        """Return the numbers as the kernel gets them."""
         return tuple(convert(value, dtype) for value, dtype in zip(self.numbers, self.number_dtypes, strict=True))
 
 
 class ReductionDefinition(Definition):
-    """A reduction of the tensors, which broadcast. ``dim``, ``keepdim``, ``dtype`` mean what they do in PyTorch.
+    """Definition of a reduction of tensors, which broadcast. ``dim``, ``keepdim``, ``dtype`` have PyTorch's meaning.
 
-    Other number arguments are handed to ``finish``, after the accumulators and the number of elements, and to ``lift``.
+    Other number arguments are passed to ``finish``, after the accumulators and the number of elements, and to ``lift``.
 
     Args:
         schema: of the operator.
@@ -117,23 +119,23 @@ class ReductionDefinition(Definition):
             combine: the accumulators of some elements, then those of others -> those of all; associative.
             init: the accumulators of no elements; infinities stand for the bounds of integers.
             lift: an element of each tensor, in the order of the schema -> accumulators; None where they are the element
-                of the only tensor. Further parameters are the index of the element among those that are folded, and
-                number arguments by their names. A tensor that may be None is none where it is asked for.
+                of the only tensor. Further parameters are the index of the element among those that are reduced, and
+                number arguments by their names. An optional tensor is None in the cases that test it for None.
             finish: accumulators, number of elements, number arguments -> results; None where results are accumulators.
-            promote: a key of ``DTYPE_RULES``; of several tensors for the dtype that theirs promote to.
-            accumulators: for each a key of ``ACCUMULATOR_RULES``: ``value`` (the folded dtype, float32 for 16-bit
+            promote: a key of ``DTYPE_RULES``; for several tensors the rule gets the dtype that theirs promote to.
+            accumulators: for each a key of ``ACCUMULATOR_RULES``: ``value`` (the reduced dtype, float32 for 16-bit
                 ones), ``real`` (that of its real part), ``double``, ``real_double``, ``index`` or ``truth``.
             results: for each a key of ``RESULT_RULES``; by default as the accumulators.
-            when: values of other arguments for which the functions are meant; they take no part in them. Texts that
-                functions take by name and compare, and None that they ask for, need none: there is a fold for each.
-            in_order: whether ``combine`` is not commutative, so that it gets neighbours, the earlier ones first. By
-                default it is so if ``lift`` takes the index.
-            needs_elements: whether folding no elements is an error.
+            when: values of other arguments for which the functions apply; they take no part in them. Strings that
+                functions take by name and compare, and tests for None, need no ``when``: there is a fold for each case.
+            in_order: whether ``combine`` is not commutative, so that it gets adjacent elements, the earlier ones first.
+                By default it is so if ``lift`` takes the index.
+            needs_elements: whether reducing no elements is an error.
             empty_is_all: whether ``dim=[]`` means all dimensions.
 
         Raises:
-            ScalarFunctionError: a function holds what a scalar graph cannot, or gives floating-point numbers of
-                integers that would be rounded.
+            ScalarFunctionError: a function contains an expression that no scalar graph can represent, or computes
+                floating-point numbers from integers that would be rounded.
             KernelSignatureError: a function does not fit, or an option is unknown.
         """
 
@@ -152,7 +154,7 @@ class ReductionDefinition(Definition):
             self.folds.append(fold)
 
     def _typed(self, fold: Fold, dtype: DType) -> Folding:
-        """Type the functions for tensors of a dtype, if there is a call that folds them."""
+        """Type the functions of a fold for tensors of a dtype."""
         value = DTYPE_RULES[fold.promote](self.label, dtype, None, None)
         results = [RESULT_RULES[rule](value, dtype, None) for rule in fold.results]
         numbers = [float64 if number.role is Role.FLOAT else int64 for number in fold.numbers]
@@ -195,7 +197,7 @@ class ReductionDefinition(Definition):
         return PreparedCall(specs, Reducing(fold, dims, value, results, numbers, places, whole))
 
     def _fold(self, named: dict[str, Any]) -> Fold:
-        """The functions for a call, by the values of its arguments."""
+        """Return the functions for a call, by the values of its arguments."""
         for fold in self.folds:
             is_meant = all(_is(named[name], value) for name, value in fold.when.items())
             if is_meant and all(named[name] is not None for name in fold.tensors):
@@ -208,7 +210,7 @@ class ReductionDefinition(Definition):
         raise ArgumentError(f"there is no reduction for {chosen} (have {have})")
 
     def _number(self, fold: Fold, parameter: Parameter, value: Any) -> Number:
-        """A number for the functions; for None what its parameter has as default."""
+        """Return a number for the functions; for None, the default of its parameter."""
         number: Number | None = fold.default(parameter) if value is None else value
         if number is None:
             raise ArgumentError(f"{parameter.name} is None, and finish has no default for it")
@@ -242,7 +244,7 @@ class ReductionDefinition(Definition):
         return CompiledCall(compute, (*map(array_of, sources), *state.constants))
 
     def readable(self, state: Reducing, source: Tensor) -> Tensor:
-        """An input as its elements are folded."""
+        """Return an input in the dtype in which its elements are reduced."""
         if not _is_cast_first(source.dtype, state.value):
             return source
         from opdsl.kernels.primitives import copying
@@ -264,7 +266,7 @@ class ReductionDefinition(Definition):
 
 
 def _together(sources: Sequence[Tensor]) -> tuple[Device, DType, tuple[int, ...]]:
-    """The device of tensors, the dtype that theirs promote to, and the shape that they broadcast to."""
+    """Return the device of tensors, the dtype that theirs promote to, and the shape that they broadcast to."""
     if len(sources) == 1:
         return sources[0].device, sources[0].dtype, sources[0].shape
     shape = broadcast_all(source.shape for source in sources)
@@ -276,5 +278,5 @@ def _is(value: object, wanted: object) -> bool:
 
 
 def _is_cast_first(source: DType, value: DType) -> bool:
-    """Whether elements are rounded to 16 bits before they are folded, which loading them does not do."""
+    """Return whether elements have to be rounded to 16 bits before they are reduced, which loading them does not do."""
     return value in PRECISION and source is not value

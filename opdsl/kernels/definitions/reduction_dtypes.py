@@ -1,4 +1,4 @@
-"""Dtypes of reductions: what is folded, what is accumulated, what results are."""
+"""Dtype rules of reductions: for the reduced elements, the accumulators and the results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from opdsl.runtime.promotion import can_cast
 
 
 def same_dtype(operator: str, source: DType, requested: DType | None, output: DType | None) -> DType:
-    """The input's own dtype."""
+    """Return the requested dtype, or by default the input's own."""
     return requested or source
 
 
@@ -28,7 +28,7 @@ def _floating(operator: str, source: DType, requested: DType | None, output: DTy
             f"{operator}(): could not infer output dtype. {what} dtype must be either a floating point or complex "
             f"dtype. Got: {kind.scalar_type}"
         )
-    # An output of another kind is refused by its own check, after that of the dimensions.
+    # An output of another kind raises in its own check, which comes after that of the dimensions.
     return output if requested is None and output is not None and output.category >= Category.FLOAT else wanted
 
 
@@ -70,7 +70,7 @@ def _floating_output(value: DType, source: DType, output: DType | None) -> DType
 
 
 def _truth_dtype(value: DType, source: DType, output: DType | None) -> DType:
-    # PyTorch's any and all keep uint8, which was its bool once, and write either.
+    # PyTorch's any and all return uint8 for uint8, its former bool, and write outputs of either dtype.
     if output in (bool_, uint8):
         return output
     return uint8 if source is uint8 else bool_

@@ -1,4 +1,4 @@
-"""The scalar functions of a reduction: what they have to look like, and how they are typed for a folded dtype."""
+"""Scalar functions of a reduction: their validation, and their typing for a dtype."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ Init = Number | tuple[Number, ...]
 
 
 class Fold(NamedTuple):
-    """One way to fold: scalar functions, and what is known of them.
+    """Scalar functions of one case of a reduction, with their options.
 
     init, lift, combine, finish: see ``Folding``; None stands for the identity.
     accumulators, results: keys of ``ACCUMULATOR_RULES`` and ``RESULT_RULES``.
     promote: a key of ``DTYPE_RULES``.
-    when: values of arguments for which it is meant.
+    when: values of arguments for which it applies.
     tensors: the arguments whose elements ``lift`` takes.
     numbers: the arguments that ``finish`` takes.
     lifted_numbers: which of them ``lift`` takes.
     with_index: whether ``lift`` takes the index of an element.
-    in_order: whether ``combine`` takes neighbours only, the earlier one first.
-    needs_elements: whether folding no elements is an error.
+    in_order: whether ``combine`` takes adjacent elements only, the earlier one first.
+    needs_elements: whether reducing no elements is an error.
     empty_is_all: whether ``dim=[]`` means all dimensions.
     """
 
@@ -55,23 +55,23 @@ class Fold(NamedTuple):
 
     @property
     def functions(self) -> tuple[FunctionType, ...]:
-        """The author's functions."""
+        """Return the author's Python functions."""
         return tuple(
             function.source.function for function in (self.lift, self.combine, self.finish) if function is not None
         )
 
     def default(self, number: Parameter) -> Any:
-        """What a number is where None is given: the default of ``finish``'s parameter."""
+        """Return the value of a number argument that is None: the default of ``finish``'s parameter."""
         if self.finish is None:
             return None
         index = len(self.accumulators) + 1 + self.numbers.index(number)
         return self.finish.defaults.get(self.finish.parameters[index])
 
     def folding(self, value: DType, results: Sequence[DType], numbers: Sequence[DType]) -> Folding:
-        """The typed functions.
+        """Return the functions typed for a call.
 
         Args:
-            value: the dtype that is folded.
+            value: the dtype that is reduced.
             results: the dtypes of the results.
             numbers: those of the numbers.
 
@@ -114,14 +114,14 @@ def make_fold(
     empty_is_all: bool = True,
     known: Mapping[str, object] | None = None,
 ) -> Fold:
-    """Read the scalar functions and hold them against the operator.
+    """Read the scalar functions of a reduction, and check them against the operator.
 
     Args:
-        combine: see ``ReductionDefinition.add``, as the options.
-        parameters: the operator's arguments beside ``dim``, ``keepdim`` and ``dtype``.
+        combine: see ``ReductionDefinition.add``, also for the options.
+        parameters: the operator's arguments besides ``dim``, ``keepdim`` and ``dtype``.
         returns: how many results the operator has.
-        refuse: makes an error from what does not fit.
-        known: the values of arguments for which the functions are read.
+        refuse: makes an error from the description of a problem.
+        known: constants for arguments, with which the functions are read.
     """
     kinds = tuple(accumulators)
     condition = dict(when or {})
@@ -158,7 +158,7 @@ def make_fold(
 
 
 def _demands(fold: Fold, parameters: Sequence[Parameter], returns: int) -> Iterable[tuple[bool, str]]:
-    """What has to hold, and how it is said."""
+    """Yield the conditions that a fold has to meet, each with its description for an error."""
     count, lift, finish, read = len(fold.accumulators), fold.lift, fold.finish, len(fold.tensors)
     unknown = [text for text in fold.when if text not in {parameter.name for parameter in parameters}]
     yield fold.promote in DTYPE_RULES, f"promote={fold.promote!r} is unknown; use one of {', '.join(DTYPE_RULES)}"
@@ -198,5 +198,5 @@ def _demands(fold: Fold, parameters: Sequence[Parameter], returns: int) -> Itera
 
 
 def _fit(parameters: Sequence[str], wanted: Sequence[str]) -> bool:
-    """Whether no parameter, which is taken by place, has the name of another."""
+    """Return whether no parameter, which is passed by position, has the name of another wanted one."""
     return all(name == text or name not in wanted for name, text in zip(parameters, wanted, strict=False))

@@ -1,7 +1,7 @@
-"""Row definitions: an operator that computes each row from the row, its sums, means and extrema.
+"""Row definitions: operators that compute each row from its elements, sums, means and extrema.
 
-Softmax, the norms and their derivatives are of this kind. The author writes one scalar function, which sees one element
-and may fold the row: ``row_sum(x)``, ``row_mean(x)``, ``row_max(x)``, ``row_min(x)`` of ``opdsl.scalar.intrinsics``.
+Softmax, the norms and their derivatives are of this kind. The author writes one scalar function, which takes an element
+and may reduce the row: ``row_sum(x)``, ``row_mean(x)``, ``row_max(x)``, ``row_min(x)`` of ``opdsl.scalar.intrinsics``.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 class RowDefinition(RowwiseDefinition):
-    """An operator of a shape function and a row function.
+    """Definition of an operator by a shape function and a row function.
 
     Args:
         schema: of the operator.
@@ -62,22 +62,23 @@ class RowDefinition(RowwiseDefinition):
         promote: str = "default",
         known: Mapping[str, object] | None = None,
     ) -> None:
-        """Take the row function.
+        """Set the row function.
 
         Args:
-            function: takes some of the operator's tensors and numbers, by name. Parameters for tensors and numbers that
-                may be None have a default, which stands for None. Of several results, those that depend on elements
-                only by way of folds are results of the row as a whole.
+            function: takes some of the operator's tensors and numbers, by name. Parameters for optional tensors and
+                numbers have a default, which stands for None. Of several results, those that depend on elements
+                only through reductions are results of the row as a whole.
             meta: the shape function, called as ``meta(ctx, *arguments)``. It sets the outputs and returns the
-                dimensions of a row: neighbours, ascending. Tensors broadcast to the shape of the largest of them, which
+                dimensions of a row: adjacent, ascending. Tensors broadcast to the shape of the largest of them, which
                 outputs have, too; outputs for the row as a whole have size 1 along it.
-            promote: ``default``: tensors are taken as they are. ``int_to_float``: integers as the default dtype, which
-                outputs of integers that get floating-point results then have. ``floating``: integers are refused.
-            known: the values of arguments for which the function is read.
+            promote: ``default``: tensors keep their dtypes. ``int_to_float``: integers are cast to the default dtype,
+                which outputs for integer tensors then have too if their results are floating-point. ``floating``:
+                integers raise.
+            known: constants for arguments, with which the function is read.
 
         Raises:
-            ScalarFunctionError: the function holds what a scalar graph cannot, or gives floating-point numbers of
-                integers that would be rounded.
+            ScalarFunctionError: the function contains an expression that no scalar graph can represent, or computes
+                floating-point numbers from integers that would be rounded.
             KernelSignatureError: it does not fit the schema, or ``promote`` is unknown.
         """
         self.meta = meta
@@ -106,14 +107,14 @@ class RowDefinition(RowwiseDefinition):
             self._require_exact(function)
 
     def _require_exact(self, function: ScalarFunction) -> None:
-        """Refuse what would round results of integers; outputs that are like an input are integers then."""
+        """Raise if results for integer tensors would be rounded, as outputs with an input's dtype are integers then."""
         roles = {parameter.name: parameter.role for parameter in self.parameters}
         types = {name: "float64" if roles[name] is Role.FLOAT else "int64" for name in function.parameters}
         try:
             require_exact(function, types, ("int64",) * self.results)
         except RoundedResultError:
             raise
-        except ScalarFunctionError:  # an operation does not exist for integers, which is said where they are given
+        except ScalarFunctionError:  # an operation is missing for integers; calls with integers raise that
             return
 
     @property
@@ -122,7 +123,7 @@ class RowDefinition(RowwiseDefinition):
         return "row"
 
     def scalar_function(self, parameters: tuple[str, ...] | None = None) -> ScalarFunction:
-        """The row function, of some of its parameters; defaults stand for the others."""
+        """Return the row function of some of its parameters, with defaults for the others."""
         return _read(self.function, parameters, self.known)
 
     def latest(self) -> Sequence[ScalarFunction]:
@@ -155,14 +156,14 @@ class RowDefinition(RowwiseDefinition):
         return PreparedCall(specs, Rowwise(shape, dims, places, precision_of(value), cast, specs, self))
 
     def _value(self, common: DType) -> tuple[DType, DType | None]:
-        """The dtype that rows are computed in, and what tensors are cast to before, if they are."""
+        """Return the dtype in which rows are computed, and the dtype that tensors are cast to before, or None."""
         if common.category >= Category.FLOAT or self.promote == "default":
             return common, None
         value = DTYPE_RULES[self.promote](self.name, common, None, None)
         return value, value
 
     def _of_floats(self, specs: Sequence[OutputSpec], names: Sequence[str], value: DType) -> tuple[OutputSpec, ...]:
-        """The outputs of a call of which integers are computed as floating-point numbers."""
+        """Return the output specifications of a call whose integer tensors are computed as floating-point numbers."""
         graph = self.scalar_function(tuple(names)).specialise(dict.fromkeys(names, value.name))
         return tuple(
             spec._replace(dtype=value) if kind.value == value.name and spec.dtype.category < Category.FLOAT else spec
@@ -191,7 +192,7 @@ class RowDefinition(RowwiseDefinition):
         shape: tuple[int, ...],
         dims: tuple[int, ...],
     ) -> None:
-        """Refuse a result that differs within a row where there is one place for it.
+        """Raise if a result differs within a row but its output has only one element for the row.
 
         Args:
             specs: of the outputs.
@@ -222,7 +223,7 @@ class RowDefinition(RowwiseDefinition):
         return compiler_for(device).row(self.graph(state, inputs), call)
 
     def graph(self, state: Rowwise, inputs: Sequence[TensorMeta | DType]) -> TypedGraph:
-        """The typed row function of a call.
+        """Return the typed row function of a call.
 
         Raises:
             UnsupportedDTypeError: an operation does not exist for these dtypes.
@@ -246,7 +247,7 @@ _PROMOTIONS = ("default", "int_to_float", "floating")
 def _read(
     function: FunctionType | ScalarFunction, parameters: tuple[str, ...] | None, known: tuple[tuple[str, object], ...]
 ) -> ScalarFunction:
-    """A row function of some of its parameters; defaults stand for the others."""
+    """Return a row function of some of its parameters, with defaults for the others."""
     from opdsl.scalar import ScalarFunction, read
 
     if isinstance(function, ScalarFunction):
@@ -256,7 +257,7 @@ def _read(
 
 
 def differs_in_row(own: Sequence[int], shape: Sequence[int], dims: Sequence[int]) -> bool:
-    """Return whether a tensor may differ from element to element of a row.
+    """Return whether elements of a tensor may differ within a row, as its size along the row is not 1.
 
     Args:
         own: its shape.

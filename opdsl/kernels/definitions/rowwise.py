@@ -1,4 +1,4 @@
-"""What row definitions and scans have in common: each row of a tensor is computed from rows of the operands."""
+"""Base class of row definitions and scans, which compute each row of a tensor from rows of the operands."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from opdsl.runtime.viewing import make_view
 
 
 class Rowwise(NamedTuple):
-    """What a call becomes.
+    """A call of a row operator or a scan.
 
-    shape: that all operands broadcast to.
+    shape: the shape that all operands broadcast to.
     dims: of a row.
-    places: of the arguments that are operands, tensors before numbers.
+    places: positions of the arguments that are operands, tensors before numbers.
     precision: the dtype of the numbers.
     cast: the dtype that tensors are cast to before, None for their own.
-    details: what the definition wants to see again.
+    details: data of the definition's own.
     owner: the definition that computes the call.
     """
 
@@ -43,18 +43,20 @@ class Rowwise(NamedTuple):
 
 
 class RowwiseDefinition(Definition):
-    """An operator that computes rows of its outputs from rows of its operands. Subclasses prepare and compile."""
+    """Base class of definitions that compute rows of outputs from rows of operands; subclasses prepare and compile."""
 
     __slots__ = ()
 
-    # Whether a kernel may write over an input that it reads, element for element.
+    # Whether a kernel reads each element before it writes it, so that an output may be an input's memory.
     reads_before_writing = False
 
     def compile(self, state: Rowwise, inputs: Sequence[TensorMeta | DType], call: RowCall, device: str) -> Compiled:
-        """The kernel for a call.
+        """Compile the kernel of a call.
 
         Args:
+            state: of the call.
             inputs: the geometry of each array, the dtype of each number.
+            call: sizes and strides of the operands.
             device: the type of the device.
         """
         raise NotImplementedError
@@ -97,7 +99,7 @@ class RowwiseDefinition(Definition):
         return CompiledCall(compute, tuple(array_of(value) if isinstance(value, Tensor) else value for value in values))
 
     def laid_out(self, state: Rowwise, value: Any) -> Any:
-        """An operand as the kernel takes it."""
+        """Convert an operand for the kernel: a number to its dtype, a tensor to one with a single stride along rows."""
         from opdsl.kernels.primitives.copying import cast, clone
 
         if not isinstance(value, Tensor):
@@ -114,12 +116,12 @@ class RowwiseDefinition(Definition):
         return call
 
     def _geometries(self, state: Rowwise, values: Sequence[Any]) -> list[TensorMeta | DType]:
-        """The geometry of each array, the dtype of each number."""
+        """Return the geometry of each array and the dtype of each number."""
         return [value.geometry if isinstance(value, Tensor) else state.precision for value in values]
 
 
 def _with_rows(value: Tensor, state: Rowwise) -> Tensor:
-    """A tensor repeated along the dimensions of a row, which it steps through evenly then, once it is a copy."""
+    """Expand a tensor along the dimensions of a row, so that a contiguous copy of it has a single stride along rows."""
     missing = len(state.shape) - value.ndim
     own = (1,) * missing + value.shape
     shape = tuple(state.shape[dim] if dim in state.dims else size for dim, size in enumerate(own))
@@ -128,7 +130,7 @@ def _with_rows(value: Tensor, state: Rowwise) -> Tensor:
 
 
 def shifted(dim: Any, ndim: int) -> Any:
-    """Dimensions of a tensor of ``ndim`` in one with a dimension more in front; all of them for None."""
+    """Return the numbers of dimensions of a tensor after a dimension is added in front; all dimensions for None."""
     if dim is None:
         return list(range(1, ndim + 1))
     if isinstance(dim, int):

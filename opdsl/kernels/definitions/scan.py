@@ -1,7 +1,7 @@
-"""Scans: an operator that gives what has been accumulated so far, along a dimension.
+"""Scans: operators that return the accumulated value at each element along a dimension (as ``cumsum``).
 
-As in a reduction, ``lift`` makes accumulators of an element and ``combine`` makes those of all elements of those of
-some; ``finish`` makes results of the accumulators at each element.
+As in a reduction, ``lift`` makes accumulators of an element and ``combine`` combines the accumulators of two sets of
+elements; ``finish`` makes results of the accumulators at each element.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ _WIDER = {float32: float64, complex64: complex128}
 
 
 def _wide(value: DType) -> DType:
-    """What PyTorch's CPU kernels accumulate in (``at::acc_type``)."""
+    """Return the accumulation dtype of PyTorch's CPU kernels (``at::acc_type``)."""
     if value is bool_:
         raise UnsupportedDTypeError("not implemented for 'Bool'. Convert to a number type first: x.to(int64).")
     return int64 if value.category is Category.INT else _WIDER.get(value, precision_of(value))
 
 
 def _always(dtype: DType, value: DType) -> DType:
-    """The first dtype, whatever is scanned."""
+    """Return the first dtype, ignoring the scanned one."""
     return dtype
 
 
@@ -67,7 +67,7 @@ RESULTS: dict[str, Callable[[DType], DType]] = {
 
 
 class _Functions(NamedTuple):
-    """The scalar functions of a scan and the kinds of what they take and give."""
+    """Scalar functions of an associative scan, and keys for the dtypes of their accumulators and results."""
 
     init: tuple[bool | int | float, ...]
     lift: ScalarFunction | None
@@ -78,11 +78,11 @@ class _Functions(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """Step by step: something is carried from element to element.
+    """Step function of a recurrence, which carries values from element to element.
 
-    init: what is carried to the first element.
-    function: what is carried, then tensors and numbers by name -> what is carried on, then results.
-    accumulators: for each that is carried a key of ``ACCUMULATORS``.
+    init: the carried values before the first element.
+    function: carried values, then tensors and numbers by name -> new carried values, then results.
+    accumulators: for each carried value a key of ``ACCUMULATORS``.
     results: for each a key of ``RESULTS``, or ``carried`` and a key of ``ACCUMULATORS``.
     is_reverse: whether it begins with the last element.
     """
@@ -95,17 +95,17 @@ class Steps(NamedTuple):
 
     @property
     def carried(self) -> tuple[str, ...]:
-        """The parameters that are carried."""
+        """Return the names of the parameters that are carried."""
         return self.function.parameters[: len(self.init)]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The parameters that are arguments of the operator."""
+        """Return the names of the parameters that are arguments of the operator."""
         return self.function.parameters[len(self.init) :]
 
 
 class ScanDefinition(RowwiseDefinition):
-    """A scan of the schema's first argument along ``dim``; ``dtype`` means what it does in PyTorch.
+    """Definition of a scan of the schema's first argument along ``dim``; ``dtype`` has PyTorch's meaning.
 
     Args:
         schema: of the operator.
@@ -134,7 +134,7 @@ class ScanDefinition(RowwiseDefinition):
         results: Iterable[str] = ("value",),
         known: Mapping[str, object] | None = None,
     ) -> None:
-        """Take the scalar functions.
+        """Set the scalar functions.
 
         Args:
             combine: the accumulators of some elements, then those of later ones -> those of all; associative.
@@ -144,11 +144,11 @@ class ScanDefinition(RowwiseDefinition):
             promote: a key of ``PROMOTIONS``.
             accumulators: for each a key of ``ACCUMULATORS``.
             results: for each ``value``, ``index`` or ``truth``.
-            known: the values of arguments for which the functions are read.
+            known: constants for arguments, with which the functions are read.
 
         Raises:
-            ScalarFunctionError: a function holds what a scalar graph cannot, or gives floating-point numbers of
-                integers that would be rounded.
+            ScalarFunctionError: a function contains an expression that no scalar graph can represent, or computes
+                floating-point numbers from integers that would be rounded.
             KernelSignatureError: a function does not fit, or an option is unknown.
         """
         functions = _Functions(
@@ -222,7 +222,7 @@ class ScanDefinition(RowwiseDefinition):
         dim = wrap_dimension(named["dim"], source.ndim)
         out = tensors[0].dtype if tensors and tensors[0] is not None else None
         value = self.rule(self.label, source.dtype, named.get("dtype"), out)
-        self.scanning(value)  # refuses dtypes, even of tensors without elements
+        self.scanning(value)  # raises for unsupported dtypes, even for empty tensors
         specs = tuple(
             OutputSpec(RESULTS[result](value), source.device, source.shape, contiguous_strides(source.shape))
             for result in self._functions.results
@@ -246,7 +246,7 @@ class ScanDefinition(RowwiseDefinition):
 
     @property
     def steps(self) -> Steps | None:
-        """The scan step by step; None where elements are lifted with their index."""
+        """Return the scan as a recurrence, step by step; None where ``lift`` takes the index of an element."""
         from opdsl.scalar.composing import Composer
 
         functions = self._functions
@@ -262,7 +262,7 @@ class ScanDefinition(RowwiseDefinition):
         return Steps(functions.init, function, functions.accumulators, functions.results)
 
     def scanning(self, value: DType) -> Scanning:
-        """The typed functions for a scanned dtype.
+        """Return the functions typed for a scanned dtype.
 
         Raises:
             UnsupportedDTypeError: an operation does not exist for it.

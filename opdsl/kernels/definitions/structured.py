@@ -1,7 +1,7 @@
-"""Structured kernels: a functional, an in-place and an ``out=`` kernel from one definition of shapes and contents.
+"""Structured kernels: a functional, an in-place and an ``out=`` kernel from one definition of an operator.
 
-A ``Definition`` says what its outputs are and fills them. ``StructuredKernel`` does the rest for one variant: it makes,
-checks and resizes outputs, runs the definition, copies proxies back and counts versions.
+A ``Definition`` computes the properties of its outputs and fills them. ``StructuredKernel`` does the rest for one
+variant: it allocates, checks and resizes outputs, runs the definition, copies temporaries back and bumps versions.
 """
 
 from __future__ import annotations
@@ -40,22 +40,22 @@ Arguments = tuple[Any, ...]
 
 
 class OperatorLike(Protocol):
-    """What a kernel asks of the operator that it is for."""
+    """Protocol of the operator that a kernel is made for."""
 
     @property
     def name(self) -> str:
-        """The qualified name, for messages."""
+        """Return the qualified name, for messages."""
 
     @property
     def schema(self) -> FunctionSchema:
-        """The variant's schema."""
+        """Return the variant's schema."""
 
 
 class PreparedCall(NamedTuple):
-    """What a definition makes of a call before anything is allocated.
+    """Output specifications of a call, computed before anything is allocated.
 
-    specs: what each output has to be.
-    state: whatever the definition wants to see again.
+    specs: of each output.
+    state: data of the definition's own, for ``compile_call``.
     """
 
     specs: tuple[OutputSpec, ...]
@@ -65,9 +65,9 @@ class PreparedCall(NamedTuple):
 class CompiledCall(NamedTuple):
     """A compiled kernel and its inputs.
 
-    compute: called with ``values`` and the outputs that it does not make; returns those that it does.
+    compute: called with ``values`` and the outputs that it does not allocate; returns those that it does.
     values: arrays and numbers.
-    handed: from a given output to what ``compute`` takes for it.
+    handed: converts a given output to the argument of ``compute``.
     """
 
     compute: Compiled
@@ -76,18 +76,19 @@ class CompiledCall(NamedTuple):
 
 
 class Definition:
-    """What the variants of a structured operator have in common. Subclasses implement the methods that raise.
+    """Base class of definitions of structured operators, shared by all variants. Subclasses implement the methods that
+    raise.
 
     schema: of the variant that was declared.
     name: of the operator, for messages.
     parameters: the arguments that are no outputs.
     results: how many outputs there are.
-    derivative: what autograd has derived of it, once it has.
+    derivative: the derivative that autograd has derived from it; None before.
     """
 
     __slots__ = ("__weakref__", "derivative", "name", "parameters", "results", "schema")
 
-    # Whether a backend has to compile for it.
+    # Whether its kernels need a backend with a compiler.
     is_compiled = True
 
     def __init__(self, schema: FunctionSchema, name: str) -> None:
@@ -98,7 +99,7 @@ class Definition:
         self.derivative: Any = None
 
     def kernel(self, variant: str, operator: OperatorLike, key: str) -> StructuredKernel:
-        """The kernel of a variant.
+        """Return the kernel of a variant.
 
         Args:
             variant: ``functional``, ``inplace`` or ``out``.
@@ -109,35 +110,35 @@ class Definition:
 
     @property
     def kind(self) -> str:
-        """What kind of kernels it makes, in a word."""
+        """Return the kind of its kernels, in a word."""
         raise NotImplementedError
 
     @property
     def decorator(self) -> str:
-        """The name of the decorator that it is declared with."""
+        """Return the name of the decorator that declares definitions of this kind."""
         return self.kind
 
     @property
     def derived_by(self) -> str:
-        """The class (``module:Class``) that derives gradients of it; empty where none are derived."""
+        """Return the class (``module:Class``) that derives gradients from it; empty where none are derived."""
         kind = KINDS.get(self.decorator)
         return "" if kind is None else kind.derivative
 
     @property
     def may_resize_inputs(self) -> bool:
-        """Whether an output that is resized may be an input, too."""
+        """Return whether an output that is resized may be an input, too."""
         return True
 
     def functions(self, key: str) -> tuple[FunctionType, ...]:
-        """The author's functions in the kernel of a backend."""
+        """Return the author's functions in the kernel of a backend."""
         raise NotImplementedError
 
     def latest(self) -> Sequence[ScalarFunction]:
-        """The scalar functions that were added last, of which gradients are derived."""
+        """Return the scalar functions that were added last, from which gradients are derived."""
         return ()
 
     def part_of_kernels(self, state: Any) -> Any:
-        """Return the state of a call as kernels of several steps take it; None where the call is a kernel of its own.
+        """Return the state of a call as fused kernels take it; None where the call cannot be fused.
 
         Args:
             state: of a prepared call.
@@ -145,7 +146,7 @@ class Definition:
         return state
 
     def prepare(self, arguments: Arguments, tensors: Sequence[Tensor | None]) -> PreparedCall:
-        """What the outputs of a call have to be.
+        """Compute the specifications of a call's outputs.
 
         Args:
             arguments: of ``parameters``.
@@ -154,28 +155,30 @@ class Definition:
         raise NotImplementedError
 
     def check_given(self, prepared: PreparedCall, spec: OutputSpec, output: Tensor, *, inplace: bool) -> None:
-        """Refuse an output whose dtype (or, in place, shape) does not fit."""
+        """Raise if the dtype (or, in place, the shape) of a given output does not fit."""
         raise NotImplementedError
 
     def needs_proxy(self, prepared: PreparedCall, spec: OutputSpec, output: Tensor, *, aliased: bool) -> bool:
-        """Whether the kernel cannot fill a given output itself. ``aliased``: an input is the same memory."""
+        """Return whether the kernel cannot fill a given output directly. ``aliased``: an input is the same memory."""
         raise NotImplementedError
 
     def compile_call(
         self, prepared: PreparedCall, arguments: Arguments, outputs: Sequence[TensorMeta], key: str, *, allocate: bool
     ) -> CompiledCall:
-        """The compiled kernel of a call and what it is called with; nothing is written yet.
+        """Return the compiled kernel of a call and its inputs; no output is written yet.
 
         Args:
+            prepared: the result of ``prepare``.
+            arguments: of ``parameters``.
             outputs: the geometry of each output.
             key: the backend.
-            allocate: whether the kernel makes the outputs.
+            allocate: whether the kernel allocates the outputs.
         """
         raise NotImplementedError
 
 
 class StructuredKernel(Kernel):
-    """One variant of a structured operator, as the dispatcher calls it: with schema-ordered arguments."""
+    """Kernel of one variant of a structured operator; the dispatcher calls it with arguments in the schema's order."""
 
     __slots__ = ("definition", "key", "name", "names", "schema", "variant", "written")
 
@@ -200,14 +203,14 @@ class StructuredKernel(Kernel):
 
     @property
     def is_inplace(self) -> bool:
-        """Whether the output is one of the inputs."""
+        """Return whether the output is one of the inputs."""
         return self.variant == "inplace"
 
     def __call__(self, *arguments: Any) -> object:
         """Run the operator.
 
         Raises:
-            OpdslError: what was given does not fit; nothing has been changed then.
+            OpdslError: an argument does not fit; nothing has been changed then.
         """
         try:
             if self._is_beyond(arguments):
@@ -219,7 +222,9 @@ class StructuredKernel(Kernel):
             raise _named(error, self.name) from error.__cause__
 
     def _is_beyond(self, arguments: Arguments) -> bool:
-        """Whether it is called on a backend for which nothing can be compiled: it is the CPU's, or every backend's."""
+        """Return whether a tensor is on a backend without a compiler, which this kernel needs, so that it runs on the
+        host.
+        """
         if not (self.definition.is_compiled or self.key == "CPU"):
             return False
         from opdsl.kernels.primitives.host import is_beyond
@@ -234,7 +239,7 @@ class StructuredKernel(Kernel):
         return results[0] if len(results) == 1 else tuple(results)
 
     def _make(self, prepared: PreparedCall, inputs: Arguments) -> list[Tensor]:
-        """New outputs."""
+        """Compute into new outputs."""
         forms = [spec.geometry for spec in prepared.specs]
         if forms[0].device.type == "meta":
             return [named(new_tensor(spec.geometry), spec) for spec in prepared.specs]
@@ -244,7 +249,7 @@ class StructuredKernel(Kernel):
         return [named(tensor_over(array, form), spec) for array, form, spec in pairs]
 
     def _write(self, prepared: PreparedCall, inputs: Arguments, arguments: Arguments) -> list[Tensor]:
-        """Given outputs, resized where they have another shape. Whatever can fail does so before that."""
+        """Compute into given outputs, which are resized if their shape differs; errors are raised before the resize."""
         targets = self.targets(prepared, inputs, arguments)
         forms = [target.form for target in targets]
         if forms[0].device.type == "meta":
@@ -259,7 +264,7 @@ class StructuredKernel(Kernel):
             return [target.finish(working, _copy) for target, working in zip(targets, outputs, strict=True)]
 
     def targets(self, prepared: PreparedCall, inputs: Arguments, arguments: Arguments) -> list[Target]:
-        """What becomes of each given output; nothing is changed yet."""
+        """Check the given outputs, and return how each of them is filled; nothing is changed yet."""
         read = list(tensors_in(inputs))
         targets = []
         for index, (spec, output) in enumerate(zip(prepared.specs, arguments, strict=True)):
@@ -279,7 +284,7 @@ class StructuredKernel(Kernel):
 
 
 def _named(error: OpdslError, name: str) -> OpdslError:
-    """The error with the operator's name in front."""
+    """Prepend the operator's name to an error, and return it."""
     text = str(error)
     if not text.startswith(name):
         error.args = (f"{name}: {text}",)
@@ -287,7 +292,7 @@ def _named(error: OpdslError, name: str) -> OpdslError:
 
 
 def _check_input_keeps_shape(output: Tensor, spec: OutputSpec, read: Sequence[Tensor]) -> None:
-    """Refuses to resize an output that is also read (``TensorIteratorBase::mark_resize_outputs``).
+    """Raise if an output that is also read would be resized (``TensorIteratorBase::mark_resize_outputs``).
 
     Raises:
         ShapeError: the output is an input and has another shape than the result.
@@ -297,7 +302,7 @@ def _check_input_keeps_shape(output: Tensor, spec: OutputSpec, read: Sequence[Te
 
 
 def _leave(target: Tensor, source: Tensor) -> None:
-    """Copies nothing: meta tensors have no elements."""
+    """Do nothing: meta tensors have no elements to copy."""
 
 
 def _copy(target: Tensor, source: Tensor) -> None:
@@ -307,7 +312,7 @@ def _copy(target: Tensor, source: Tensor) -> None:
 
 
 def _before_resize(value: Any, targets: Sequence[Target]) -> Any:
-    """An input as it is now, where it will be resized as an output."""
+    """Replace an input that will be resized as an output by a tensor with its current geometry."""
     if isinstance(value, tuple):
         kept = [_before_resize(element, targets) for element in value]
         return type(value)(*kept) if hasattr(value, "_fields") else tuple(kept)

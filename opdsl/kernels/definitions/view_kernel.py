@@ -1,4 +1,4 @@
-"""Kernels whose result shares memory with ``self`` and depends on geometry alone: a plan need not compute it."""
+"""Kernels of view operators: the result shares memory with ``self``, and plans compute its geometry once."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from opdsl.runtime import Creation, Tensor, View, make_view, view_of
 
 
 class ViewKernel(Kernel):
-    """A kernel made of a function from where a tensor's elements lie, and the other arguments, to where a view's do.
+    """Kernel of a view operator, from a function that computes shape, strides and offset of the view.
 
     Args:
-        function: takes the schema's arguments, a ``View`` in place of the tensor.
-        is_new: whether the result counts as a tensor of its own, since nothing else refers to what it shows.
+        function: takes the schema's arguments, with a ``View`` in place of the tensor, and returns a ``View``.
+        is_new: whether the result counts as a tensor of its own, as no other tensor shares its memory.
     """
 
     __slots__ = ("function", "is_new")
@@ -28,14 +28,14 @@ class ViewKernel(Kernel):
         self.is_new = is_new
 
     def __call__(self, viewed: Tensor, *arguments: object) -> Tensor:
-        """The view. What the function raises for shapes that do not fit passes through."""
+        """Return the view; exceptions of the function for shapes that do not fit are passed on."""
         view = make_view(viewed, *self._place(viewed, arguments))
         if self.is_new:
             view.geometry = view.geometry.replace(creation=Creation.DETACHED)
         return view
 
     def for_call(self, operator: Operator, keys: KeySet) -> Kernel:
-        """The kernel for a call with that key set: where it serves as a composite, autograd comes before it."""
+        """Return the kernel for a call with a key set; where it is called as a composite, it is wrapped in autograd."""
         below = keys - AUTOGRAD_KEYS
         return self if below == keys else OperatorAutograd(operator, below)
 

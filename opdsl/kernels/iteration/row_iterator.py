@@ -53,8 +53,7 @@ def row_call(
 
 
 def _row(sizes: Sequence[int], operands: Sequence[Sequence[int]]) -> tuple[int, list[int] | None]:
-    """Return the length of a row and each operand's stride along it; 0 and None where an operand has no single stride.
-    """
+    """Return the length of a row and each operand's stride along it; 0 and None if an operand has no single stride."""
     merged, strides = coalesce(sizes[::-1], [operand[::-1] for operand in operands])
     if len(merged) > 1:
         return 0, None

@@ -62,10 +62,12 @@ def check_program(program: Program) -> None:
 class _Scope:
     """Facts that are known in a block of a program.
 
-    types: of values by name. sizes: for indices that are in bounds, the size. guards: for conditions, the pairs of
-        index and
-    size that they check. held: the conditions that hold here. offsets: for offsets, the array and the dimensions that
-    they cover. stored: facts about the values in local memory, by array.
+    types: of values, by name.
+    sizes: of indices that are in bounds, the size of their range.
+    guards: for conditions, the pairs of index and size that they check.
+    held: the conditions that hold here.
+    offsets: for offsets, the array and the dimensions that they cover.
+    stored: facts about the values in local memory, by array.
     """
 
     def __init__(self, program: Program, outer: _Scope | None = None) -> None:
@@ -182,8 +184,7 @@ class _Scope:
         self.array(local.array)
 
     def fetch(self, fetch: Fetch) -> None:
-        """Check a prefetch: its elements are in bounds in this iteration; in the one after the last they need not be.
-        """
+        """Check a prefetch: its elements are in bounds in this iteration; after the last iteration they need not be."""
         self.inner([fetch.along]).place(fetch.array, fetch.index, None)
         self.require(fetch.ahead in self.sizes, f"{fetch.ahead} is the index of a loop")
 

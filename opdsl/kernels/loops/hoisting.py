@@ -311,8 +311,7 @@ class Merged:
         return (*giving(self.body, read), *whole), tuple(body)
 
     def is_whole(self, statement: Statement) -> bool:
-        """Return whether a whole statement moves before the loop: it is loop-invariant, and not affine in ``varying``.
-        """
+        """Return whether a whole statement moves before the loop: loop-invariant, and not affine in ``varying``."""
         names = names_of(statement)
         return any(self.is_early(self.depends[name]) and self.along.get(name) is None for name in names)
 

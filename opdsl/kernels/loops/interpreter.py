@@ -124,7 +124,8 @@ class _Points:
         return evaluated(size, self.words.__getitem__)
 
     def taken(self, size: Size, part: Part | None) -> tuple[NDArray, int]:
-        """Return the first index of a chunk of a range, for each iteration, and the chunk's maximal number of indices.
+        """Return the first index of a chunk of a range, for each iteration, and the chunk's maximal number of
+        indices.
         """
         if part is None:
             return _points(0, "int64", self.count), self.size(size)
@@ -152,7 +153,7 @@ class _Points:
         return (turn >= self.value(bounds.begin)) & (turn < self.value(bounds.end))
 
     def place(self, array: str, index: Sequence[Index]) -> tuple[NDArray, ...]:
-        """Return the index of an element in each iteration; in local memory, also the index of its owner."""
+        """Return the index of an element in each iteration; in local memory, the owner's index comes first."""
         owner = self.values.get(_owner(array))
         return self.at(index) if owner is None else (owner, *self.at(index))
 
@@ -343,7 +344,7 @@ class _Points:
 
 
 def _flat(memory: NDArray) -> NDArray:
-    """Return an array's memory, from its first element to its last one, as one dimension; empty for an array without
+    """Return an array's memory, from its first to its last element, as one dimension; empty for an array without
     elements.
     """
     if not memory.size:
@@ -353,7 +354,8 @@ def _flat(memory: NDArray) -> NDArray:
 
 
 def _owner(array: str) -> str:
-    """Return the name of the values that tell which iteration owns local memory; names of programs do not end in ``_``.
+    """Return the name of the values that tell which iteration owns local memory; names of programs do not end in
+    ``_``.
     """
     return f"{array}_"
 

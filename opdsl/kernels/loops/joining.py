@@ -35,9 +35,9 @@ def joined(loop: IndexedLoop, call: IndexedCall) -> tuple[IndexedLoop, IndexedCa
 class _Pair(NamedTuple):
     """Two adjacent dimensions of the result that may be merged.
 
-    at: the first one. loop: the computation after merging. arrays: pairs of an array and its dimension that the first
-        one
-    indexes; -1 is an output that is added to.
+    at: the first one.
+    loop: the computation after merging.
+    arrays: pairs of an array and its dimension that the first one indexes; -1 is an output that is added to.
     """
 
     at: int
@@ -93,8 +93,7 @@ def _without(graph: TypedGraph, parameter: int, results: Sequence[int]) -> Typed
 
 
 def _is_one(loop: IndexedLoop, call: IndexedCall, pair: _Pair) -> bool:
-    """Return whether in all operands the stride of the first dimension is the size times the stride of the second one.
-    """
+    """Return whether in all operands the first dimension's stride is the second one's stride times its size."""
     leading, size = len(call.leading), call.sizes[pair.at + 1]
     specs = [(_spec(call, array), leading + first) for array, first in pair.arrays]
     if not loop.writes:

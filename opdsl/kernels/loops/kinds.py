@@ -1,5 +1,4 @@
-"""Functions that build the loops of each kind of kernel, by name; backends take the loops unchanged or schedule them.
-"""
+"""Functions that build the loops of each kind of kernel, by name."""
 
 from __future__ import annotations
 

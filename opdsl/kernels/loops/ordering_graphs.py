@@ -145,7 +145,8 @@ def part(chunk: Expression, width: Expression, length: Expression) -> Sequence[E
 def middle(
     low: Expression, high: Expression, begin: Expression, second: Expression, diagonal: Expression
 ) -> Sequence[Expression]:
-    """Return one step of the binary search on the merge path: whether to go on, the middle, and the indices to compare.
+    """Return one step of the binary search on the merge path: whether to go on, the middle, and the indices to
+    compare.
     """
     middle = (low + high) >> 1
     return (low < high, middle, begin + middle, second + diagonal - 1 - middle)
@@ -170,6 +171,6 @@ def taken(
     lefts: Expression,
     rights: Expression,
 ) -> Sequence[Expression]:
-    """Return the index of the next element of a merge, and how many elements of both runs are merged then."""
+    """Return the index of the next element of a merge, and how many elements of both runs are then merged."""
     is_left = (other >= rights) | ((one < lefts) & (left <= right))
     return (select(is_left, left_at, right_at), select(is_left, one + 1, one), select(is_left, other, other + 1))

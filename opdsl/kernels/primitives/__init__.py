@@ -1,1 +1,1 @@
-"""What kernels written in Python are made of: copies, fills, products, gathering, sorting, random numbers."""
+"""Primitives for kernels written in Python: copies, fills, products, gathering, sorting, random numbers."""

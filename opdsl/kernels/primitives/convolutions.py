@@ -1,4 +1,4 @@
-"""Convolutions, through the compilers of backends that have them."""
+"""Convolutions by the compilers of backends that support them."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ def slide(
     groups: int,
     bias: Tensor | None = None,
 ) -> bool:
-    """Writes one of the three from the other two, on a backend that compiles this; whether it does.
+    """Compute a convolution or one of its gradients, if the backend can compile it, and return whether it did.
 
     Args:
-        kind: ``correlate`` writes the results, ``spread`` the images, ``weigh`` the weight; see ``ConvolutionCall``.
+        kind: ``correlate`` writes the results, ``spread`` the images, ``weigh`` the weight, each from the other two;
+            see ``ConvolutionCall``.
         images: (batch, channels, sizes); of a floating-point dtype, with elements, like the others.
         weight: (outputs, channels of a group, lengths).
         results: (batch, outputs, counts).
         windows: over the images.
         groups: of channels and outputs.
-        bias: a number for each channel of what is written, which is not the weight; contiguous.
+        bias: a number for each channel of the output, which is not the weight; contiguous.
     """
     device = images.device
     if device is meta or not has_compiler(device.type):
@@ -55,7 +56,9 @@ def _compiled(
     groups: int,
     is_biased: bool,
 ) -> Compiled | None:
-    """The loop of ``slide``: what it reads, a bias, and what it writes; None where the backend has none."""
+    """Return the compiled loop of ``slide``, called with the arrays it reads, a bias, and the output; None where the
+    backend has none.
+    """
     make = getattr(compiler_for(images.device.type), "convolution", None)
     if make is None:
         return None

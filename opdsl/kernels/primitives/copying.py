@@ -1,4 +1,4 @@
-"""Copying, casting and filling: what every layer above may use, through the same compilers as everything else."""
+"""Copying, casting and filling of tensors, by the backends' compilers; all layers above may use them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from opdsl.runtime.tensor import Tensor
 from opdsl.runtime.values import has_bits
 from opdsl.runtime.viewing import make_view
 
-# A copy without conversion moves bits: NaN payloads stay, and complex numbers need no arithmetic.
+# The dtypes in which bits are copied where no conversion is needed: NaN payloads stay unchanged.
 _BITS = {1: uint8, 2: int16, 4: int32, 8: int64}
 _PAIRS = {8: float32, 16: float64}
 
@@ -45,7 +45,7 @@ _PAIRS = {8: float32, 16: float64}
 
 
 def copy_(target: Tensor, source: Tensor, *, non_blocking: bool = False) -> Tensor:
-    """Writes the elements of ``source`` into ``target``, cast to its dtype and broadcast to its shape.
+    """Copy the elements of ``source`` into ``target``, cast to its dtype and broadcast to its shape.
 
     Args:
         target: of any strides and dtype, on any device.
@@ -57,7 +57,7 @@ def copy_(target: Tensor, source: Tensor, *, non_blocking: bool = False) -> Tens
 
     Raises:
         ShapeError: the shapes do not fit.
-        OverlapError: they share memory, but not element for element, and not so that what is read stays as it is.
+        OverlapError: they overlap in memory so that the copy would change elements before it reads them.
     """
     shape = broadcast(target.shape, source.shape)
     if shape != target.shape:
@@ -69,10 +69,10 @@ def copy_(target: Tensor, source: Tensor, *, non_blocking: bool = False) -> Tens
 
 
 def fill_(target: Tensor, value: Number) -> Tensor:
-    """Writes a number into all elements of ``target``; elements that share memory all get the same.
+    """Fill ``target`` with a number, even where its elements share memory.
 
     Raises:
-        NumberError: the dtype does not hold it.
+        NumberError: the dtype cannot represent it.
         ReadOnlyError: the memory is that of a read-only array.
     """
     number = to_element(value, target.dtype, target.geometry.numel)
@@ -83,14 +83,16 @@ def fill_(target: Tensor, value: Number) -> Tensor:
 
 
 def cast(source: Tensor, dtype: DType) -> Tensor:
-    """A new tensor with the elements of ``source`` in another dtype, in the same memory order."""
+    """Return a new tensor with the elements of ``source`` in another dtype, with the same order of dimensions in
+    memory.
+    """
     return copied(source, geometry(dtype, source.device, source.shape, dense_strides(source.geometry)))
 
 
 def copied(source: Tensor, form: TensorMeta, *, non_blocking: bool = False, pinned: bool = False) -> Tensor:
-    """A new tensor of a geometry with the elements of ``source``, which has the same shape; on any device.
+    """Return a new tensor with a geometry and the elements of ``source``, which has the same shape and any device.
 
-    ``non_blocking``: see ``copy_``. ``pinned``: a CPU tensor lies in page-locked memory.
+    ``non_blocking``: see ``copy_``. ``pinned``: whether the CPU tensor lies in page-locked memory.
     """
     output = new_tensor(form, pinned=pinned)
     copy_elements(output, source, non_blocking=non_blocking)
@@ -98,9 +100,10 @@ def copied(source: Tensor, form: TensorMeta, *, non_blocking: bool = False, pinn
 
 
 def clone(source: Tensor, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
-    """A copy in memory of its own.
+    """Return a copy of a tensor in new memory.
 
     Args:
+        source: the tensor.
         memory_format: the order of the dimensions; ``preserve_format`` keeps that of a dense source.
     """
     if memory_format is MemoryFormat.preserve_format:
@@ -111,16 +114,16 @@ def clone(source: Tensor, memory_format: MemoryFormat = MemoryFormat.preserve_fo
 
 
 def write_out(operator: str, out: Tensor, value: Tensor, *, contiguous: bool = False) -> Tensor:
-    """Stores a result in an ``out=`` that the caller gave: resizes it if need be, and copies.
+    """Copy a result into an ``out=`` tensor, resizing it if necessary.
 
     Args:
         operator: its name, for messages.
-        out: the tensor that was given.
+        out: the ``out=`` tensor.
         value: the result.
-        contiguous: whether an output that is resized is contiguous, and not laid out as the result is.
+        contiguous: whether an output that is resized becomes contiguous, instead of getting the result's strides.
 
     Raises:
-        DTypeError, DeviceError, OverlapError: the output does not fit; it is as it was then.
+        DTypeError, DeviceError, OverlapError: the output does not fit; it is unchanged then.
     """
     return write_outs(operator, (out,), (value,), contiguous=contiguous)[0]
 
@@ -128,7 +131,7 @@ def write_out(operator: str, out: Tensor, value: Tensor, *, contiguous: bool = F
 def write_outs(
     operator: str, outs: Sequence[Tensor], values: Sequence[Tensor], *, contiguous: bool = False
 ) -> tuple[Tensor, ...]:
-    """Stores several results as ``write_out`` does; none is stored unless all fit.
+    """Copy several results into ``out=`` tensors as ``write_out`` does; none is written unless all fit.
 
     Raises:
         DTypeError, DeviceError, OverlapError: an output does not fit.
@@ -145,10 +148,10 @@ def write_outs(
 
 
 def check_storable(pairs: Iterable[tuple[Tensor, Tensor]]) -> None:
-    """Looks, before the first of several outputs is resized and written, whether all of them can be.
+    """Check that several outputs can be resized and written, before the first of them is.
 
     Args:
-        pairs: outputs, each with what will be copied into it.
+        pairs: outputs, each with the tensor that will be copied into it.
 
     Raises:
         ReadOnlyError, OverlapError: one cannot.
@@ -170,7 +173,7 @@ def _checked_target(operator: str, out: Tensor, value: Tensor, *, contiguous: bo
 
 
 def check_inplace(operator: str, target: Tensor, value: Tensor) -> None:
-    """Holds a result against the tensor that an in-place call has to store it in (``check_inplace`` of torchgen).
+    """Check that a result fits the tensor that an in-place call stores it in (``check_inplace`` of torchgen).
 
     Raises:
         ShapeError, DTypeError: shape or dtype differ.
@@ -191,7 +194,7 @@ def check_inplace(operator: str, target: Tensor, value: Tensor) -> None:
 
 
 def copy_elements(target: Tensor, source: Tensor, *, non_blocking: bool = False) -> None:
-    """``copy_`` without checks and without counting a version."""
+    """Copy elements as ``copy_`` does, without checks and without bumping the version."""
     if target.device is meta or target.geometry.numel == 0:
         return
     source = resolved(source)
@@ -208,7 +211,9 @@ def copy_elements(target: Tensor, source: Tensor, *, non_blocking: bool = False)
 
 
 def _transferred(target: Tensor, source: Tensor, *, non_blocking: bool) -> bool:
-    """Whether a backend has copied the memory as it is: it can where both tensors lie alike and without gaps."""
+    """Transfer memory between devices unconverted, where both tensors have the same dense layout; return whether that
+    was done.
+    """
     form, other = target.geometry, source.geometry
     transfer = _transfer_between(form.device, other.device)
     alike = (form.dtype, form.shape, form.strides) == (other.dtype, other.shape, other.strides)
@@ -219,7 +224,7 @@ def _transferred(target: Tensor, source: Tensor, *, non_blocking: bool) -> bool:
 
 
 def _transfer_between(first: Device, second: Device) -> Callable[..., None] | None:
-    """What copies memory between two devices; None where that goes through the host."""
+    """Return the function that copies memory between two devices; None where the copy goes through the host."""
     types = {first.type, second.type} - {cpu.type}
     if len(types) != 1:
         return None
@@ -230,7 +235,7 @@ def _transfer_between(first: Device, second: Device) -> Callable[..., None] | No
 
 
 def _on_device_of(target: Tensor, source: Tensor) -> Tensor:
-    """The elements of a tensor on the device of another."""
+    """Copy a tensor to the device of another one."""
     if _transfer_between(target.device, source.device) is not None:
         dense = source if source.geometry.is_non_overlapping_and_dense() else clone(source, contiguous_format)
         moved = new_tensor(geometry(source.dtype, target.device, dense.shape, dense.strides))
@@ -245,7 +250,7 @@ def _on_device_of(target: Tensor, source: Tensor) -> Tensor:
 
 
 def _on_host(source: Tensor) -> Tensor:
-    """The elements of a tensor as a CPU tensor; the tensor itself if it is one."""
+    """Return a tensor's elements as a CPU tensor; the tensor itself if it is one."""
     if source.device is cpu:
         return source
     host = device_memory(source.device).to_host(array_of(source))
@@ -253,7 +258,7 @@ def _on_host(source: Tensor) -> Tensor:
 
 
 def _copy_without_compiler(target: Tensor, source: Tensor) -> None:
-    """A copy into the memory of a backend that compiles nothing: converted and broadcast on the host if need be."""
+    """Copy into the memory of a backend without a compiler; elements are converted and broadcast on the host."""
     same = source.device is target.device and source.dtype is target.dtype and source.shape == target.shape
     if not same:
         host = new_tensor(geometry(target.dtype, cpu, target.shape))
@@ -263,13 +268,13 @@ def _copy_without_compiler(target: Tensor, source: Tensor) -> None:
 
 
 def _view(tensor: Tensor, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> Tensor:
-    """The memory of a tensor under another dtype; strides and offset count elements of that dtype."""
+    """View the memory of a tensor under another dtype; strides and offset count elements of that dtype."""
     before = tensor.storage_offset() * (tensor.dtype.itemsize // dtype.itemsize)
     return make_view(tensor, shape, strides, before + offset, dtype)
 
 
 def real_and_imaginary(tensor: Tensor) -> Tensor:
-    """A view of a complex tensor's parts, in a last dimension of its own."""
+    """View a complex tensor as a real one, with real and imaginary parts along a new last dimension."""
     return _view(tensor, _PAIRS[tensor.dtype.itemsize], (*tensor.shape, 2), (*_doubled(tensor.strides), 1))
 
 
@@ -283,7 +288,7 @@ def _doubled(strides: tuple[int, ...]) -> tuple[int, ...]:
 
 @made_once(512)
 def elements_loop(target: TensorMeta, source: TensorMeta) -> Compiled:
-    """What casts and copies the elements of the source's array into the target's, in one loop.
+    """Return the compiled loop that casts and copies the elements of a source array into a target array.
 
     Args:
         target, source: on one device that compiles; the source's shape broadcasts to the target's.
@@ -300,7 +305,7 @@ def elements_loop(target: TensorMeta, source: TensorMeta) -> Compiled:
 
 
 def _bits(form: TensorMeta) -> TensorMeta:
-    """The geometry of the same memory as integers."""
+    """Return the geometry of the same memory as integers."""
     size = form.dtype.itemsize
     if size in _BITS:
         return geometry(_BITS[size], form.device, form.shape, form.strides)
@@ -323,7 +328,7 @@ def _fill(target: Tensor, number: Any) -> None:
 
 @made_once(512)
 def fill_loop(target: TensorMeta) -> Compiled:
-    """The compiled loop that writes a number everywhere."""
+    """Return the compiled loop that fills an array with a number."""
     from opdsl.scalar.graph import Node, TypedGraph
     from opdsl.scalar.types import ScalarType
 

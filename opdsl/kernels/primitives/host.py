@@ -1,4 +1,4 @@
-"""What stands in for kernels that a backend does not have: the CPU's, on copies in the host's memory."""
+"""CPU fallback for backends without kernels: the CPU's kernels run on copies in the host's memory."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ from opdsl.runtime.tensor import Tensor
 
 
 def is_beyond(tensor: Tensor) -> bool:
-    """Whether a tensor has elements in a memory for which nothing can be compiled."""
+    """Return whether a tensor is on a backend without a compiler, so that the CPU has to compute on a copy."""
     device = tensor.geometry.device
     return device is not meta and not has_compiler(device.type)
 
 
 def through_host(run: Callable[..., Any], arguments: Sequence[Any], written: Sequence[Tensor] = ()) -> Any:
-    """What a backend cannot compile: run on copies in the host's memory, which have the same strides.
+    """Run a function on CPU copies of tensors of a backend without a compiler (CPU fallback). The copies have the same
+    strides.
 
     Args:
         run: takes the arguments.
-        arguments: tensors, also in tuples and lists, and anything else.
-        written: those of the tensors that it writes, which get their elements back.
+        arguments: tensors, also in tuples and lists, and any other values.
+        written: those of the tensors that it writes; their elements are copied back.
 
     Returns:
-        What it returns; a tensor on the device.
+        Its result, with tensors moved to the device.
     """
     beyond = next(tensor for tensor in tensors_in(arguments) if is_beyond(tensor))
     copies: dict[int, tuple[Tensor, Tensor]] = {}
@@ -66,7 +67,7 @@ def _moved(host: Tensor, device: Device) -> Tensor:
 
 
 def _mapped(function: Callable[[Any], Any], value: Any) -> Any:
-    """A value with a function of the elements of tuples, named ones too, and lists."""
+    """Apply a function to the elements of a tuple, named tuple or list; return any other value unchanged."""
     if not isinstance(value, (tuple, list)):
         return value
     parts = [function(element) for element in value]

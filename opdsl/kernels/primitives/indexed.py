@@ -1,4 +1,4 @@
-"""Tensors whose elements are functions of their index: ranges, random numbers."""
+"""Filling of tensors whose elements are functions of their index: ranges, random numbers."""
 
 from __future__ import annotations
 
@@ -27,11 +27,12 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class Together(NamedTuple):
-    """A scalar function that gives several elements at once, since they share most of their work.
+    """Scalar function that computes several elements at once, since they share most of their work.
 
-    Rows of ``ROW`` elements, which begin at multiples of it, fall into as many runs as it has results. It is called
-    with the indices of a row's first element and of one within the first run, and gives that and its like of the
-    other runs: bit for bit what the function that it stands for gives for each.
+    Rows of ``ROW`` elements, which begin at multiples of it, are split into as many runs as it has results. It is
+    called with the index of a row's first element and an index within the first run, and returns the element at that
+    index of each
+    run: bit for bit the results of the scalar function that it replaces.
     """
 
     function: Callable[..., Any]
@@ -47,13 +48,13 @@ _NUMBERS: dict[type, DType] = {int: int64, float: float64, bool: bool_, complex:
 
 
 def in_single_precision(function: _Function) -> _Function:
-    """Have a scalar function computed in float32: numbers that it gets, and integers that become floating point."""
+    """Mark a scalar function to be computed in float32: its numbers, and integers converted to floating point."""
     _IN_SINGLE_PRECISION.add(function)
     return function
 
 
 def together(single: Callable[..., Any], runs: int) -> Callable[[_Function], _Function]:
-    """Have a scalar function fill long tensors in place of ``single``; see ``Together``."""
+    """Register a scalar function that fills long tensors in place of ``single``, ``runs`` elements at once."""
 
     def register(function: _Function) -> _Function:
         _TOGETHER[single] = Together(function, runs)
@@ -63,12 +64,12 @@ def together(single: Callable[..., Any], runs: int) -> Callable[[_Function], _Fu
 
 
 def fill_by_index(target: Tensor, function: Callable[..., Any], operands: Sequence[Any], first: int = 0) -> Tensor:
-    """Writes a function of its index into every element of a tensor.
+    """Fill a tensor with a scalar function of each element's index.
 
     Args:
         target: of any shape and strides. Indices count its elements in row-major order.
         function: a scalar function, called with two int64 whose sum is the index, then with ``operands``.
-        operands: numbers, which it gets as int64, float64, complex128 or bool, and tensors of the target's shape, of
+        operands: numbers, passed as int64, float64, complex128 or bool, and tensors of the target's shape, of
             which it gets the element.
         first: the index of the first element, an int64; indices wrap at 64 bits.
 
@@ -101,7 +102,7 @@ def _fill(target: Tensor, function: Callable[..., Any], operands: Sequence[Any],
 
 
 def _fill_at_once(dense: Tensor, function: Callable[..., Any], operands: Sequence[Any], first: int) -> None:
-    """Fill a tensor that is as short as the rows are, or of a backend whose kernels count by themselves."""
+    """Fill a tensor in one loop: one no longer than a row, or on a backend whose kernels generate indices."""
     form = dense.geometry
     values = [_contiguous(operand) if isinstance(operand, Tensor) else operand for operand in operands]
     forms = tuple([value.geometry if isinstance(value, Tensor) else value.__class__ for value in values])
@@ -111,7 +112,7 @@ def _fill_at_once(dense: Tensor, function: Callable[..., Any], operands: Sequenc
 
 
 def _column(form: TensorMeta) -> Any:
-    """The indices of a tensor's elements; of those that a backend counts by itself the first one."""
+    """Return the array of a tensor's element indices; for a backend that generates indices, the first index."""
     if counts(form.device.type):
         return 0
     recorder = lowering.get()
@@ -124,7 +125,7 @@ def _column(form: TensorMeta) -> Any:
 
 
 def _first_columns(shape: tuple[int, ...]) -> Any:
-    """The indices of the elements of a shape."""
+    """Return the row-major indices of the elements of a shape."""
     columns = _COLUMNS[: math.prod(shape)]
     return columns if len(shape) == 1 else columns.reshape(shape)
 
@@ -133,11 +134,15 @@ def _first_columns(shape: tuple[int, ...]) -> Any:
 def _fill_in_rows(
     dense: Any, function: Callable[..., Any], dtype: DType, kinds: tuple[DType | type, ...], first: int, operands: Any
 ) -> None:
-    """Fill as many whole rows as there are, then the rest: no array of all indices is needed.
+    """Fill all whole rows, then the rest, so that no array of all indices is needed.
 
     Args:
-        dtype: of the elements of ``dense``, which is contiguous as all tensors of ``operands`` are.
+        dense: the array to fill, which is contiguous, as all arrays of ``operands`` are.
+        function: the scalar function.
+        dtype: of the elements of ``dense``.
         kinds: for each of ``operands`` its dtype, or the class of a number.
+        first: the index of the first element.
+        operands: of the function.
     """
     flat = dense.reshape(-1)
     values = [operand.reshape(-1) if isinstance(operand, numpy.ndarray) else operand for operand in operands]
@@ -161,11 +166,13 @@ def _fill_in_rows(
 def _fill_in_runs(
     flat: Any, together: Together, dtype: DType, kinds: tuple[DType | type, ...], first: int, values: Sequence[Any]
 ) -> None:
-    """Fill whole rows by a function that gives an element of each of their parts; the first and last may be cut."""
+    """Fill an array by a function that computes one element of each run of a row; the first and last rows may be
+    partial.
+    """
     columns = ROW // together.runs
 
     def fill(start: int, target: Any) -> None:
-        """Fill whole rows from an index on."""
+        """Fill whole rows, starting at an index."""
         rows = target.reshape(-1, together.runs, columns)
         loop = _loop(together, dtype, (len(rows), columns), kinds)
         parts = [rows[:, part] for part in range(together.runs)]
@@ -185,7 +192,7 @@ def _fill_in_runs(
 
 
 def _beginnings(first: int, rows: int, columns: int) -> Any:
-    """The indices of the first elements of rows, as a column."""
+    """Return the indices of the first elements of rows, as a column."""
     tensor = numpy.arange(rows, dtype=numpy.uint64) * columns + numpy.uint64(first % _WORD)
     return tensor.view(numpy.int64)[:, None]
 
@@ -207,7 +214,9 @@ def _dense_like(tensor: Tensor) -> Tensor:
 def _loop(
     function: Callable[..., Any] | Together, dtype: DType, shape: tuple[int, int], dtypes: tuple[DType | type, ...]
 ) -> Compiled:
-    """The loop over rows: of the indices of their beginnings, those of columns, and of what is given."""
+    """Return the loop over rows, called with the indices of rows' first elements, column indices, operands and the
+    target.
+    """
     rows, columns = shape
     row, column = geometry(int64, cpu, (rows, 1), (1, 1)), geometry(int64, cpu, (1, columns), (columns, 1))
     runs = function.runs if isinstance(function, Together) else 1

@@ -1,7 +1,7 @@
-"""Elements at places that positions tell: gathering them, writing them, and checking the positions beforehand.
+"""Gathering and scattering of elements at positions, and the bounds checks of positions beforehand.
 
-A loop over a shape takes one step for each of its elements. Each step has a place in a tensor, where strides lead, and
-positions move it along dimensions of the tensor; everything that indexes by tensors is such a loop.
+A loop over a shape runs one step for each of its elements. Each step has an element in a tensor, at the loop's strides,
+and positions offset it along dimensions of the tensor; every operator that indexes by tensors is such a loop.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from opdsl.scalar import ScalarFunction
     from opdsl.scalar.graph import TypedGraph
 
-# A copy moves bits, so that NaN payloads stay and few kernels are needed; those of complex128 are moved as numbers.
+# Copies move bits in integer dtypes: NaN payloads stay, and few kernels are needed. complex128 is copied as numbers.
 _BITS = {1: uint8, 2: int16, 4: int32, 8: int64}
 _LARGEST = (1 << 63) - 1
 
@@ -42,7 +42,7 @@ Number = bool | int | float | complex
 
 
 class Positions(NamedTuple):
-    """How steps are moved along one dimension of a tensor.
+    """Indices into one dimension of a tensor, one for each step of a loop.
 
     tensor: int64, broadcast to the loop's shape; negative ones count from the end of the dimension.
     size, stride: of the dimension, the stride in elements.
@@ -54,15 +54,15 @@ class Positions(NamedTuple):
 
 
 def range_of(positions: Tensor, likely: int = 0) -> tuple[int, int] | None:
-    """The smallest and the largest element of an int64 tensor; None where there is none.
+    """Return the smallest and the largest element of an int64 tensor; None if it is empty.
 
     Args:
         positions: the tensor.
-        likely: what the largest is taken for while a call is lowered: what is asked of it should be answered as in
-            most calls.
+        likely: the example value of the largest element while a call is lowered; comparisons with it should come out as
+            in most calls.
 
     Raises:
-        DTypeError: it is of another dtype, as which it would be read.
+        DTypeError: it is of another dtype.
     """
     _require_int64(positions)
     if positions.geometry.numel == 0:
@@ -75,7 +75,7 @@ def range_of(positions: Tensor, likely: int = 0) -> tuple[int, int] | None:
         hosts = [memory.to_host(host) for host in hosts]
     recorder = lowering.get()
     if recorder is not None:
-        # Positions are taken to lie inside; a plan looks whether they do.
+        # The plan assumes that positions are in bounds, and guards on it.
         names = [recorder.run(int, (host,), ["end"])[0] for host in hosts]
         ends: Any = recorder.size(names[0], 0, None), recorder.size(names[1], likely, None)
         return cast("tuple[int, int]", ends)
@@ -89,9 +89,10 @@ def _require_int64(positions: Tensor) -> None:
 
 
 def known_inside(positions: Tensor, least: int, size: int) -> bool:
-    """Whether a call is lowered whose plans look that all elements of an int64 tensor lie from ``least`` to ``size``.
+    """Record a guard that all elements of an int64 tensor are in ``[least, size)``, if a call is lowered; return
+    whether they are.
 
-    That is noted then; it is False where nothing is lowered.
+    Return False where nothing is lowered, or the tensor is not on the CPU. Constants of a plan are checked at once.
 
     Raises:
         DTypeError: see ``range_of``.
@@ -114,13 +115,16 @@ def known_inside(positions: Tensor, least: int, size: int) -> bool:
 def looked_at_later(
     positions: Tensor, least: int, size: int, kind: type[Exception] = PositionError, text: str | None = None
 ) -> bool:
-    """Whether the device looks by itself that all elements of an int64 tensor lie from ``least`` to ``size``.
+    """Let a device check asynchronously that all elements of an int64 tensor are in ``[least, size)``; return whether
+    it does.
 
-    Nobody waits for it then: whoever does so next gets the error. Loops with positions lead those outside to the first
-    element.
+    The error is raised by the next call that waits for the device. Until then, loops read the first element in place of
+    elements out of bounds.
 
     Args:
-        kind, text: of the error, for what are no positions.
+        positions: the tensor.
+        least, size: the bounds.
+        kind, text: of the error, for tensors that are no positions.
     """
     _require_int64(positions)
     if positions.device in (cpu, meta) or is_beyond(positions):
@@ -135,13 +139,13 @@ def looked_at_later(
 
 
 def gather(out: Tensor, source: Tensor, strides: Strides, positions: Sequence[Positions]) -> None:
-    """Writes into every element of ``out`` the element of ``source`` that its step leads to.
+    """Copy into every element of ``out`` the element of ``source`` at its positions.
 
     Args:
         out: of the loop's shape.
         source: of the same dtype, in other memory.
-        strides: of the steps through ``source``, in elements.
-        positions: inside of their dimensions.
+        strides: of the loop's steps through ``source``, in elements.
+        positions: in bounds of their dimensions.
     """
     if out.geometry.numel == 0 or out.geometry.device is meta:
         return
@@ -153,7 +157,8 @@ def gather(out: Tensor, source: Tensor, strides: Strides, positions: Sequence[Po
 
 
 def gather_loop(out: TensorMeta, dtype: DType, strides: Strides, positions: Sequence[Positions]) -> Compiled:
-    """The loop of ``gather``: the arrays of the source and of the positions, and that of ``out``, which it fills.
+    """Return the compiled loop of ``gather``, called with the arrays of the source and of the positions, and that of
+    ``out``.
 
     Args:
         out: of at least one element.
@@ -180,16 +185,16 @@ def scatter(
     combine: Callable[..., Any] | None = None,
     numbers: Sequence[Number] = (),
 ) -> None:
-    """Writes values into the elements of ``target`` that steps lead to, one step after the other.
+    """Write values into the elements of ``target`` at positions, in the order of the loop.
 
     Args:
-        target: of which the loop's steps move through ``strides``.
+        target: the tensor to write.
         shape: of the loop.
-        strides: of the steps through ``target``, in elements.
-        positions: inside of their dimensions.
+        strides: of the loop's steps through ``target``, in elements.
+        positions: in bounds of their dimensions.
         values: broadcast to the loop's shape and converted; in memory that is not the target's.
-        combine: a scalar function of the element that is there, the value, and ``numbers``; without one the value is
-            written as it is.
+        combine: a scalar function of the old element, the value, and ``numbers``; without one the value replaces the
+            element.
         numbers: further arguments of ``combine``.
 
     Raises:
@@ -222,11 +227,12 @@ def scatter_loop(
     combine: Callable[..., Any] | None = None,
     numbers: Sequence[Number] = (),
 ) -> Compiled:
-    """The loop of ``scatter``: the values' array, or the number, the arrays of the positions, and that of the target.
+    """Return the compiled loop of ``scatter``, called with the values' array or the number, the arrays of the
+    positions, and that of the target.
 
     Args:
-        values: where they lie; None for a number.
-        target, shape, strides, positions, combine, numbers: as for ``scatter``, of a loop of at least one step.
+        values: their geometry; None for a number.
+        target, shape, strides, positions, combine, numbers: as for ``scatter``, for a loop of at least one step.
     """
     moved = _steps(positions, target.dtype)
     place = (target.dtype, _scaled(strides, target.dtype))
@@ -261,7 +267,7 @@ def _geometries(positions: Sequence[Positions]) -> tuple[TensorMeta, ...]:
 
 
 def _steps(positions: Sequence[Positions], dtype: DType) -> tuple[int, ...]:
-    """How many bytes lie between neighbours of the positions' dimensions, and how many there are."""
+    """Return the strides in bytes of the positions' dimensions, then their sizes."""
     return (*(position.stride * dtype.itemsize for position in positions), *(position.size for position in positions))
 
 
@@ -277,7 +283,7 @@ def _copy_loop(
     positions: tuple[TensorMeta, ...],
     writes: bool,
 ) -> Compiled:
-    """A loop that copies, and converts if the dtypes differ: from where positions lead, or to there."""
+    """Compile a loop that gathers or scatters elements, and converts them if the dtypes differ."""
     from opdsl.scalar.graph import Node, TypedGraph
     from opdsl.scalar.types import ScalarType
 
@@ -296,7 +302,7 @@ def _update_loop(
     value: tuple[DType, Strides | None],
     positions: tuple[TensorMeta, ...],
 ) -> Compiled:
-    """A loop that combines what is where positions lead with values."""
+    """Compile a loop that combines the elements at positions with values."""
     scalar = _scalar_function(function)
     dtype = precision_of(target[0])
     graph = scalar.specialise(dict.fromkeys(scalar.parameters, dtype.name), results=[dtype.name])
@@ -341,28 +347,28 @@ def _scalar_function(function: FunctionType) -> ScalarFunction:
 
 @made_once(512)
 def range_loop(form: TensorMeta) -> Compiled:
-    """The reduction of ``range_of``, an array -> arrays of the smallest and the largest element."""
+    """Return the compiled reduction of ``range_of``: an array -> arrays of the smallest and the largest element."""
     results = [geometry(int64, form.device, ())] * 2
     call = reduction_call([form], tuple(range(form.ndim)), results, allocate=True)
     return _folded(form, _both, ["int64"] * 2, call)
 
 
 def _inside_loop(form: TensorMeta) -> Compiled:
-    """An array and the ends of a range -> an array of whether all elements lie in it."""
+    """Return the compiled reduction: an array and the ends of a range -> whether all elements are in the range."""
     result = geometry(bool_, form.device, ())
     call = reduction_call([form], tuple(range(form.ndim)), [result], allocate=True, numbers=(int64, int64))
     return _folded(form, _within, ["bool"], call)
 
 
 def _folded(form: TensorMeta, finish: Callable[..., Any], results: list[str], call: ReductionCall) -> Compiled:
-    """The reduction to the smallest and the largest element, and what is made of them."""
+    """Compile a reduction to the smallest and the largest element, finished by a function of them."""
     lift, combine = (_integers(function, ["int64"] * 2) for function in (_twice, _wider))
     folding = Folding((_LARGEST, -_LARGEST - 1), lift, combine, _integers(finish, results))
     return compiler_for(form.device.type).reduction(folding, call)
 
 
 def _integers(function: Callable[..., Any], results: list[str]) -> TypedGraph:
-    """A scalar function of int64."""
+    """Return a scalar function typed for int64."""
     assert isinstance(function, FunctionType), "one of those beneath"
     scalar = _scalar_function(function)
     return scalar.specialise(dict.fromkeys(scalar.parameters, "int64"), results=results)

@@ -1,4 +1,4 @@
-"""Sorting along a dimension: for backends whose compiler sorts, and the keys by which others sort."""
+"""Sorting along a dimension, for backends whose compiler sorts, and integer sort keys for the others."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 def order_elements(source: Tensor, dim: int, descending: bool, values: Tensor, indices: Tensor) -> None:
-    """Writes the elements of a tensor in order along a dimension, and where they stood; equal ones stay in order.
+    """Sort the elements of a tensor along a dimension, stably, into sorted values and their original indices.
 
     Args:
         source: of real elements; NaN is larger than all others.
         dim: not negative.
         descending: whether the largest comes first.
         values, indices: of the tensor's dtype and int64, in other memory; of its shape, or shorter along the dimension:
-            then they get the elements that come first.
+            then they get only the first of the sorted elements.
     """
     if values.geometry.numel:
         run = _compiled(dim, descending, source.geometry, values.geometry, indices.geometry)
@@ -37,7 +37,7 @@ def order_elements(source: Tensor, dim: int, descending: bool, values: Tensor, i
 @made_once(512)
 def _compiled(dim: int, descending: bool, source: TensorMeta, values: TensorMeta, indices: TensorMeta) -> Compiled:
     dims = (dim,) if source.ndim else ()
-    # Outputs of the first elements alone step through a row as those of all elements would.
+    # Outputs with only the first elements are described as if they were as long as the row, with the same strides.
     whole = [geometry(output.dtype, output.device, source.shape, output.strides) for output in (values, indices)]
     call = row_call(source.shape, dims, [source], whole)
     assert call is not None, "a single dimension is stepped through evenly"
@@ -50,9 +50,9 @@ _SMALLEST = -(1 << 63)
 
 @made_once(512)
 def key_loop(source: TensorMeta, keys: TensorMeta, descending: bool) -> Compiled:
-    """The loop that writes for every element an int64 in the order of the elements: NaN last, the two zeros equal.
+    """Return the compiled loop that writes an int64 sort key for every element: NaN last, the two zeros equal.
 
-    Those of elements of 32 bits or fewer fit as many bits.
+    Keys of elements of 32 bits or fewer fit in as many bits.
 
     Args:
         source: of real elements.
@@ -66,7 +66,7 @@ def key_loop(source: TensorMeta, keys: TensorMeta, descending: bool) -> Compiled
 
 
 def key_graph(kind: ScalarType, descending: bool) -> TypedGraph:
-    """An element -> its key, see ``key_loop``."""
+    """Build the scalar graph from an element to its sort key, see ``key_loop``."""
     from opdsl.scalar.builder import GraphBuilder
     from opdsl.scalar.mathematics.expression import Expression, select
     from opdsl.scalar.types import FLOAT, ScalarType
@@ -76,7 +76,7 @@ def key_graph(kind: ScalarType, descending: bool) -> TypedGraph:
     if kind.category == FLOAT:
         bits = element.bits().cast(ScalarType.INT64)
         largest = (1 << (kind.bits - 1)) - 1
-        # The bits of negative numbers are in the opposite order.
+        # The bits of negative floating-point numbers are in the opposite order.
         ordered = bits ^ ((bits >> 63) & largest)
         key = select(element.differs(element), largest, select(element.equals(0.0), 0, ordered))
     else:

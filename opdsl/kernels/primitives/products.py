@@ -1,4 +1,4 @@
-"""Matrix products, through the compilers of backends."""
+"""Matrix products by the compilers of backends."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from opdsl.runtime.lowering import made_once
 from opdsl.runtime.strides import contiguous_strides
 from opdsl.runtime.tensor import Tensor
 
-# Not every library has products of these; they are computed in float32 then.
+# Dtypes whose products are computed in float32 on backends without such products.
 _COMPUTED_IN_FLOAT32: tuple[DType, ...] = (float16, bfloat16)
 
 
 def multiply(first: Tensor, second: Tensor, out: Tensor, alpha: complex = 1, beta: complex = 0) -> None:
-    """Writes ``alpha * (first @ second) + beta * out`` into ``out``; what ``beta=0`` multiplies is not read.
+    """Compute ``alpha * (first @ second) + beta * out`` into ``out``; with ``beta=0``, ``out`` is not read.
 
     Args:
         first: ``(rows, inner)`` or ``(batch, rows, inner)``.
         second: ``(inner, columns)`` or ``(batch, inner, columns)``, or a vector ``(inner,)``; of the same dtype.
         out: ``(rows, columns)``, ``(batch, rows, columns)`` or, for a vector, ``(rows,)``; of the same dtype, in other
             memory.
-        alpha, beta: numbers that the dtype holds.
+        alpha, beta: numbers that the dtype can represent.
     """
     if is_beyond(out):
         through_host(multiply, (first, second, out, alpha, beta), [out])
@@ -49,18 +49,20 @@ def multiply(first: Tensor, second: Tensor, out: Tensor, alpha: complex = 1, bet
 
 
 def contiguous(tensor: Tensor) -> TensorMeta:
-    """A tensor's form, without gaps."""
+    """Return a tensor's geometry with contiguous strides."""
     return tensor.geometry.replace(strides=contiguous_strides(tensor.shape))
 
 
 def _multiplies(first: TensorMeta, second: TensorMeta, out: TensorMeta) -> bool:
-    """Whether a backend has such a product of 16-bit numbers."""
+    """Return whether a backend computes a product of 16-bit matrices directly."""
     return out.device is not meta and multiplies(_product_call(first, second, out), out.device.type)
 
 
 @made_once(4096)
 def product_loop(first: TensorMeta, second: TensorMeta, out: TensorMeta) -> Compiled:
-    """The loop of ``multiply``: the factors' arrays, ``alpha``, ``beta`` and the array of ``out``."""
+    """Return the compiled kernel of ``multiply``, called with the factors' arrays, ``alpha``, ``beta`` and the array of
+    ``out``.
+    """
     return compiler_for(out.device.type).product(_product_call(first, second, out))
 
 

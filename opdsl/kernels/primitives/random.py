@@ -1,8 +1,8 @@
-"""Random numbers: Philox4x32-10 as scalar functions of a seed and a place, and tensors that are filled with them.
+"""Random numbers: Philox4x32-10 as scalar functions of a seed and a counter, and tensors that are filled with them.
 
-Element ``k`` of a tensor, in row-major order, is a function of ``place + k``, mostly of the block there in the
-generator's sequence. So it depends neither on threads nor on strides, nor on the tensor that it is drawn for, and every
-backend that compiles scalar graphs gives the same bits.
+Element ``k`` of a tensor, in row-major order, is a function of ``place + k``, mostly of the block at that position of
+the generator's sequence. So it depends neither on threads nor on strides, nor on the tensor that it is drawn for, and
+every backend that compiles scalar graphs computes the same bits.
 
 Sources: J. Salmon et al., Parallel random numbers: as easy as 1, 2, 3 (SC 2011); distributions as in
 ATen/core/TransformationHelper.h.
@@ -38,7 +38,9 @@ _ROUNDS = 10
 
 
 def philox(a: Any, b: Any, c: Any, d: Any, k: Any, m: Any) -> Any:
-    """A block of four random words of 32 bits: of the counter (a, b, c, d) and the key (k, m), words of 32 bits."""
+    """Return a block of four random 32-bit words from the counter (a, b, c, d) and the key (k, m), which are 32-bit
+    words.
+    """
     for _ in range(_ROUNDS):
         one = a * 0xD2511F53
         two = c * 0xCD9E8D57
@@ -48,38 +50,40 @@ def philox(a: Any, b: Any, c: Any, d: Any, k: Any, m: Any) -> Any:
 
 
 def block(place: Any, seed: Any) -> Any:
-    """The block at a place of a seed's sequence; both are taken as 64 bits."""
+    """Return the block of four 32-bit words at a position of a seed's sequence; both arguments count as 64 bits."""
     return philox(place & _MASK, (place >> 32) & _MASK, 0, 0, seed & _MASK, (seed >> 32) & _MASK)
 
 
 def unit(high: Any, low: Any) -> Any:
-    """A number from [0, 1), a multiple of 2**-53, of two words."""
+    """Convert two 32-bit words to a number from [0, 1), a multiple of 2**-53."""
     return float((high << 21) ^ (low >> 11)) * 2.0**-53
 
 
 def inner(high: Any, low: Any) -> Any:
-    """A number from (0, 1), an odd multiple of 2**-53, of two words."""
+    """Convert two 32-bit words to a number from (0, 1), an odd multiple of 2**-53."""
     return (float((high << 20) ^ (low >> 12)) + 0.5) * 2.0**-52
 
 
 # -------------------------------------------------------------------------------------------------------- distributions
-# Each takes a place in two parts and the seed, then its numbers.
+# Each takes a counter as two summands and the seed, then its parameters.
 
 
 def normal(row: Any, column: Any, seed: Any, mean: Any, std: Any) -> Any:
-    """G. Box and M. Muller, A note on the generation of random normal deviates (1958)."""
+    """Return a normal random number (G. Box and M. Muller, A note on the generation of random normal deviates,
+    1958).
+    """
     a, b, c, d = block(row + column, seed)
     return mean + std * (math.sqrt(-2.0 * math.log(inner(a, b))) * math.cos(2.0 * math.pi * unit(c, d)))
 
 
-_RUN_BITS = ROW.bit_length() - 3  # of the index within a run: a quarter of a row
+_RUN_BITS = ROW.bit_length() - 3  # bits of the index within a run, a quarter of a row
 
 
 @in_single_precision
 def normal_single(row: Any, column: Any, seed: Any, mean: Any, std: Any) -> Any:
-    """``normal`` of float32 and narrower numbers: words of 32 bits, of which as many count as float32 holds.
+    """Return a normal random number for float32 and narrower dtypes, from 32-bit words.
 
-    Four runs of each row of elements share their blocks: two words give two normal numbers, which lie at right angles.
+    Four runs of each row of elements share their blocks: a pair of words gives two normal numbers, a cosine and a sine.
     """
     index = row + column
     run = (index >> _RUN_BITS) & 3
@@ -92,7 +96,7 @@ def normal_single(row: Any, column: Any, seed: Any, mean: Any, std: Any) -> Any:
 @together(normal_single, runs=4)
 @in_single_precision
 def four_normal_single(row: Any, column: Any, seed: Any, mean: Any, std: Any) -> Any:
-    """The elements of all four runs."""
+    """Return the normal random numbers of all four runs at once, see ``normal_single``."""
     a, b, c, d = block(row + column, seed)
     one, two = _radius(a), _radius(b)
     first, second = _turns(c), _turns(d)
@@ -109,12 +113,12 @@ def _radius(word: Any) -> Any:
 
 
 def _turns(word: Any) -> Any:
-    """From -1/2 to 1/2."""
+    """Convert a 32-bit word to an angle in turns, from -1/2 to 1/2."""
     return float(word) * 2.0**-32 - 0.5
 
 
 def _cosine(turns: Any) -> Any:
-    """The cosine of so many turns, from -3/4 to 1/2: 1 - 2 sin(half of them)**2, without a rare, slow case."""
+    """Return the cosine of an angle in turns, from -3/4 to 1/2, as 1 - 2 sin(angle / 2)**2, without a slow path."""
     near = turns + 1.0 if turns < -0.5 else turns
     square = near * near
     sine = -0.0070283038552 * square + 0.0820503502015
@@ -126,22 +130,22 @@ def _cosine(turns: Any) -> Any:
 
 
 def integer(row: Any, column: Any, seed: Any, low: Any, count: Any) -> Any:
-    """One of ``count`` integers from ``low`` on; at most 2**63 - 1 of them."""
+    """Return one of ``count`` integers from ``low`` on; at most 2**63 - 1 of them."""
     a, b, _, _ = block(row + column, seed)
     return low + (((a & 0x7FFFFFFF) << 32) ^ b) % count
 
 
 def small_integer(row: Any, column: Any, seed: Any, low: Any, count: Any) -> Any:
-    """One of ``count`` integers from ``low`` on, fewer than 2**31: the upper half of a product, without a division."""
+    """Return one of ``count`` < 2**31 integers from ``low`` on: the upper half of a product, without division."""
     a, b, _, _ = block(row + column, seed)
     return low + ((a * count + ((b * count) >> 32)) >> 32)
 
 
 def wide_integer(row: Any, column: Any, seed: Any, low: Any, count: Any) -> Any:
-    """One of 2**63 to 2**64 integers from ``low`` on; ``count`` as 64 bits, so that 0 stands for 2**64."""
+    """Return one of 2**63 to 2**64 integers from ``low`` on; ``count`` counts as 64 bits: 0 stands for 2**64."""
     a, b, _, _ = block(row + column, seed)
     m, n = (count >> 32) & _MASK, count & _MASK
-    # The upper half of the product of 128 bits; a remainder would favour the integers that it meets twice.
+    # The upper half of the 128-bit product; a remainder would be biased towards small integers.
     one, two = a * n, b * m
     carry = (((b * n) >> 32) & _MASK) + (one & _MASK) + (two & _MASK)
     scaled = a * m + ((one >> 32) & _MASK) + ((two >> 32) & _MASK) + (carry >> 32)
@@ -157,14 +161,14 @@ DIGITS = {float16: 11, bfloat16: 8, float32: 24, float64: 53} | {
 
 
 class Window:
-    """Within it, tensors that are filled with random numbers are blocks of wholes, and get what stands in their place.
+    """Context manager in which random fills compute blocks of larger tensors: each gets the elements at its position.
 
     Args:
-        seed, place: of the numbers of the first whole; those of another one follow.
-        shape: of wholes.
-        starts: where blocks begin in them.
+        seed, place: of the random numbers of the first larger tensor; those of the next one follow.
+        shape: of the larger tensors.
+        starts: index of the first element of the block in them.
 
-    taken: how many numbers wholes have taken so far; tensors without memory count as wholes.
+    taken: how many random numbers the larger tensors have used so far; meta tensors count as larger tensors.
     """
 
     def __init__(self, seed: int, place: int, shape: Sequence[int], starts: Sequence[int]) -> None:
@@ -184,10 +188,10 @@ class Window:
             _window.reset(self._token)
 
     def fill(self, target: Tensor, distribution: Callable[..., Any], numbers: Sequence[Any]) -> None:
-        """Fill a block.
+        """Fill a block with its part of the random numbers of a larger tensor.
 
         Raises:
-            ShardingError: it is no block of a whole.
+            ShardingError: it is no block of a larger tensor.
         """
         shape = self.shape + (2,) * (target.ndim - len(self.shape))  # real and imaginary parts
         if len(shape) != target.ndim or any(size > most for size, most in zip(target.shape, shape, strict=True)):
@@ -195,7 +199,7 @@ class Window:
         steps = contiguous_strides(shape)
         starts = self.starts + (0,) * (len(shape) - len(self.starts))
         before = self.place + self.taken + sum(map(operator.mul, starts, steps))
-        # Elements that follow each other in the whole are filled at once.
+        # Elements that are contiguous in the larger tensor are filled in one call.
         cut = max((at for at, size in enumerate(shape) if target.shape[at] != size), default=0)
         for index in itertools.product(*map(range, target.shape[:cut])):
             place = before + sum(map(operator.mul, index, steps))
@@ -221,13 +225,13 @@ def fill_random_(
     numbers: Sequence[int | float | Tensor],
     generator: Generator | None,
 ) -> Tensor:
-    """Writes random numbers into all elements of a tensor.
+    """Fill a tensor with random numbers.
 
     Args:
-        target: of any shape and strides; of complex ones real and imaginary parts are filled alike.
+        target: of any shape and strides; of a complex tensor, real and imaginary parts are filled alike.
         distribution: a scalar function of this module.
-        numbers: what it takes beside place and seed: int for int64, float for float64, or a tensor of the target's
-            shape, each of whose elements is for one of the target's.
+        numbers: its arguments after counter and seed: int for int64, float for float64, or a tensor of the target's
+            shape, with one number for each element of the target.
         generator: None for the default one of the target's device.
 
     Returns:
@@ -266,10 +270,10 @@ def fill_random_(
 
 
 def digits_of(dtype: DType, name: str) -> int:
-    """How many binary digits the numbers of a real floating-point dtype have.
+    """Return the number of binary digits of a real floating-point dtype (its precision).
 
     Raises:
-        UnsupportedDTypeError: it is none.
+        UnsupportedDTypeError: the dtype is not a real floating-point one.
     """
     if not dtype.is_floating_point:
         raise UnsupportedDTypeError(f"\"{name}\" not implemented for '{dtype.scalar_type}'")

@@ -1,4 +1,4 @@
-"""Pointwise loops of scalar functions for kernels that are written in Python."""
+"""Compiled pointwise loops of scalar functions, for kernels written in Python."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from opdsl.runtime.lowering import made_once
 
 @made_once(512)
 def scalar_loop(function: Callable[..., Any], inputs: tuple[TensorMeta | DType, ...], target: TensorMeta) -> Compiled:
-    """The compiled loop of a scalar function with one result.
+    """Return the compiled pointwise loop of a scalar function with one result.
 
     Args:
         function: takes an element of each input.
         inputs: arrays, which broadcast to the target, and numbers of a dtype.
-        target: what is written, the last argument of the loop.
+        target: geometry of the array that it writes, the last argument of the loop.
     """
     scalar = _read(function)
     dtypes = [input.dtype if isinstance(input, TensorMeta) else input for input in inputs]
