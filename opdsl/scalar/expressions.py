@@ -102,7 +102,7 @@ class Evaluation:
         return self.source.error(node, f"{describe(value)} is not a number", WAY_OUT if is_own else _FROZEN)
 
     def condition(self, node: ast.expr) -> Symbol | bool:
-        """Return the truth of an expression."""
+        """Return the truth value of an expression, as a bool or a symbol."""
         value = self.evaluate(node)
         if isinstance(value, Symbol):
             return self.add("truth", (value,), node)
@@ -124,7 +124,9 @@ class Evaluation:
         return self.graph.add(op, operands, Place(self.source, node))
 
     def compute(self, function: Callable[..., Any], operands: Sequence[Any], node: ast.AST) -> Any:
-        """Call a Python function on values that are known while tracing."""
+        """Call a Python function on values that are known while tracing; an exception becomes an error with the source
+        position.
+        """
         try:
             return function(*operands)
         except Exception as error:

@@ -45,7 +45,7 @@ class GrowingGraph:
         return position
 
     def number(self, value: Number) -> int:
-        """Add a literal."""
+        """Add a literal, and return its position."""
         return self.add("constant", value=value)
 
     def value(self, position: int) -> Number | None:
@@ -67,7 +67,7 @@ class GrowingGraph:
         return first if self.value(second) == 1 else self.add("divide", first, second)
 
     def square(self, value: int) -> int:
-        """Add ``value * value``."""
+        """Add the node ``value * value``, and return its position."""
         return self.add("multiply", value, value)
 
     def negative(self, value: int) -> int:
@@ -86,7 +86,7 @@ class GrowingGraph:
         return self.add("conjugate", value) if self.is_complex and self.value(value) is None else value
 
     def select(self, condition: int, chosen: int, other: int) -> int:
-        """Add ``chosen if condition else other``."""
+        """Add the node ``chosen if condition else other``, and return its position."""
         return chosen if chosen == other else self.add("select", condition, chosen, other)
 
     def parameter(self, name: str) -> int | None:

@@ -220,7 +220,7 @@ def _before_finish(
 
 
 def _found(nodes: _Nodes, over: Sequence[str], place: int, where: Place) -> dict[str, int]:
-    """Return nodes for the folded indices at a position, which counts them in row-major order."""
+    """Unravel a row-major position into nodes for the folded indices, by name."""
     numbers = {}
     rest = place
     for index in reversed(over):

@@ -262,7 +262,7 @@ class Driver:
         stream: int,
         parameters: int,
     ) -> None:
-        """Queue a kernel.
+        """Queue the launch of a kernel on a stream.
 
         Args:
             function: the kernel, from ``function``.

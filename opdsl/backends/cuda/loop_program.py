@@ -82,8 +82,8 @@ def program_of(
 
 
 def _scratch(program: model.Program, number: Callable[[Size], int], begin: int) -> tuple[list[Argument], int]:
-    """Allocate the arrays of a program in scratch memory; return their addresses, and the number of bytes used
-    in all.
+    """Assign each array of a program an offset in scratch memory; return the kernel arguments, and the number of bytes
+    used.
     """
     arguments: list[Argument] = []
     for tensor in program.scratch:

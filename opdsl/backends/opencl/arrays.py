@@ -17,7 +17,7 @@ _bases = itertools.count(1)
 
 
 class Block:
-    """Memory buffer with a made-up address that is unique in the process, since OpenCL does not tell addresses.
+    """Memory buffer with an invented address that is unique in the process, since OpenCL has no addresses for buffers.
 
     buffer: pyopencl's. size: in bytes.
     """

@@ -114,8 +114,8 @@ class LaunchPlan(Struct):
 
 @internal("alwaysinline")
 def current_stream(layout: Layout, index: Object) -> Object | None:
-    """Return the current stream of a device as a borrowed reference; None, without an exception, if Python has to find
-    it.
+    """Return the current stream of a device as a borrowed reference; None, without an exception, if only Python can
+    find it.
     """
     place = local(Object, 1)
     if containers.PyContextVar_Get(layout.current, None, place) < 0:
@@ -146,8 +146,8 @@ def take_operand(operand: Object, index: Object, stream: Object, word: Words) ->
 
 @internal("alwaysinline")
 def take_operands(plan: LaunchPlan, arguments: Pointer[Object], index: Object, stream: Object, frame: Words) -> bool:
-    """Write the addresses and numbers of a call into the frame; return False, without an exception, if Python has to
-    take it.
+    """Write the addresses and numbers of a call into the frame; return False, without an exception, if an argument
+    needs the Python version.
     """
     for i in range(plan.inputs):
         expected = plan.input_list[i]
