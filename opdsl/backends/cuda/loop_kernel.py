@@ -155,7 +155,7 @@ class LoopKernel(LoopPrinter):
             self.packed(index, body)
 
     def packed(self, index: str, body: Sequence[Statement]) -> None:
-        """Print a body for a complete vector of neighbors: vector loads, a loop over the neighbors, vector stores."""
+        """Print a body for a full vector of neighboring points: vector loads, a loop over the points, vector stores."""
         packs: dict[str, str] = {}
         same, own = self.parted(index, body)
         self.block(same)
@@ -183,7 +183,9 @@ class LoopKernel(LoopPrinter):
             self.say(line)
 
     def parted(self, index: str, body: Sequence[Statement]) -> tuple[list[Statement], list[Statement]]:
-        """Split statements into those whose results are equal for all neighbors, and the others."""
+        """Split a body into statements whose results are equal for all neighboring points of a thread, and the
+        others.
+        """
         parts: tuple[list[Statement], list[Statement]] = ([], [])
         depending: set[object] = {index}
         for statement in body:
@@ -194,7 +196,7 @@ class LoopKernel(LoopPrinter):
         return parts
 
     def moved(self, direction: str, array: str, pack: str, place: str) -> str:
-        """Return the statement that loads or stores the elements of neighbors as a vector."""
+        """Return the C++ statement that loads or stores an array's elements at neighboring points as one vector."""
         if self.points is None:
             return f"move_pack<{direction}, {self.program.vector}>({pack}, &{self.begun(array, place)});"
         vector, step = self.program.vector, f"sizeof({CUDA.stored_type(self.arrays[array].dtype)})"

@@ -154,7 +154,9 @@ def _given(loops: Loops) -> tuple[tuple[str, Given], ...]:
 
 
 def _sizes(ranges: Sequence[Range], vector: int, number: Callable[[Size], int]) -> list[int]:
-    """Return the number of threads along each range, where a thread takes ``vector`` neighbors along the last one."""
+    """Return the number of threads along each range, where a thread takes ``vector`` neighboring points along the last
+    one.
+    """
     sizes = [number(size) for _, size in ranges]
     if vector > 1:
         sizes[-1] = -(-sizes[-1] // vector)

@@ -204,8 +204,8 @@ class TeamKernel(LoopKernel):
             self.packs = before
 
     def scan(self, scan: Scan) -> None:
-        """See ``LoopPrinter``: each lane scans neighbors, then combines them with the results of earlier lanes, tile by
-        tile.
+        """See ``LoopPrinter``: each lane scans neighboring elements, then combines them with earlier lanes' results,
+        tile by tile.
         """
         assert scan.is_associative, "lanes take turns at once"
         kinds, items, (index, size) = scan.step.result_types, self.team.items, scan.range
@@ -244,7 +244,7 @@ class TeamKernel(LoopKernel):
 
     @contextmanager
     def items(self, index: str) -> Iterator[None]:
-        """Print a loop over the neighboring elements of a lane."""
+        """Print a loop over the neighboring elements of a row that a lane holds."""
         self.say("#pragma unroll")
         with self.braces(f"for (int item_ = 0; item_ < {self.team.items}; ++item_)"):
             self.say(f"const long long {index} = begin_ + item_;")

@@ -109,9 +109,7 @@ def power(base: Expression, exponent: Expression) -> Expression:
 
 
 def _signed(base: Expression, exponent: Expression, magnitude: Expression, negative: Expression) -> Expression:
-    """Apply the sign for an odd exponent, and return NaN for a negative base with an exponent that is not an
-    integer.
-    """
+    """Negate the power for a negative base and an odd exponent; return NaN if the exponent is not an integer."""
     half = exponent * 0.5
     whole = exponent.apply("round").equals(exponent)
     odd = whole & half.apply("round").differs(half)
