@@ -73,7 +73,7 @@ def combinations(self: Tensor, r: int = 2, with_replacement: bool = False) -> Te
     return stack([tensor.masked_select(mask) for tensor in meshgrid_indexing([self] * r, indexing="ij")], 1)
 
 
-# -------------------------------------------------------------------------------------------------------------- powers
+# --------------------------------------------------------------------------------------------------------------- powers
 
 
 @op("aten::vander")
@@ -104,7 +104,7 @@ def linalg_vander(x: Tensor, *, N: SymInt | None = None) -> Tensor:
     return cat((powers.new_ones((*vectors.shape, 1)), powers), -1)
 
 
-# ------------------------------------------------------------------------------------------------------------- one_hot
+# -------------------------------------------------------------------------------------------------------------- one_hot
 
 
 @op("aten::one_hot", python_module="nn", tags="dynamic_output_shape")

@@ -146,7 +146,7 @@ def to_other(
     return converted(self, other.dtype, other.device, non_blocking, copy, memory_format)
 
 
-# ------------------------------------------------------------------------------------------------- methods of Tensor
+# ---------------------------------------------------------------------------------------------------- methods of Tensor
 
 # The overloads as the methods call them: with untyped arguments, which the overloads check against their schemas.
 in_dtype: Callable[..., Tensor] = to_dtype

@@ -31,7 +31,7 @@ from opdsl.schema.vocabulary import Name, SymInt, TensorOptions
 SEEDED: dict[str, Any] = {"tags": "nondeterministic_seeded"}
 FILL: dict[str, Any] = {"variants": "method", "device_check": "NoCheck", **SEEDED}
 
-# ----------------------------------------------------------------------------------------------- uniform, normal, ...
+# ------------------------------------------------------------------------------------------------- uniform, normal, ...
 
 
 @op("aten::uniform_", autogen="uniform, uniform.out", variants="method")
@@ -210,7 +210,7 @@ def geometric_meta(ctx, self, p):
     require_kernel(is_ordered(self.dtype), "geometric_cpu", self.dtype)
 
 
-# -------------------------------------------------------------------------------------------------------- rand, randn
+# ---------------------------------------------------------------------------------------------------------- rand, randn
 
 
 def declare_numbers(name: str, text: str, distribution: str, out_key: str | None) -> Any:

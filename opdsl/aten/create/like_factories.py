@@ -15,7 +15,7 @@ from opdsl.runtime.geometry import geometry
 from opdsl.runtime.views import required_storage
 from opdsl.schema.vocabulary import Scalar, SymInt, TensorOptions
 
-# ----------------------------------------------------------------------------------------------------- given strides
+# -------------------------------------------------------------------------------------------------------- given strides
 
 
 @op("aten::empty_strided", kernel=EVERYWHERE, tags="core", autogen="empty_strided.out")
@@ -53,7 +53,7 @@ def empty_permuted(size: list[SymInt], physical_layout: list[int], *, options: T
     return empty_strided(size, strides, **options)
 
 
-# ----------------------------------------------------------------------------------------------------- in the form of
+# ------------------------------------------------------------------------------------------------------- in the form of
 
 
 @op(
@@ -109,7 +109,7 @@ for _like in (full_like, zeros_like, ones_like):
     _like.non_differentiable("self")
 
 
-# ----------------------------------------------------------------------------------------------------- of the kind of
+# ------------------------------------------------------------------------------------------------------- of the kind of
 
 
 def of_kind(self: Tensor, options: TensorOptions) -> TensorOptions:

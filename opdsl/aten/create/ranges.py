@@ -138,7 +138,7 @@ def arange_count(start: int, end: int, step: int) -> int:
     return abs(span) // abs(step)
 
 
-# ------------------------------------------------------------------------------------------------- linspace, logspace
+# --------------------------------------------------------------------------------------------------- linspace, logspace
 
 
 def inferred_dtype(start: complex, end: complex, dtype: DType | None, name: str) -> DType | None:

@@ -56,7 +56,7 @@ def numpys(key: Array) -> numpy.random.Generator:
     return numpy.random.Generator(numpy.random.Philox(key=numpy.asarray(key).view(numpy.uint64)))
 
 
-# ------------------------------------------------------------------------------------------------ numbers of events
+# ---------------------------------------------------------------------------------------------------- numbers of events
 
 
 @step
@@ -110,7 +110,7 @@ binomial.derivative("count")(zero_derivative)
 binomial.derivative("prob")(zero_derivative)
 
 
-# --------------------------------------------------------------------------------------------------- gamma, Dirichlet
+# ----------------------------------------------------------------------------------------------------- gamma, Dirichlet
 
 
 @step

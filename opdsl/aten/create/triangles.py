@@ -139,7 +139,7 @@ def triu_indices(
     return triangle_indices(False, row, col, offset, dtype, device)
 
 
-# ----------------------------------------------------------------------------------------------------------- diagonals
+# ------------------------------------------------------------------------------------------------------------ diagonals
 
 
 @op("aten::diag_embed", kernel="CompositeExplicitAutogradNonFunctional", variants="function, method", out=True)

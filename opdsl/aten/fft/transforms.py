@@ -26,7 +26,7 @@ def listed(sizes: int | Sequence[int] | None) -> Sizes | None:
     return (sizes,) if isinstance(sizes, int) else sizes
 
 
-# ----------------------------------------------------------------------------------------------------------- arguments
+# ------------------------------------------------------------------------------------------------------------ arguments
 
 
 class Direction(NamedTuple):
@@ -139,7 +139,7 @@ def require_real(name: str, self: Tensor) -> None:
         raise DTypeError(f"{name} expects a real input tensor, but got {self.dtype.scalar_type}")
 
 
-# ------------------------------------------------------------------------------------------------------- one dimension
+# -------------------------------------------------------------------------------------------------------- one dimension
 
 
 def full_line(name: str, direction: Direction, self: Tensor, n: int | None, dim: int, norm: str | None) -> Tensor:
@@ -185,7 +185,7 @@ def real_line(name: str, direction: Direction, self: Tensor, n: int | None, dim:
     return _fft_c2r(taken.conj() if direction.forward else taken, (dimension,), normalization, size)
 
 
-# -------------------------------------------------------------------------------------------------- several dimensions
+# --------------------------------------------------------------------------------------------------- several dimensions
 
 
 def full_box(
@@ -229,7 +229,7 @@ def real_box(
     return _fft_c2r(taken.conj(), region.dims[-1:], normalization, last)
 
 
-# -------------------------------------------------------------------------------------------------------- declarations
+# --------------------------------------------------------------------------------------------------------- declarations
 
 Dims = Annotated[IntList, Size(1)]
 SymSizes = Annotated[SymIntList, Size(1)]
@@ -335,7 +335,7 @@ declare_box("irfft", real_box, BACK, "The inverse of ``rfftn``")
 declare_box("hfft", real_box, FORWARD, SYMMETRIC, **HERMITIAN)
 declare_box("ihfft", half_box, BACK, "The inverse of ``hfftn``", **HERMITIAN)
 
-# --------------------------------------------------------------------------------------------------------- frequencies
+# ---------------------------------------------------------------------------------------------------------- frequencies
 
 
 def declare_frequencies(name: str, count: Callable[[int], int], write: Callable[[int, Tensor], object]) -> None:

@@ -19,7 +19,7 @@ from opdsl.kernels import MetaContext, check, copy_, range_of
 from opdsl.runtime import Category, Tensor, bool_, float64, int32, int64, number_dtype, result_type
 from opdsl.schema.vocabulary import Scalar
 
-# -------------------------------------------------------------------------------------------------------- searchsorted
+# --------------------------------------------------------------------------------------------------------- searchsorted
 
 
 def is_behind(right: bool, side: str | None) -> bool:
@@ -175,7 +175,7 @@ searchsorted_scalar.meta(searchsorted_meta)
 searchsorted_scalar.out_kernel(searchsorted_cpu)
 
 
-# ----------------------------------------------------------------------------------------------------------- bucketize
+# ------------------------------------------------------------------------------------------------------------ bucketize
 
 
 @op("aten::bucketize.Tensor", structured=False, out=Out("bucketize.Tensor_out", explicit=True))
@@ -202,7 +202,7 @@ def bucketize_scalar(self: Scalar, boundaries: Tensor, *, out_int32: bool = Fals
     return searchsorted_scalar(boundaries, self, out_int32=out_int32, right=right)
 
 
-# ---------------------------------------------------------------------------------------------------------------- isin
+# ----------------------------------------------------------------------------------------------------------------- isin
 
 # Up to this many pairs of elements and tests are compared at once.
 _PAIRS = 1 << 20

@@ -225,7 +225,7 @@ def _unsafe_index(self: Tensor, indices: list[Tensor | None]) -> Tensor:
 _unsafe_index.derivative(index_tensor)
 
 
-# ----------------------------------------------------------------------------------------------------------- index_put
+# ------------------------------------------------------------------------------------------------------------ index_put
 
 
 @op("aten::_index_put_impl_", kernel=True, device_check="NoCheck", autogen="_index_put_impl, _index_put_impl.out")

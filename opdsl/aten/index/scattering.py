@@ -23,7 +23,7 @@ from opdsl.schema.vocabulary import Scalar
 
 IN_PLACE = Inplace(variants="method")
 
-# ------------------------------------------------------------------------------------------- functions that combine
+# ----------------------------------------------------------------------------------------------- functions that combine
 
 
 # Keyed by the names that `scatter` uses.
@@ -115,7 +115,7 @@ def first_of_each(values: Tensor, shape: tuple[int, ...]) -> Tensor:
     return values
 
 
-# ------------------------------------------------------------------------------------------------ scatter, scatter_add
+# ------------------------------------------------------------------------------------------------- scatter, scatter_add
 
 
 def into(name: str) -> Out:
@@ -214,7 +214,7 @@ for _scatter in (scatter_src, scatter_add):
 scatter_add.derivative(self=lambda grad: grad)
 
 
-# ------------------------------------------------------------------------------------------------------ scatter_reduce
+# ------------------------------------------------------------------------------------------------------- scatter_reduce
 
 
 @op(

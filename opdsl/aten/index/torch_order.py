@@ -25,7 +25,7 @@ LONG = 32768
 """From so many elements on equal ones stay in order, as those of PyTorch's integers do."""
 
 
-# ---------------------------------------------------------------------------------------------------- rows of a matrix
+# ----------------------------------------------------------------------------------------------------- rows of a matrix
 
 
 @lib.op(variants="function", out=True)

@@ -72,7 +72,7 @@ def distinct_in_a_row(self: Tensor) -> Distinct:
     return self.index_select(0, starts), places, counts
 
 
-# ----------------------------------------------------------------------------------------------------------- elements
+# ------------------------------------------------------------------------------------------------------------- elements
 
 
 @op("aten::_unique2", kernel=True, autogen="_unique2.out", **DYNAMIC)
@@ -92,7 +92,7 @@ def _unique(self: Tensor, sorted: bool = True, return_inverse: bool = False) -> 
     return _unique2(self, sorted, return_inverse, False)[:2]
 
 
-# -------------------------------------------------------------------------------------------------------------- slices
+# --------------------------------------------------------------------------------------------------------------- slices
 
 
 def order_of(slices: Tensor) -> Tensor:

@@ -114,7 +114,7 @@ def cholesky(self: Tensor, upper: bool = False) -> Tensor:
 cholesky.derivative(self=lambda grad, result, upper: cholesky_gradient(grad, result, upper))
 
 
-# ------------------------------------------------------------------------------------------------------------- solving
+# -------------------------------------------------------------------------------------------------------------- solving
 
 
 @op("aten::_cholesky_solve_helper", variants="function", autogen="_cholesky_solve_helper.out")

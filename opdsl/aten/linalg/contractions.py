@@ -20,7 +20,7 @@ from opdsl.runtime import Tensor, wrap_dimension
 
 _ELLIPSIS = "..."
 
-# -------------------------------------------------------------------------------------------------------- the equation
+# --------------------------------------------------------------------------------------------------------- the equation
 
 
 class Equation(NamedTuple):
@@ -122,7 +122,7 @@ def output_labels(equation: Equation) -> list[str]:
     return equation.output
 
 
-# ---------------------------------------------------------------------------------------------------------- operands
+# ------------------------------------------------------------------------------------------------------------- operands
 
 
 def unlabelled(labels: list[str], tensor: Tensor, place: int) -> int:
@@ -205,7 +205,7 @@ def check_broadcasting(operands: Sequence[Tensor], order: dict[str, int]) -> Non
             seen = size if size != 1 else seen
 
 
-# -------------------------------------------------------------------------------------------------------- contracting
+# ---------------------------------------------------------------------------------------------------------- contracting
 
 
 def contracted(left: Tensor, right: Tensor, dims: Sequence[int]) -> Tensor:
@@ -322,7 +322,7 @@ def of_operands(operands: list[Tensor], first: int, path: Sequence[int] | None) 
     return operands[0].reshape(operands[0].shape[:first]) if first < total else operands[0]
 
 
-# ----------------------------------------------------------------------------------------------------------- tensordot
+# ------------------------------------------------------------------------------------------------------------ tensordot
 
 
 @op("aten::tensordot", out=Out(explicit=True))
@@ -357,7 +357,7 @@ def tensordot(self: Tensor, other: Tensor, dims_self: list[int], dims_other: lis
     return mm(first, other.permute([*theirs, *others]).reshape((inner, columns))).reshape(shape)
 
 
-# ---------------------------------------------------------------------------------------------------------------- kron
+# ----------------------------------------------------------------------------------------------------------------- kron
 
 
 @op("aten::kron", variants="function, method", out=Out(explicit=True, cast="safe"))

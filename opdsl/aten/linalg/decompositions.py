@@ -18,7 +18,7 @@ from opdsl.runtime.promotion import can_cast
 
 Array: TypeAlias = numpy.ndarray[Any, Any]
 
-# -------------------------------------------------------------------------------------------------------------- checks
+# --------------------------------------------------------------------------------------------------------------- checks
 
 
 def require_matrix(name: str, self: Tensor, argument: str = "A") -> None:
@@ -84,7 +84,7 @@ def is_vector(self: Tensor, other: Tensor) -> bool:
     return other.ndim == 1 or (self.ndim - 1 == other.ndim and other.shape == self.shape[:-1])
 
 
-# ------------------------------------------------------------------------------------------------------------- layouts
+# -------------------------------------------------------------------------------------------------------------- layouts
 
 
 def by_column(shape: Sequence[int], is_by_column: bool = True) -> tuple[int, ...]:
@@ -134,7 +134,7 @@ def given_out(name: str, tensor: Tensor, out: Tensor | None) -> Tensor:
     return write_out(f"aten::{name}.out", out, tensor.to(out.dtype))
 
 
-# ------------------------------------------------------------------------------------------------------------ failures
+# ------------------------------------------------------------------------------------------------------------- failures
 
 # Messages for the first info number that is not 0, keyed by a word in the function's name.
 _FAILURES = {

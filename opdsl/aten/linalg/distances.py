@@ -76,7 +76,7 @@ def slope_of(difference: Tensor, grad: Tensor, distance: Tensor, p: float) -> Te
     return (grad * difference.sign() * power / safe.pow(p - 1)).masked_fill(still, 0)
 
 
-# --------------------------------------------------------------------------------------------------------------- cdist
+# ---------------------------------------------------------------------------------------------------------------- cdist
 
 
 def require_pairs(name: str, x1: Tensor, x2: Tensor) -> None:
@@ -194,7 +194,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2, compute_mode: int | None = None)
     return distances.view((*batch, x1.shape[-2], x2.shape[-2]))
 
 
-# --------------------------------------------------------------------------------------------------------------- pdist
+# ---------------------------------------------------------------------------------------------------------------- pdist
 
 
 def require_floats(name: str, self: Tensor) -> None:

@@ -24,7 +24,7 @@ from opdsl.dispatch import is_grad_enabled
 from opdsl.kernels import check, copy_, fill_, linear_algebra
 from opdsl.runtime import Tensor, int32, wrap_dimension
 
-# ------------------------------------------------------------------------------------------------------------- solving
+# -------------------------------------------------------------------------------------------------------------- solving
 
 
 class Solution(NamedTuple):
@@ -130,7 +130,7 @@ def linalg_solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     return solution[0]
 
 
-# ------------------------------------------------------------------------------------------------------------ inverses
+# ------------------------------------------------------------------------------------------------------------- inverses
 
 
 class CheckedInverse(NamedTuple):
@@ -195,7 +195,7 @@ def linalg_inv(A: Tensor) -> Tensor:
 inverse = linalg_inv.alias("aten::inverse", names={"A": "self"}, variants="function, method", out=Out(explicit=True))
 
 
-# ---------------------------------------------------------------------------------------- tensors in place of matrices
+# ----------------------------------------------------------------------------------------- tensors in place of matrices
 
 
 @op(

@@ -70,7 +70,7 @@ def require_pivots(pivots: Array, rows: int, fault: str) -> None:
         raise PositionError(f"pivots {fault}")
 
 
-# ------------------------------------------------------------------------------------------------------- factorization
+# -------------------------------------------------------------------------------------------------------- factorization
 
 
 @op("aten::linalg_lu_factor_ex", variants="function", python_module="linalg", out=Out(args=("LU", "pivots", "info")))
@@ -166,7 +166,7 @@ def _lu_with_info(self: Tensor, pivot: bool = True, check_errors: bool = True) -
     """Return ``linalg.lu_factor_ex(self)``, under an older name."""
 
 
-# ----------------------------------------------------------------------------------------------------------- unpacking
+# ------------------------------------------------------------------------------------------------------------ unpacking
 
 
 @op("aten::lu_unpack", variants="function", out=Out(args=("P", "L", "U")))
@@ -272,7 +272,7 @@ def linalg_lu_derivative(grads, P, L, U):
     return lu_gradient(grads[1], grads[2], P, L, U)
 
 
-# ------------------------------------------------------------------------------------------------------------- solving
+# -------------------------------------------------------------------------------------------------------------- solving
 
 
 @op("aten::linalg_lu_solve", variants="function", python_module="linalg", out=True)

@@ -23,7 +23,7 @@ WRITTEN = Out(dispatch=None)
 """``out=`` of what is written with other operators."""
 
 
-# ------------------------------------------------------------------------------------------------------------ products
+# ------------------------------------------------------------------------------------------------------------- products
 
 
 linalg_matmul = matmul.alias("aten::linalg_matmul", out=WRITTEN, **LINALG)
@@ -83,7 +83,7 @@ def chain_matmul(matrices: list[Tensor]) -> Tensor:
     return matrices[0] if len(matrices) == 1 else linalg_multi_dot(matrices)
 
 
-# -------------------------------------------------------------------------------------------------------- exponentials
+# --------------------------------------------------------------------------------------------------------- exponentials
 
 # Up to this norm a series of 18 terms is exact to rounding in any precision; larger matrices are halved repeatedly.
 _NORM = 1.09

@@ -207,7 +207,7 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     return v.norm(pow, rest, True) if rest else v.norm(pow, (1,), True) if v.ndim > 1 else v.view((-1, 1)).norm(pow, 1)
 
 
-# ---------------------------------------------------------------------------------------------------------- conditions
+# ----------------------------------------------------------------------------------------------------------- conditions
 
 
 def norm_of_inverse(self: Tensor, order: Any) -> Tensor:

@@ -134,7 +134,7 @@ def _matrix_product(first: Tensor, second: Tensor) -> Tensor:
     return flat[0].bmm(flat[1]).view((*batch, first.shape[-2], second.shape[-1]))
 
 
-# ---------------------------------------------------------------------------------------------------- in another dtype
+# ----------------------------------------------------------------------------------------------------- in another dtype
 
 
 def in_dtype(name: str, out: str) -> dict[str, Any]:

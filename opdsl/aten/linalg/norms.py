@@ -127,7 +127,7 @@ def native_norm_dim(self: Tensor, p: Scalar | None, dim: Dimensions, keepdim: bo
     return norm_dim(self, p, dim, keepdim) if dtype is None else norm_dim_dtype(self, p, dim, keepdim, dtype=dtype)
 
 
-# ----------------------------------------------------------------------------------------- norms that words may name
+# -------------------------------------------------------------------------------------------- norms that words may name
 
 
 def norm(

@@ -141,7 +141,7 @@ def _addmm_activation_kernel(self, mat1, mat2, beta, alpha, use_gelu, out):
     copy_(out, gelu(out) if use_gelu else relu(out))
 
 
-# ------------------------------------------------------------------------------------------------ groups and weights
+# --------------------------------------------------------------------------------------------------- groups and weights
 
 
 @op("aten::_weight_int8pack_mm", kernel=True)

@@ -137,7 +137,7 @@ def inner_out(self: Tensor, other: Tensor, *, out: Tensor[Alias("a", write=True)
     return write_out("aten::inner.out", out, inner(self, other))
 
 
-# -------------------------------------------------------------------------------------------------------------- linear
+# --------------------------------------------------------------------------------------------------------------- linear
 
 
 @op("aten::linear", python_module="nn")

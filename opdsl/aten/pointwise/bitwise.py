@@ -17,7 +17,7 @@ def bitwise_not(self: Tensor) -> Tensor:
     return primitives.bitwise_not(self)
 
 
-# ----------------------------------------------------------------------------------------------- and, or, exclusive or
+# ------------------------------------------------------------------------------------------------ and, or, exclusive or
 
 
 @op("aten::bitwise_and.Tensor", **CORE_BINARY)
@@ -52,7 +52,7 @@ for operator, method, tags in (
     for overload in (operator, number):
         overload.alias(f"aten::{method}", device_check="NoCheck", tags=tags, out=False)
 
-# -------------------------------------------------------------------------------------------------------------- shifts
+# --------------------------------------------------------------------------------------------------------------- shifts
 
 
 def shift_entry(name: str, overload: str, inplace_tags: tuple[str, ...]) -> dict[str, Any]:

@@ -58,7 +58,7 @@ def lerp_tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
 
 lerp_tensor.meta(lambda ctx, self, end, weight: check_same(self, ("end", end), ("weight", weight)))
 
-# ---------------------------------------------------------------------------------------------------- sums of products
+# ----------------------------------------------------------------------------------------------------- sums of products
 
 
 def addcdiv_scalar_function(self: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
@@ -84,7 +84,7 @@ def addcdiv_meta(ctx, tensor1, tensor2):
     )
 
 
-# ---------------------------------------------------------------------------------------------------------- logarithms
+# ----------------------------------------------------------------------------------------------------------- logarithms
 
 
 def sum_of_exponentials(x: Any, y: Any) -> Any:

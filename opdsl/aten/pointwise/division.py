@@ -108,7 +108,7 @@ def floor_divide_real(self, other):
     return div_floor_elements(self, other)
 
 
-# ------------------------------------------------------------------------------------------------------------- numbers
+# -------------------------------------------------------------------------------------------------------------- numbers
 
 POINTWISE: dict[str, Any] = {"tags": ("core", "pointwise")}
 NO_CHECK: dict[str, Any] = {"device_check": "NoCheck"}
@@ -142,7 +142,7 @@ def div_number_mode_derivative(grad, other, rounding_mode):
     return grad / other.conjugate() if rounding_mode is None else grad.new_zeros(grad.shape)
 
 
-# ----------------------------------------------------------------------------------------------------- fmod, remainder
+# ------------------------------------------------------------------------------------------------------ fmod, remainder
 
 
 @op("aten::fmod.Tensor", **{**CORE_BINARY, "out": Out("fmod.Tensor_out")})

@@ -37,7 +37,7 @@ UNARY = (
     "rsqrt sigmoid sign sin sinh sqrt tan tanh trunc"
 )
 
-# ---------------------------------------------------------------------------------------------- what list forms take
+# ------------------------------------------------------------------------------------------------- what list forms take
 
 
 def alone(self: list[Tensor]) -> list[Tensor]:
@@ -198,7 +198,7 @@ def _declare(schema: FunctionSchema, called: str, **options: Any) -> None:
 
 declare_methods()
 
-# ---------------------------------------------------------------------------------------------------------- all others
+# ----------------------------------------------------------------------------------------------------------- all others
 
 
 def call_for_each(operator: Any, function: Callable[..., Any]) -> None:

@@ -75,7 +75,7 @@ def frac(self: Tensor) -> Tensor:
     return self - self.trunc()
 
 
-# --------------------------------------------------------------------------------------------------- signs, magnitudes
+# ---------------------------------------------------------------------------------------------------- signs, magnitudes
 
 
 # Not structured, as PyTorch's abs is not.

@@ -19,7 +19,7 @@ from opdsl.errors import ArgumentError, InterchangeError, OptionError, ShapeErro
 from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.runtime import DType, Tensor, bool_, install_method, wrap
 
-# ----------------------------------------------------------------------------------------------------------- questions
+# ------------------------------------------------------------------------------------------------------------ questions
 
 
 def is_tensor(obj: object) -> bool:
@@ -244,7 +244,7 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
     return tuple(indices.unsqueeze(-1).floor_divide(divisors).remainder(bounds).unbind(-1))
 
 
-# ---------------------------------------------------------------------------------------------------- several tensors
+# ------------------------------------------------------------------------------------------------------ several tensors
 
 
 def _each(tensors: Sequence[Any]) -> Sequence[Tensor]:
@@ -314,7 +314,7 @@ def cartesian_prod(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
     return grids.cartesian_prod(list(_each(tensors)))
 
 
-# ----------------------------------------------------------------------------------------------------------- products
+# ------------------------------------------------------------------------------------------------------------- products
 
 
 def einsum(
@@ -406,7 +406,7 @@ def tensordot(
     return contractions.tensordot(a, b, ours, theirs, **named)
 
 
-# ------------------------------------------------------------------------------------------------------------- buffers
+# -------------------------------------------------------------------------------------------------------------- buffers
 
 
 def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:

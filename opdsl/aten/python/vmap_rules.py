@@ -201,7 +201,7 @@ def _without_batches(state: State) -> State:
 
 _WITHOUT_BATCHES = Guard(_without_batches, keep=True)
 
-# --------------------------------------------------------------------------------------------------------------- rules
+# ---------------------------------------------------------------------------------------------------------------- rules
 
 Rule = Callable[[Batches, Operator, tuple[Any, ...], Any], Any]
 

@@ -50,7 +50,7 @@ def allclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     return bool(isclose(self, other, rtol, atol, equal_nan).all().item())
 
 
-# ------------------------------------------------------------------------------------------------ distances and angles
+# ------------------------------------------------------------------------------------------------- distances and angles
 
 
 @op("aten::pairwise_distance")

@@ -75,7 +75,7 @@ def diff(
     return self if times or out is None else write_out("aten::diff.out", out, self)
 
 
-# ---------------------------------------------------------------------------------------------------------- trapezoids
+# ----------------------------------------------------------------------------------------------------------- trapezoids
 
 
 def dimension_of(y: Tensor, dim: int) -> int:
@@ -178,7 +178,7 @@ def cumulative_trapezoid_dx(y: Tensor, *, dx: Scalar = 1, dim: int = -1) -> Tens
     return (pairs_of(y, dimension) * (step / 2.0)).cumsum(dimension)
 
 
-# ---------------------------------------------------------------------------------------------------------- covariance
+# ----------------------------------------------------------------------------------------------------------- covariance
 
 
 def check_weights(name: str, weights: Tensor, count: int, *, whole: bool) -> None:

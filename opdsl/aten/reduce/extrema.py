@@ -21,7 +21,7 @@ from opdsl.primitives import Loop
 from opdsl.runtime import Tensor, bool_
 from opdsl.schema.vocabulary import IntList, Size
 
-# --------------------------------------------------------------------------------------------------- scalar functions
+# ----------------------------------------------------------------------------------------------------- scalar functions
 
 
 def earlier(a: float, i: int, b: float, j: int) -> bool:
@@ -39,7 +39,7 @@ def first_smaller(a: float, i: int, b: float, j: int) -> tuple[float, int]:
     return (b if takes_b else a), (j if takes_b else i)
 
 
-# ----------------------------------------------------------------------------------------------------------- gradients
+# ------------------------------------------------------------------------------------------------------------ gradients
 
 
 def shared_among_equals(
@@ -59,7 +59,7 @@ def selected_derivative(grad: Tensor, self: Tensor, indices: Tensor, dim: int, k
     return grad.new_zeros(self.shape).scatter_(dim, places, spread)
 
 
-# ------------------------------------------------------------------------------------------------------------ max, min
+# ------------------------------------------------------------------------------------------------------------- max, min
 
 
 def check_positions(name: str, self: Tensor, dim: int | None) -> None:
@@ -193,7 +193,7 @@ largest = declare_direction("max", "largest", "larger", "max_values", maximum, o
 smallest = declare_direction("min", "smallest", "smaller", "min_indices", minimum, of_smallest)
 
 
-# ------------------------------------------------------------------------------------------------------------- aminmax
+# -------------------------------------------------------------------------------------------------------------- aminmax
 
 
 class SmallestAndLargest(NamedTuple):

@@ -65,7 +65,7 @@ def bincount(self: Tensor, weights: Tensor | None = None, minlength: SymInt = 0)
     return places.new_zeros((max(counts),), dtype=dtype).index_add(0, places, weights.to(dtype))
 
 
-# ----------------------------------------------------------------------------------------------------- between edges
+# -------------------------------------------------------------------------------------------------------- between edges
 
 
 def interpolated(values: Tensor, edges: Tensor) -> Tensor:
@@ -105,7 +105,7 @@ def require_same(self: Tensor, hist: Tensor | None, name: str) -> None:
         )
 
 
-# --------------------------------------------------------------------------------------------------------------- histc
+# ---------------------------------------------------------------------------------------------------------------- histc
 
 
 def bounds_of_all(self: Tensor, least: complex, most: complex) -> tuple[float, float]:
@@ -211,7 +211,7 @@ def even_counts_cpu(values, bins, first, last, out):
         out[i] = tensor[i]
 
 
-# ----------------------------------------------------------------------------------------------------------- histogram
+# ------------------------------------------------------------------------------------------------------------ histogram
 
 
 def check_weights(self: Tensor, weight: Tensor | None) -> None:

@@ -18,7 +18,7 @@ from opdsl.primitives import Loop
 from opdsl.runtime import DType, Tensor, promote_types, wrap_dimension
 from opdsl.schema.vocabulary import Scalar
 
-# --------------------------------------------------------------------------------------------------------------- loops
+# ---------------------------------------------------------------------------------------------------------------- loops
 
 NORM: dict[str, Any] = {"accumulators": ("real",), "promote": "floating"}
 
@@ -61,7 +61,7 @@ def attach_norms(
     norm.formula(function(others))
 
 
-# --------------------------------------------------------------------------------------------------------------- norms
+# ---------------------------------------------------------------------------------------------------------------- norms
 
 
 @op("aten::linalg_vector_norm", variants="function", tags="reduction", python_module="linalg", out=True)

@@ -165,7 +165,7 @@ def mode(self: Tensor, dim: int = -1, keepdim: bool = False) -> ValuesAndIndices
 mode.derivative("self")(selected_derivative)
 
 
-# ----------------------------------------------------------------------------------------------------------- quantiles
+# ------------------------------------------------------------------------------------------------------------ quantiles
 
 
 def require_quantiles(self: Tensor, q: Tensor) -> None:

@@ -17,7 +17,7 @@ from opdsl.dispatch import is_grad_enabled
 from opdsl.runtime import DType, Tensor, bool_
 from opdsl.schema import Alias
 
-# -------------------------------------------------------------------------------------------------- sums and products
+# ---------------------------------------------------------------------------------------------------- sums and products
 
 sums_so_far = primitives.scan(plus, init=0, promote="sum", accumulators=("wide",))
 products_so_far = primitives.scan(times, init=1, promote="sum", accumulators=("wide",))
@@ -50,7 +50,7 @@ def cumprod(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     return products_so_far(self, dim, dtype=dtype)
 
 
-# ----------------------------------------------------------------------------------------------------------- extrema
+# -------------------------------------------------------------------------------------------------------------- extrema
 
 
 def later_largest(a: float, at: int, b: float, later: int) -> tuple[float, int]:
@@ -114,7 +114,7 @@ declare_extrema("cummax", "largest", -math.inf, later_largest)
 declare_extrema("cummin", "smallest", math.inf, later_smallest)
 
 
-# --------------------------------------------------------------------------------- logarithms of sums of exponentials
+# ----------------------------------------------------------------------------------- logarithms of sums of exponentials
 
 
 def logcumsumexp_combine(a: Any, b: Any) -> Any:

@@ -22,7 +22,7 @@ from opdsl.schema.vocabulary import IntList, Size
 
 lib = Library("opdsl")
 
-# --------------------------------------------------------------------------------------------------------------- loops
+# ---------------------------------------------------------------------------------------------------------------- loops
 
 
 def logsumexp_combine(a: float, m: float, b: float, n: float) -> tuple[float, float]:
@@ -47,7 +47,7 @@ logarithms = primitives.fold(
     promote="int_to_float",
 )
 
-# ---------------------------------------------------------------------------------------------- sums, products, means
+# ------------------------------------------------------------------------------------------------ sums, products, means
 
 
 def restore_dims(reduced: Tensor, ndim: int, dim: tuple[int, ...] | None, keepdim: bool) -> Tensor:
@@ -261,7 +261,7 @@ def count_nonzero(self: Tensor, dim: int | None = None) -> Tensor:
     """Return the number of nonzero elements along a dimension, or of all."""
 
 
-# ------------------------------------------------------------------------------------------------------------ any, all
+# ------------------------------------------------------------------------------------------------------------- any, all
 
 
 def declare_question(name: str, text: str, verb: str, none: bool, combine: Callable[..., bool], tags: object) -> None:
@@ -309,7 +309,7 @@ declare_question("any", "any element", "is", False, lambda a, b: a or b, ("core"
 declare_question("all", "all elements", "are", True, lambda a, b: a and b, "reduction")
 
 
-# ---------------------------------------------------------------------------------------------------------- logsumexp
+# ------------------------------------------------------------------------------------------------------------ logsumexp
 
 
 @op(

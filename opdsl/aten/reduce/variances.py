@@ -15,7 +15,7 @@ from opdsl.schema.vocabulary import IntList, Scalar, Size
 
 Dimensions = Annotated[IntList, Size(1)]
 
-# --------------------------------------------------------------------------------------------------- scalar functions
+# ----------------------------------------------------------------------------------------------------- scalar functions
 
 
 def square(x: float) -> float:
@@ -63,7 +63,7 @@ MOMENTS: dict[str, Any] = {
 }
 
 
-# ----------------------------------------------------------------------------------------------------------- gradients
+# ------------------------------------------------------------------------------------------------------------ gradients
 
 
 def variance_gradient(grad: Tensor, self: Tensor, dim: Any, correction: Any, keepdim: bool) -> Tensor:
@@ -87,7 +87,7 @@ def mean_gradient(grad: Tensor, self: Tensor, dim: Any, keepdim: bool) -> Tensor
     return spread.expand(self.shape) / max(self.numel() // max(spread.numel(), 1), 1)
 
 
-# --------------------------------------------------------------------------------------- var, std, var_mean, std_mean
+# ----------------------------------------------------------------------------------------- var, std, var_mean, std_mean
 
 ENTRY: dict[str, Any] = {"tags": "reduction", "device_check": "NoCheck"}
 CORE: dict[str, Any] = {**ENTRY, "tags": ("core", "reduction")}

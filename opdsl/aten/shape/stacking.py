@@ -97,7 +97,7 @@ def atleast_3d_sequence(tensors: list[Tensor]) -> list[Tensor]:
     return [with_dimensions(tensor, 3) for tensor in tensors]
 
 
-# --------------------------------------------------------------------------------------------- hstack, vstack and kin
+# ----------------------------------------------------------------------------------------------- hstack, vstack and kin
 
 
 def widened(tensors: Sequence[Tensor], name: str, least: int) -> list[Tensor]:
@@ -149,7 +149,7 @@ def column_stack(tensors: list[Tensor]) -> Tensor:
     """Concatenate tensors along the second dimension, with vectors as columns."""
 
 
-# ---------------------------------------------------------------------------------------------------------- block_diag
+# ----------------------------------------------------------------------------------------------------------- block_diag
 
 
 @op("aten::block_diag", kernel="CompositeExplicitAutograd", autogen="block_diag.out")

@@ -92,7 +92,7 @@ def moved(source: Sequence[int], destination: Sequence[int], ndim: int) -> list[
     return [standing[index] if index in standing else next(rest) for index in range(ndim)]
 
 
-# ------------------------------------------------------------------------------------------- T, mT, H, mH, adjoint
+# ------------------------------------------------------------------------------------------------ T, mT, H, mH, adjoint
 
 
 @op("aten::numpy_T", variants="method")

@@ -79,7 +79,7 @@ masked_scatter_backward.derivative(
 )
 
 
-# ------------------------------------------------------------------------------------- written with other operators
+# ----------------------------------------------------------------------------------------- written with other operators
 
 
 def along_diagonal(grad: Tensor, sizes: list[int]) -> Tensor:

@@ -38,7 +38,7 @@ def as_strided_scatter_derivative(grad, size, stride, storage_offset, result):
     return rest.as_strided(result.shape, *own), memory.as_strided(size, stride, offset)
 
 
-# ----------------------------------------------------------------------------------------------------- constant_pad_nd
+# ------------------------------------------------------------------------------------------------------ constant_pad_nd
 
 
 @op("aten::constant_pad_nd", kernel="CompositeExplicitAutograd", tags="core", out=True)

@@ -158,7 +158,7 @@ def lift_fresh(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
     return self
 
 
-# ------------------------------------------------------------------------------------------------------- view, reshape
+# -------------------------------------------------------------------------------------------------------- view, reshape
 
 
 @view.overload("dtype", kernel="CompositeExplicitAutograd", variants="method", **SHAPE)
@@ -244,7 +244,7 @@ def unflatten(self: Tensor[Alias("a")], dim: int, sizes: list[SymInt]) -> Tensor
     return self.view((*shape[:dimension], *parts, *shape[dimension + 1 :]))
 
 
-# --------------------------------------------------------------------------------------------------------- as_strided
+# ----------------------------------------------------------------------------------------------------------- as_strided
 
 
 @op("aten::as_strided", kernel=EVERYWHERE, variants="function, method", tags="core", **SHAPE)
@@ -295,7 +295,7 @@ def as_strided_(
     return become(self, strided_view(self, size, stride, storage_offset))
 
 
-# -------------------------------------------------------------------------------------------------- added dimensions
+# ----------------------------------------------------------------------------------------------------- added dimensions
 
 
 @op("aten::expand_as", variants="method", **SHAPE)

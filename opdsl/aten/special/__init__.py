@@ -1,1 +1,1 @@
-"""Special functions of mathematics."""
+"""Operators of special functions: Bessel, gamma, zeta, error and entropy functions, orthogonal polynomials."""

@@ -1,8 +1,8 @@
-"""Bessel functions, modified ones, and Airy's function.
+"""Bessel functions, modified Bessel functions, and the Airy function Ai.
 
-Near zero they are series of their own, beyond it those of modulus and phase (DLMF 10.17, 10.40, 9.7); ``series_fit``
-says what each series stands for. ``cos(x - pi/4)`` is taken as ``(cos(x) + sin(x)) / sqrt(2)``: the difference would
-be rounded where ``x`` is large.
+Small arguments use polynomials, large ones the expansions by modulus and phase (DLMF 10.17, 10.40, 9.7);
+``series_fit`` defines the function that each polynomial approximates. ``cos(x - pi/4)`` is computed as ``(cos(x) +
+sin(x)) / sqrt(2)``, as the difference would lose digits where ``x`` is large.
 """
 
 from __future__ import annotations
@@ -30,24 +30,26 @@ SPECIAL: dict[str, Any] = {
 REAL: dict[str, Any] = {"promote": "int_to_float", "dtypes": ("float32", "float64")}
 """A scalar function that PyTorch has no 16-bit kernels of."""
 
-# ------------------------------------------------------------------------- of the first kind, J, and of the second, Y
+# --------------------------------------------------------------------------------------------- Bessel functions J and Y
 
 
 def beside_zero(x: Any, zero: tuple[float, float]) -> Any:
-    """``x * x`` less the square of a zero, which has two parts: exact beside it."""
+    """Return ``x * x`` minus the square of a zero, given as a number and its rounding error; accurate near the zero."""
     nearest, rest = zero
     square = x * x
     return (square - nearest) + (fma(x, x, -square) - rest)
 
 
 def without_zero(name: str, x: Any) -> Any:
-    """The first factor of J: ``x * x`` less the square of its first zero."""
+    """Return ``x * x`` minus the square of the first zero of a Bessel function J, by which J is divided near 0."""
     wide, narrow = ROOTS[name]
     return beside_zero(x, wide) if is_double(x) else beside_zero(x, narrow)
 
 
 def hankel(x: Any, even: str, odd: str, first: Any, second: Any) -> Any:
-    """``(P(x) * first - Q(x) * second) / sqrt(pi * x)``, DLMF 10.17.3."""
+    """Return ``(P(x) * first - Q(x) * second) / sqrt(pi * x)``: a Bessel function of a large argument (DLMF
+    10.17.3).
+    """
     ratio = HANKEL_FROM / x
     square = ratio * ratio
     whole = evaluate(even, square) * first - ratio * evaluate(odd, square) * second
@@ -89,7 +91,7 @@ def y1(x: Any) -> Any:
     return -math.inf if x == 0 else value
 
 
-# ----------------------------------------------------------------- modified, of the first kind, I, and of the second, K
+# ------------------------------------------------------------------------------------ modified Bessel functions I and K
 
 I_FAR = 8.0
 K_FAR = 2.0
@@ -117,7 +119,7 @@ def i1_scalar(x: Any) -> Any:
 
 
 def log_of_half(x: Any) -> Any:
-    """``log(x / 2)``, where the half of the smallest numbers is 0, and near 2 that of the half is exact."""
+    """Return ``log(x / 2)``, accurately where ``x / 2`` underflows and where it is near 1."""
     is_small = x < 1.0
     return math.log(x if is_small else x / 2) - (math.log(2.0) if is_small else 0.0)
 
@@ -135,11 +137,11 @@ def k1_near(x: Any) -> Any:
 
 
 def k_far(name: str, x: Any) -> Any:
-    """``exp(x) * K(x)`` from 2 on."""
+    """Return ``exp(x) * K(x)`` for a modified Bessel function K and arguments from 2 on."""
     return evaluate(name, K_FAR / x) / math.sqrt(x)
 
 
-# ----------------------------------------------------------------------------------------------------------- and Airy's
+# ----------------------------------------------------------------------------------------------------------------- Airy
 
 
 def airy_ai(x: Any) -> Any:
@@ -166,7 +168,7 @@ special_bessel_j0_elements = primitives.elements(j0, **REAL)
 @op("aten::special_bessel_j0", **SPECIAL)
 @formula
 def special_bessel_j0(self: Tensor) -> Tensor:
-    """The Bessel function of the first kind, of order 0."""
+    """Return the Bessel function of the first kind, of order 0."""
     return special_bessel_j0_elements(self)
 
 
@@ -179,7 +181,7 @@ special_bessel_j1_elements = primitives.elements(j1, **REAL)
 @op("aten::special_bessel_j1", **SPECIAL)
 @formula
 def special_bessel_j1(self: Tensor) -> Tensor:
-    """The Bessel function of the first kind, of order 1."""
+    """Return the Bessel function of the first kind, of order 1."""
     return special_bessel_j1_elements(self)
 
 
@@ -192,7 +194,7 @@ special_bessel_y0_elements = primitives.elements(y0, **REAL)
 @op("aten::special_bessel_y0", **SPECIAL)
 @formula
 def special_bessel_y0(self: Tensor) -> Tensor:
-    """The Bessel function of the second kind, of order 0; NaN below 0."""
+    """Return the Bessel function of the second kind, of order 0; NaN below 0."""
     return special_bessel_y0_elements(self)
 
 
@@ -205,7 +207,7 @@ special_bessel_y1_elements = primitives.elements(y1, **REAL)
 @op("aten::special_bessel_y1", **SPECIAL)
 @formula
 def special_bessel_y1(self: Tensor) -> Tensor:
-    """The Bessel function of the second kind, of order 1; NaN below 0."""
+    """Return the Bessel function of the second kind, of order 1; NaN below 0."""
     return special_bessel_y1_elements(self)
 
 
@@ -218,7 +220,7 @@ special_modified_bessel_i0_elements = primitives.elements(i0_scalar, **REAL)
 @op("aten::special_modified_bessel_i0", **SPECIAL)
 @formula
 def special_modified_bessel_i0(self: Tensor) -> Tensor:
-    """The modified Bessel function of the first kind, of order 0."""
+    """Return the modified Bessel function of the first kind, of order 0."""
     return special_modified_bessel_i0_elements(self)
 
 
@@ -231,7 +233,7 @@ special_modified_bessel_i1_elements = primitives.elements(i1_scalar, **REAL)
 @op("aten::special_modified_bessel_i1", **SPECIAL)
 @formula
 def special_modified_bessel_i1(self: Tensor) -> Tensor:
-    """The modified Bessel function of the first kind, of order 1."""
+    """Return the modified Bessel function of the first kind, of order 1."""
     return special_modified_bessel_i1_elements(self)
 
 
@@ -246,7 +248,7 @@ special_modified_bessel_k0_elements = primitives.elements(
 @op("aten::special_modified_bessel_k0", **SPECIAL)
 @formula
 def special_modified_bessel_k0(self: Tensor) -> Tensor:
-    """The modified Bessel function of the second kind, of order 0; NaN below 0."""
+    """Return the modified Bessel function of the second kind, of order 0; NaN below 0."""
     return special_modified_bessel_k0_elements(self)
 
 
@@ -261,7 +263,7 @@ special_modified_bessel_k1_elements = primitives.elements(
 @op("aten::special_modified_bessel_k1", **SPECIAL)
 @formula
 def special_modified_bessel_k1(self: Tensor) -> Tensor:
-    """The modified Bessel function of the second kind, of order 1; NaN below 0."""
+    """Return the modified Bessel function of the second kind, of order 1; NaN below 0."""
     return special_modified_bessel_k1_elements(self)
 
 
@@ -319,7 +321,7 @@ special_airy_ai_elements = primitives.elements(airy_ai, **REAL)
 @op("aten::special_airy_ai", **SPECIAL)
 @formula
 def special_airy_ai(x: Tensor) -> Tensor:
-    """Airy's function Ai."""
+    """Return the Airy function Ai."""
     return special_airy_ai_elements(x)
 
 
@@ -333,7 +335,7 @@ i0_elements = primitives.elements(i0_scalar, **FLOATING)
 @op("aten::i0", device_check="ExactSame", **UNARY)
 @formula
 def i0(self: Tensor) -> Tensor:
-    """The modified Bessel function of the first kind, of order 0."""
+    """Return the modified Bessel function of the first kind, of order 0."""
     return i0_elements(self)
 
 
@@ -353,7 +355,7 @@ special_i1_elements = primitives.elements(i1_scalar, **FLOATING)
 @op("aten::special_i1", **SPECIAL)
 @formula
 def special_i1(self: Tensor) -> Tensor:
-    """The modified Bessel function of the first kind, of order 1."""
+    """Return the modified Bessel function of the first kind, of order 1."""
     return special_i1_elements(self)
 
 
@@ -368,7 +370,7 @@ def special_i1e(self: Tensor) -> Tensor:
 
 
 def quotient_beside_zero(result: Tensor, self: Tensor) -> Tensor:
-    """``result / self``; 1/2 at 0, which is the limit of I1 over its argument."""
+    """Return ``result / self``, and 1/2 at 0: the limit of I1(x) / x."""
     return where(self == 0, 0.5, result / where(self == 0, 1.0, self))
 
 

@@ -1,4 +1,6 @@
-"""Functions of statistics and of information, and powers in double precision."""
+"""Operators of entropy and statistics (``special_entr``, ``special_xlog1py``, ``special_ndtr``), and
+``float_power``.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ SPECIAL: dict[str, Any] = {"python_module": "special", "variants": "function"}
 UNCHECKED: dict[str, Any] = {**SPECIAL, "device_check": "NoCheck"}
 
 
-# ------------------------------------------------------------------------------------------------------------- entropy
+# -------------------------------------------------------------------------------------------------------------- entropy
 
 
 @op("aten::special_entr", tags="pointwise", device_check="ExactSame", out=True, **SPECIAL)
@@ -39,7 +41,7 @@ special_entr.derivative(self=lambda grad, self: grad * (-self.log() - 1))
 
 
 def number_overload(name: str, overload: str) -> dict[str, Any]:
-    """What the entry says of an overload that takes a number."""
+    """Return the options of an overload that takes a number."""
     out = Out(f"{name}.{overload}_out", explicit=True, dispatch={"CompositeExplicitAutograd": f"{name}_out"})
     return {
         **UNCHECKED,
@@ -51,7 +53,9 @@ def number_overload(name: str, overload: str) -> dict[str, Any]:
 
 
 def xlog1py_gradient(grad: Tensor, self: Tensor, other: Any) -> Tensor:
-    """Beside 0 the slope is the logarithm, where there is one."""
+    """Return the gradient of ``xlog1py`` for ``self``: ``grad * log(1 + other)``, but 0 where ``self`` is 0 and
+    ``other`` is at most -1.
+    """
     return where((self == 0) * (other <= -1), 0.0, special_xlog1py(grad, other))
 
 
@@ -79,29 +83,33 @@ ALIAS: dict[str, Any] = {"out": True, **UNCHECKED}
 @op("aten::special_xlogy", **ALIAS)
 @forward(xlogy)
 def special_xlogy(self: Tensor, other: Tensor) -> Tensor:
-    """``xlogy``."""
+    """``self * log(other)``; 0 where ``self`` is 0."""
 
 
 @op("aten::special_xlogy.self_scalar", **ALIAS)
 @forward(number_xlogy)
 def special_xlogy_self_scalar(self: Scalar, other: Tensor) -> Tensor:
-    """``xlogy`` for a number as factor."""
+    """``self * log(other)`` for a number ``self``; 0 if it is 0."""
 
 
 @op("aten::special_xlogy.other_scalar", **ALIAS)
 @forward(xlogy_number)
 def special_xlogy_other_scalar(self: Tensor, other: Scalar) -> Tensor:
-    """``xlogy`` for a number."""
+    """``self * log(other)`` for a number ``other``; 0 where ``self`` is 0."""
 
 
 @op("aten::special_ndtr", **SPECIAL, out=Out(explicit=True, cast="safe"))
 def special_ndtr(self: Tensor) -> Tensor:
-    """The area below the standard normal curve, up to every element."""
+    """Return the cumulative distribution function of the standard normal distribution."""
     return erfc(self / -math.sqrt(2)) * 0.5
 
 
 def cast_into(out: Tensor, value: Tensor) -> Tensor:
-    """Write a result into a tensor, whose dtype may be another that it can be cast to. Raises DTypeError: it cannot."""
+    """Copy a result into ``out``, converted to its dtype.
+
+    Raises:
+        DTypeError: the result cannot be cast to that dtype.
+    """
     if not can_cast(value.dtype, out.dtype):
         raise DTypeError(
             f"result type {value.dtype.scalar_type} can't be cast to the desired output type {out.dtype.scalar_type}"
@@ -110,11 +118,11 @@ def cast_into(out: Tensor, value: Tensor) -> Tensor:
     return out.copy_(value)
 
 
-# --------------------------------------------------------------------------------------------------------- float_power
+# ---------------------------------------------------------------------------------------------------------- float_power
 
 
 def double_dtype(*operands: Tensor | complex) -> DType:
-    """float64, or complex128 where an operand is complex."""
+    """Return complex128 if an operand is complex, else float64."""
     is_complex = any(
         operand.dtype.category is Category.COMPLEX
         if isinstance(operand, Tensor)
@@ -125,14 +133,14 @@ def double_dtype(*operands: Tensor | complex) -> DType:
 
 
 def as_double(operand: Any, dtype: DType) -> Any:
-    """An operand in double precision."""
+    """Convert an operand to double precision."""
     if isinstance(operand, Tensor):
         return operand.to(dtype)
     return complex(operand) if dtype is complex128 else float(operand)
 
 
 def require_double(what: str, target: Tensor, *operands: Tensor | complex) -> None:
-    """Check that what is written has the dtype of the result. Raises DTypeError: it has not."""
+    """Check that the tensor to write has the dtype of the double precision result. Raises DTypeError: it has not."""
     dtype = double_dtype(*operands)
     if target.dtype is not dtype:
         raise DTypeError(
@@ -151,7 +159,7 @@ POWER: dict[str, Any] = {"tags": "pointwise"}
     out=Out("float_power.Tensor_Tensor_out", explicit=True),
 )
 def float_power(self: Tensor, exponent: Tensor) -> Tensor:
-    """``self ** exponent`` in double precision."""
+    """``self ** exponent``, computed and returned in double precision."""
     dtype = double_dtype(self, exponent)
     return pow_tensors(self.to(dtype), exponent.to(dtype))
 
@@ -161,7 +169,7 @@ float_power.sharding(elementwise=True)
 
 @float_power.inplace_variant("float_power_.Tensor", variants="method", **POWER)
 def float_power_(self: Tensor[Alias("a", write=True)], exponent: Tensor) -> Tensor[Alias("a", write=True)]:
-    """``float_power`` in place, of a double tensor."""
+    """Replace the tensor, which has double precision, by ``self ** exponent``."""
     require_double("base given to float_power_", self, self, exponent)
     return self.pow_(exponent.to(self.dtype))
 
@@ -170,7 +178,7 @@ def float_power_(self: Tensor[Alias("a", write=True)], exponent: Tensor) -> Tens
     "Tensor_Scalar", variants="function, method", **POWER, out=Out("float_power.Tensor_Scalar_out", explicit=True)
 )
 def float_power_number(self: Tensor, exponent: Scalar) -> Tensor:
-    """``self ** exponent`` in double precision, for a number."""
+    """``self ** exponent`` for a number ``exponent``, computed and returned in double precision."""
     dtype = double_dtype(self, exponent)
     return pow_number(self.to(dtype), as_double(exponent, dtype))
 
@@ -180,14 +188,14 @@ float_power_number.sharding(elementwise=True)
 
 @float_power_number.inplace_variant("float_power_.Scalar", variants="method", **POWER)
 def float_power_number_(self: Tensor[Alias("a", write=True)], exponent: Scalar) -> Tensor[Alias("a", write=True)]:
-    """``float_power`` of a number in place, of a double tensor."""
+    """Replace the tensor, which has double precision, by ``self ** exponent`` for a number ``exponent``."""
     require_double("base given to float_power_", self, self, exponent)
     return self.pow_(as_double(exponent, self.dtype))
 
 
 @float_power.overload("Scalar", **POWER, out=Out("float_power.Scalar_out", explicit=True))
 def number_float_power(self: Scalar, exponent: Tensor) -> Tensor:
-    """``self ** exponent`` in double precision, for a number as base."""
+    """``self ** exponent`` for a number ``self``, computed and returned in double precision."""
     dtype = double_dtype(self, exponent)
     return number_pow(as_double(self, dtype), exponent.to(dtype))
 

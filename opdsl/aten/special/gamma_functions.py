@@ -1,4 +1,6 @@
-"""The gamma function's logarithm, the derivatives of that, and Hurwitz' zeta function."""
+"""Gamma functions and their derivatives (``lgamma``, ``digamma``, ``polygamma``, ``mvlgamma``), and the Hurwitz zeta
+function.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ inner = Library("opdsl")
 
 
 def bernoulli_numbers(count: int) -> list[Fraction]:
-    """B(2), B(4), ...: DLMF 24.5.3."""
+    """Return ``count`` Bernoulli numbers B(2), B(4), ... (DLMF 24.5.3)."""
     fractions = [Fraction(1)]
     for n in range(1, 2 * count + 1):
         total = sum(math.comb(n + 1, k) * fraction for k, fraction in enumerate(fractions))
@@ -35,22 +37,22 @@ BERNOULLI = bernoulli_numbers(12)
 
 
 def series_of_square(variable: float, coefficients: tuple[float, ...]) -> float:
-    """A polynomial, the lowest power's coefficient first."""
+    """Return the value of a polynomial, given its coefficients from the lowest power up."""
     value = 0.0
     for coefficient in reversed(coefficients):
         value = value * variable + coefficient
     return value
 
 
-# -------------------------------------------------------------------------------------------------------- lgamma, psi
+# ---------------------------------------------------------------------------------------------------------- lgamma, psi
 
-# psi(x) = log(x) - 1/(2x) - sum of B(2k) / (2k x**(2k)), DLMF 5.11.2; enough from 10 on.
+# psi(x) = log(x) - 1/(2x) - sum of B(2k) / (2k x**(2k)), DLMF 5.11.2; accurate from 10 on.
 DIGAMMA = tuple(float(fraction / (2 * (k + 1))) for k, fraction in enumerate(BERNOULLI[:8]))
 ASYMPTOTIC_FROM = 10
 
 
 def digamma_positive(x: Any) -> Any:
-    """Moved up by psi(x) = psi(x + 1) - 1/x, DLMF 5.5.2, to where the asymptotic series holds."""
+    """Return the digamma function of a positive number, from the asymptotic series at a larger one (DLMF 5.5.2)."""
     total: Any = 0.0
     for _ in range(ASYMPTOTIC_FROM):
         low = x < ASYMPTOTIC_FROM
@@ -61,7 +63,7 @@ def digamma_positive(x: Any) -> Any:
 
 
 def from_nearest(x: Any) -> Any:
-    """Return how far a number is from the nearest integer, exactly: beside poles it says how large values are."""
+    """Return the exact difference of a number and the nearest integer, which determines values near poles."""
     return x - round(x)
 
 
@@ -77,7 +79,7 @@ def digamma_scalar_function(x: Any) -> Any:
 @op("aten::lgamma", **{**UNARY, "inplace": Inplace(variants="method")})
 @formula
 def lgamma(self: Tensor) -> Tensor:
-    """The logarithm of the gamma function's magnitude."""
+    """Return the logarithm of the gamma function's magnitude."""
     return primitives.lgamma(self)
 
 
@@ -90,7 +92,7 @@ digamma_elements = primitives.elements(digamma_scalar_function, promote="int_to_
 @op("aten::digamma", **{**UNARY, "inplace": Inplace(variants="method")})
 @formula
 def digamma(self: Tensor) -> Tensor:
-    """The derivative of ``lgamma``; NaN at negative integers."""
+    """Return the derivative of ``lgamma``; NaN at negative integers."""
     return digamma_elements(self)
 
 
@@ -99,7 +101,7 @@ digamma.derivative(self=lambda grad, self: grad * self.polygamma(1))
 # ----------------------------------------------------------------------------------------------------------------- zeta
 
 
-# Euler and Maclaurin's formula, DLMF 25.11.5, after so many terms of the sum itself.
+# The Euler-Maclaurin formula (DLMF 25.11.5) replaces the sum after this many terms.
 DIRECT = 9
 MACLAURIN = tuple(float(fraction / math.factorial(2 * k + 2)) for k, fraction in enumerate(BERNOULLI))
 
@@ -123,9 +125,10 @@ def zeta_positive(s: Any, q: Any) -> Any:
 
 
 def zeta_function(s: Any, q: Any) -> Any:
-    """Below 0 the base that is nearest to 0 is told apart; bases below it are those of another sum, up to their sign.
+    """Return the Hurwitz zeta function of a number.
 
-    That sum ends where a third one begins.
+    For negative ``q`` the term nearest to 0 is computed separately; the terms before it are, up to their sign, a
+    difference of two such sums.
     """
     distance = from_nearest(q)
     sign = -1.0 if s % 2.0 == 1.0 else 1.0
@@ -148,7 +151,7 @@ special_zeta_elements = primitives.elements(zeta_function, promote="int_to_float
 @op("aten::special_zeta", tags="pointwise", out=True, **UNCHECKED)
 @formula
 def special_zeta(self: Tensor, other: Tensor) -> Tensor:
-    """Hurwitz' zeta function: the sum of ``(other + k) ** -self`` over k = 0, 1, 2, ..."""
+    """Return the Hurwitz zeta function: the sum of ``(other + k) ** -self`` over k = 0, 1, 2, ..."""
     return special_zeta_elements(self, other)
 
 
@@ -159,12 +162,12 @@ zeta_number = special_zeta.number_overload("other", "other_scalar", **number_ove
 zeta_number.non_differentiable("self")
 
 
-# ----------------------------------------------------------------------------------------------------------- polygamma
+# ------------------------------------------------------------------------------------------------------------ polygamma
 
 
 @op("aten::polygamma", variants="method, function", tags="pointwise", out=True)
 def polygamma(n: int, self: Tensor) -> Tensor:
-    """The derivative of ``digamma``, taken ``n`` times."""
+    """Return the ``n``-th derivative of ``digamma``."""
     ...
 
 
@@ -177,7 +180,7 @@ TRIGAMMA = tuple(float(fraction) for fraction in BERNOULLI[:8])
 
 
 def trigamma_scalar_function(self: Any) -> Any:
-    """By reflection, DLMF 5.15.6, below 1/2."""
+    """Return the derivative of the digamma function; below 1/2 by reflection (DLMF 5.15.6)."""
     low = self < 0.5
     x = 1.0 - self if low else self
     total: Any = 0.0
@@ -225,18 +228,18 @@ def polygamma_of_order(n: int, self: Tensor) -> Tensor:
     dispatch={"CompositeExplicitAutograd": "polygamma_"},
 )
 def polygamma_(self: Tensor[Alias("a", write=True)], n: int) -> Tensor[Alias("a", write=True)]:
-    """``polygamma``, written into ``self``."""
+    """Write ``polygamma(n, self)`` into ``self``."""
     return cast_into(self, polygamma(n, self))
 
 
 polygamma_.derivative(self=lambda grad, self, n: grad * polygamma(n + 1, self))
 
 
-# ------------------------------------------------------------------------------------------------------------ mvlgamma
+# ------------------------------------------------------------------------------------------------------------- mvlgamma
 
 
-# Terms that one kernel adds up however many elements there are, and elements times terms of more than that. Between
-# kernels signals are handled, so that what takes for ever can be ended.
+# Up to this many terms are added by one kernel; more terms in chunks with this many elements times terms. Signals are
+# handled between kernels, so that long computations can be interrupted.
 _TERMS, _ELEMENTS = 64, 1 << 22
 
 
@@ -253,7 +256,7 @@ log_gammas_elements = primitives.elements(log_gammas_scalar, promote="int_to_flo
 @inner.op("opdsl::log_gammas")
 @formula
 def log_gammas(self: Tensor, first: int, count: int, start: float = 0.0) -> Tensor:
-    """``start`` and the logarithms of the gamma function of ``self - k / 2`` for so many ``k`` from the first on."""
+    """Return ``start`` plus the sum of ``lgamma(self - k / 2)`` over ``count`` integers ``k`` from ``first`` on."""
     return log_gammas_elements(self, first, count, start)
 
 
@@ -268,7 +271,7 @@ def sum_of_digammas(self: Tensor, first: int, count: int) -> Tensor:
 
 
 def pieces(self: Tensor, p: int) -> Iterator[tuple[int, int]]:
-    """Yield where terms begin, and how many, that are added up at once."""
+    """Yield the first term and the number of terms of each chunk that one kernel adds up."""
     share = _TERMS if p <= _TERMS else max(_ELEMENTS // max(self.numel(), 1), 1)
     return ((block.start, block.stop - block.start) for block in blocks(p, share))
 
@@ -288,7 +291,7 @@ def pieces(self: Tensor, p: int) -> Iterator[tuple[int, int]]:
 )
 @traceable
 def mvlgamma(self: Tensor, p: int) -> Tensor:
-    """The logarithm of the gamma function of ``p`` variables."""
+    """Return the logarithm of the multivariate gamma function of dimension ``p``."""
     check(p >= 1, "p has to be greater than or equal to 1")
     start = math.log(math.pi) * 0.25 * p * (p - 1)
     if p <= _TERMS:

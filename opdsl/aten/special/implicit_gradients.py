@@ -1,8 +1,8 @@
-"""Derivatives of random numbers by the parameter that they were drawn with.
+"""Implicit derivatives of gamma and Dirichlet distributed random numbers by the parameters of their distributions.
 
-The number with a given place in its distribution moves when the parameter does. Series where a number is small,
-expansions about the saddle point where parameters are large, and rational approximations between them, as in
-ATen/native/Distributions.h.
+They tell how a number moves with the parameter if its quantile stays the same. As in ATen/native/Distributions.h, they
+are computed by series for small numbers, saddle point expansions for large parameters, and rational approximations
+else.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from opdsl.aten.special.gamma_functions import digamma_positive
 from opdsl.declare import formula, op
 from opdsl.runtime import Tensor
 
-# -------------------------------------------------------------------------------------------------------------- gamma
+# ---------------------------------------------------------------------------------------------------------------- gamma
 
 RATIONAL = (
     (0.16009398, 0.53487893, 0.040121004),
@@ -31,7 +31,7 @@ RATIONAL = (
 
 
 def of_small(alpha: Any, x: Any) -> Any:
-    """A number that is small, by Taylor's series."""
+    """Return the derivative of a small gamma distributed number ``x`` by its parameter, by a Taylor series."""
     term, below = 1.0, alpha
     one, two = 1.0 / alpha, 1.0 / (alpha * alpha)
     for i in range(1, 6):
@@ -45,7 +45,9 @@ def of_small(alpha: Any, x: Any) -> Any:
 
 
 def of_large(alpha: Any, x: Any) -> Any:
-    """A large parameter, by Rice's expansion."""
+    """Return the derivative of a gamma distributed number ``x`` by its parameter, if that is large, by Rice's
+    expansion.
+    """
     above = 1.0 + 24.0 * alpha * (1.0 + 12.0 * alpha)
     rest = 1440.0 * (alpha * alpha) + 6.0 * x * (53.0 - 120.0 * x) - 65.0 * x * x / alpha
     near = above * (rest + alpha * (107.0 + 3600.0 * x)) / (1244160.0 * (alpha * alpha) * (alpha * alpha))
@@ -58,7 +60,9 @@ def of_large(alpha: Any, x: Any) -> Any:
 
 
 def between(alpha: Any, x: Any) -> Any:
-    """Any other, by a quotient of polynomials of logarithms."""
+    """Return the derivative of any other gamma distributed number ``x`` by its parameter, by a rational
+    approximation.
+    """
     u, v = math.log(x / alpha), math.log(alpha)
     above, below = 0.0, 0.0
     for k in range(4):
@@ -71,7 +75,7 @@ def coefficient(c: Any, u: Any) -> Any:
     return c[0] + u * (c[1] + u * c[2])
 
 
-# ---------------------------------------------------------------------------------------------------------- dirichlet
+# ------------------------------------------------------------------------------------------------------------ dirichlet
 
 ABOVE = (
     (
@@ -110,7 +114,7 @@ BELOW = (
 
 
 def by_alpha_of_small(x: Any, alpha: Any, beta: Any) -> Any:
-    """A beta distributed number near 0, by the first parameter."""
+    """Return the derivative of a beta distributed number near 0 by the first parameter."""
     factor = digamma_positive(alpha) - digamma_positive(alpha + beta) - math.log(x)
     term = 1.0
     series = 1.0 / alpha * (factor + 1.0 / alpha)
@@ -122,7 +126,7 @@ def by_alpha_of_small(x: Any, alpha: Any, beta: Any) -> Any:
 
 
 def by_beta_of_small(x: Any, alpha: Any, beta: Any) -> Any:
-    """A beta distributed number near 0, by the second parameter."""
+    """Return the derivative of a beta distributed number near 0 by the second parameter."""
     factor = digamma_positive(alpha + beta) - digamma_positive(beta)
     term, product, slope = 1.0, 1.0, 0.0
     series = factor / alpha
@@ -136,7 +140,7 @@ def by_beta_of_small(x: Any, alpha: Any, beta: Any) -> Any:
 
 
 def by_alpha_of_both_large(x: Any, alpha: Any, beta: Any) -> Any:
-    """Any number of two large parameters, by the first one."""
+    """Return the derivative of a beta distributed number by the first parameter, if both parameters are large."""
     total = alpha + beta
     mean = alpha / total
     std = math.sqrt(alpha * beta / (total + 1.0)) / total
@@ -173,7 +177,9 @@ def by_alpha_of_both_large(x: Any, alpha: Any, beta: Any) -> Any:
 
 
 def corrected(x: Any, alpha: Any, beta: Any, total: Any) -> Any:
-    """Any other number: an approximation times a quotient of polynomials of logarithms."""
+    """Return the derivative of any other beta distributed number by the first parameter: an estimate times a rational
+    correction.
+    """
     u = math.log(x)
     a = math.log(alpha) - u
     b = math.log(total) - a
@@ -188,7 +194,7 @@ def corrected(x: Any, alpha: Any, beta: Any, total: Any) -> Any:
 
 
 def by_parameter(x: Any, alpha: Any, total: Any) -> Any:
-    """A Dirichlet distributed number, by its parameter."""
+    """Return the derivative of a Dirichlet distributed number by its parameter ``alpha``."""
     beta = total - alpha
     boundary = total * x * (1.0 - x)
     rest = by_alpha_of_both_large(x, alpha, beta) if alpha > 6.0 and beta > 6.0 else corrected(x, alpha, beta, total)
@@ -205,7 +211,7 @@ _standard_gamma_grad_elements = primitives.elements(
 @op("aten::_standard_gamma_grad", device_check="ExactSame", tags=(), autogen="_standard_gamma_grad.out")
 @formula
 def _standard_gamma_grad(self: Tensor, output: Tensor) -> Tensor:
-    """The derivatives of gamma distributed numbers, ``output``, by their parameters."""
+    """Return the derivatives of gamma distributed numbers, ``output``, by their parameters ``self``."""
     return _standard_gamma_grad_elements(self, output)
 
 
@@ -218,7 +224,9 @@ _dirichlet_grad_elements = primitives.elements(by_parameter, dtypes=("float32", 
 @op("aten::_dirichlet_grad", device_check="ExactSame", tags=(), autogen="_dirichlet_grad.out")
 @formula
 def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
-    """The derivatives of Dirichlet distributed numbers by their parameters, whose sums are ``total``."""
+    """Return the derivatives of Dirichlet distributed numbers ``x`` by their parameters ``alpha``, whose sums are
+    ``total``.
+    """
     return _dirichlet_grad_elements(x, alpha, total)
 
 

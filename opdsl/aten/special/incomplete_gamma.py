@@ -1,7 +1,7 @@
-"""The incomplete gamma functions.
+"""Regularized incomplete gamma functions: ``igamma``, ``igammac``.
 
-A series, a continued fraction, and for huge ``self`` the uniform expansion (DLMF 8.7.1, 8.9.2, 8.12), in double
-precision. How many terms an element needs is its own matter.
+They are computed in double precision by a series, a continued fraction, and for huge ``self`` the uniform expansion
+(DLMF 8.7.1, 8.9.2, 8.12), with as many terms as each element needs.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ INCOMPLETE: dict[str, Any] = {
 
 TINY = 2.0**-1000
 
-# From here on the series have thousands of terms, and two of the expansion are enough.
+# Above this order the series need thousands of terms, and two terms of the expansion suffice.
 HUGE = 1e6
-# More terms than any series has, with orders up to there.
+# More terms than any series needs for orders up to HUGE.
 MOST_TERMS = 100_000
-# From here on Stirling's series is one.
+# Stirling's series is accurate from here on.
 STIRLING_FROM = 16
 ROOT_OF_TWO_PI = math.sqrt(2 * math.pi)
 
@@ -39,14 +39,14 @@ EXPANSION = (-571 / 261273600, 1 / 25515, -139 / 777600, 1 / 2835, 1 / 864, -2 /
 
 
 def stirling(a: Any) -> Any:
-    """What ``lgamma(a)`` is more than ``(a - 1/2) * log(a) - a + log(2 * pi) / 2``, of large ``a``."""
+    """Return ``lgamma(a)`` minus ``(a - 1/2) * log(a) - a + log(2 * pi) / 2`` for large ``a``."""
     inverse = 1 / a
     square = inverse * inverse
     return inverse * (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square / 1188))))
 
 
 def powers_over_gamma(a: Any, x: Any) -> Any:
-    """``x**a * exp(-x) / gamma(a + 1)``, with Stirling's series; of large ``a`` its large terms cancel beforehand."""
+    """Return ``x**a * exp(-x) / gamma(a + 1)`` by Stirling's series, without cancellation for large ``a``."""
     distance = (x - a) / a
     near = -a * (distance - math.log1p(distance))
     exponent = near if abs(distance) <= 0.5 else a * math.log(x / a) + (a - x)
@@ -61,7 +61,7 @@ def powers_over_gamma(a: Any, x: Any) -> Any:
 
 
 def below_series(a: Any, x: Any, precision: float) -> Any:
-    """The sum of ``x**n / ((a + 1) ... (a + n))``."""
+    """Return the sum of ``x**n / ((a + 1) ... (a + n))`` over n = 0, 1, 2, ..."""
     total, term, place = 1.0, 1.0, a
     for _ in range(MOST_TERMS):
         if term <= total * precision:
@@ -73,7 +73,7 @@ def below_series(a: Any, x: Any, precision: float) -> Any:
 
 
 def above_fraction(a: Any, x: Any, precision: float) -> Any:
-    """The continued fraction of ``gamma(a, x) * exp(x) / x**a``, by Lentz' method (DLMF 8.9.2, 3.10)."""
+    """Return ``gamma(a, x) * exp(x) / x**a`` by a continued fraction, computed by Lentz' method (DLMF 8.9.2, 3.10)."""
     bottom, numerator = x + 1 - a, 1 / TINY
     denominator = 1 / bottom
     fraction, change, step = denominator, 0.0, 0.0
@@ -93,7 +93,7 @@ def above_fraction(a: Any, x: Any, precision: float) -> Any:
 
 
 def above_series(a: Any, x: Any) -> Any:
-    """The upper function for small arguments, whose complement would cancel (DLMF 8.7.3)."""
+    """Return the upper function for small arguments, for which 1 minus the lower one would cancel (DLMF 8.7.3)."""
     total, power, n = 0.0, 1.0, 0.0
     for _ in range(31):
         if abs(power) < 2.0**-60:
@@ -106,7 +106,7 @@ def above_series(a: Any, x: Any) -> Any:
 
 
 def uniform(a: Any, x: Any, upper: bool) -> Any:
-    """A function of huge ``a``: that of a normal variable, and a correction."""
+    """Return the lower or upper function for huge ``a``: the normal distribution function plus a correction."""
     distance = (x - a) / a
     half = distance - math.log1p(distance)
     eta = math.copysign(math.sqrt(2 * half), distance)
@@ -120,7 +120,7 @@ def uniform(a: Any, x: Any, upper: bool) -> Any:
 
 
 def regular(a: Any, x: Any, upper: bool, precision: float) -> Any:
-    """A function of positive numbers that are not huge."""
+    """Return the lower or upper function for positive arguments, if ``a`` is not huge."""
     is_small = x <= 1.1 and (-0.4 / math.log(x) >= a if x <= 0.5 else x * 1.1 >= a)
     small = above_series(a, x)
     scale = powers_over_gamma(a, x)
@@ -131,10 +131,10 @@ def regular(a: Any, x: Any, upper: bool, precision: float) -> Any:
 
 
 def incomplete(self: Any, other: Any, upper: bool) -> Any:
-    """The lower or the upper function; at the edges what PyTorch gives."""
+    """Return the lower or the upper function, for 0 and infinity with PyTorch's values."""
     none, every = (0.0, 1.0) if upper else (1.0, 0.0)
     a, x = double(self), double(other)
-    # What a term may be of its sum when no more are added: results of fewer bits are rounded to 24.
+    # The relative size of a term at which a sum ends; dtypes other than float64 are rounded to at most 24 bits.
     precision = 2.0**-53 if is_double(self) else 2.0**-32
     inside = uniform(a, x, upper) if a > HUGE else regular(a, x, upper, precision)
     is_defined = a >= 0 and x >= 0 and not (a == 0 and x == 0) and not (math.isinf(a) and math.isinf(x))
@@ -144,7 +144,7 @@ def incomplete(self: Any, other: Any, upper: bool) -> Any:
 
 
 def density(self: Tensor, other: Tensor) -> Tensor:
-    """The lower function's derivative."""
+    """Return the derivative of the lower function by its argument."""
     return ((self - 1) * other.log() - other - self.lgamma()).exp()
 
 
@@ -154,7 +154,7 @@ igamma_elements = primitives.elements(lambda self, other: incomplete(self, other
 @op("aten::igamma", **INCOMPLETE)
 @formula
 def igamma(self: Tensor, other: Tensor) -> Tensor:
-    """The lower incomplete gamma function of order ``self``, over the gamma function."""
+    """Return the lower incomplete gamma function of order ``self``, divided by the gamma function."""
     return igamma_elements(self, other)
 
 
@@ -167,7 +167,7 @@ igammac_elements = primitives.elements(lambda self, other: incomplete(self, othe
 @op("aten::igammac", **INCOMPLETE)
 @formula
 def igammac(self: Tensor, other: Tensor) -> Tensor:
-    """The upper incomplete gamma function of order ``self``, over the gamma function."""
+    """Return the upper incomplete gamma function of order ``self``, divided by the gamma function."""
     return igammac_elements(self, other)
 
 

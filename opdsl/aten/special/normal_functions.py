@@ -1,4 +1,6 @@
-"""Functions of the normal distribution whose tails are exact."""
+"""Functions of the normal distribution that are accurate in the tails: ``special_erfcx``, ``special_log_ndtr``,
+``special_ndtri``.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from opdsl.scalar.intrinsics import fma
 def erfcx(x: Any) -> Any:
     size = abs(x)
     positive = evaluate("ERFCX", 1.0 - 8.0 / (size + 4.0)) / (size + 0.5)
-    # 2*exp(x*x) less that below 0; what rounding of the square loses counts there.
+    # Below 0 it is 2*exp(x*x) minus the mirrored value, with a correction for the rounding of the square.
     square = size * size
     power = math.exp(square)
     corrected = 2.0 * fma(power, fma(size, size, -square), power) - positive
@@ -57,7 +59,7 @@ special_log_ndtr_elements = primitives.elements(log_ndtr, **REAL)
 @op("aten::special_log_ndtr", **SPECIAL)
 @formula
 def special_log_ndtr(self: Tensor) -> Tensor:
-    """The logarithm of the area below the standard normal curve, up to every element."""
+    """Return the logarithm of the standard normal cumulative distribution function."""
     return special_log_ndtr_elements(self)
 
 
@@ -67,7 +69,7 @@ special_ndtri_elements = primitives.elements(ndtri, **REAL)
 @op("aten::special_ndtri", **SPECIAL)
 @formula
 def special_ndtri(self: Tensor) -> Tensor:
-    """Up to where the area below the standard normal curve is that of every element; NaN outside of [0, 1]."""
+    """Return the quantile of the standard normal distribution for each probability; NaN outside of [0, 1]."""
     return special_ndtri_elements(self)
 
 

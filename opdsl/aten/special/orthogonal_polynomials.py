@@ -1,7 +1,7 @@
-"""Orthogonal polynomials of a degree that is an operand, too.
+"""Orthogonal polynomials whose degree is an operand: Chebyshev, Hermite, Laguerre, Legendre.
 
-Chebyshev's are trigonometric functions within [-1, 1] and hyperbolic ones beyond it (DLMF 18.5, with ``x = cos(t)`` and
-``abs(x) = cosh(t)``); those of a low degree, and those of the other families, come from their recurrences (DLMF 18.9).
+Chebyshev polynomials are computed by trigonometric functions within [-1, 1] and by hyperbolic ones outside (DLMF 18.5,
+with ``x = cos(t)`` and ``abs(x) = cosh(t)``); those of low degree, and the other families, by recurrences (DLMF 18.9).
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from opdsl.runtime import Tensor
 
 
 def declare(name: str, doc: str, function: Callable[[Any, Any], Any]) -> None:
-    """Declare a family for tensors, and for a number as the argument or as the degree."""
+    """Declare the operator of a family of polynomials, with overloads in which the argument or the degree is a
+    number.
+    """
     packet = f"special_{name}"
 
     elements = primitives.elements(function, promote="int_to_float", dtypes=("float32", "float64"))
@@ -35,18 +37,18 @@ def declare(name: str, doc: str, function: Callable[[Any, Any], Any]) -> None:
     polynomial.number_overload("n", "n_scalar", **number_overload(packet, "n_scalar"))
 
 
-# Up to this degree the recurrence is shorter than the functions, and exact for small whole numbers.
+# Up to this degree the recurrence is faster than trigonometric functions, and exact for small integers.
 DIRECT = 16
 
 
 class Chebyshev(NamedTuple):
-    """A kind of Chebyshev's polynomials: how the first one depends on x, and the values at 1 and at -1 by the degree.
+    """Kind of Chebyshev polynomials.
 
-    doc: what it is.
+    doc: its description, for docstrings.
     first: the coefficients of x and of 1 in the polynomial of degree 1.
-    shift: what is added to the degree in the angle.
-    divides: whether the wave of that angle is divided by that of the first angle, ``shift * t``.
-    odd: whether the waves are sines.
+    shift: is added to the degree in the angle.
+    divides: whether the wave of that angle is divided by the wave of ``shift * t``.
+    odd: whether the waves are sines instead of cosines.
     """
 
     doc: str
@@ -70,7 +72,7 @@ KINDS = {
         "Chebyshev's polynomial of the fourth kind, of degree ``n``", (2.0, 1.0), 0.5, divides=True, odd=True
     ),
 }
-# What a kind becomes with the other sign of x, up to its sign.
+# The kind of the polynomial at -x, up to its sign.
 MIRRORED = {"t": "t", "u": "u", "v": "w", "w": "v"}
 
 
@@ -86,7 +88,9 @@ def low_degree(kind: str, x: Any, degree: Any) -> Any:
 
 
 def waves(kind: str, t: Any, degree: Any, is_circular: bool) -> Any:
-    """``cos(n*t)``, ``sin((n + 1)*t) / sin(t)`` and so on, or hyperbolic functions for the circular ones."""
+    """Return the Chebyshev polynomial of ``cos(t)``: ``cos(n*t)``, ``sin((n + 1)*t) / sin(t)`` and so on; or of
+    ``cosh(t)``.
+    """
     _, _, shift, divides, odd = KINDS[kind]
     wave = wave_of((degree + shift) * t, odd, is_circular)
     return wave / wave_of(shift * t, odd, is_circular) if divides else wave
@@ -108,7 +112,7 @@ def at_one(kind: str, degree: Any) -> Any:
 
 
 def chebyshev(kind: str, shifted: bool) -> Callable[[Any, Any], Any]:
-    """The scalar function of a kind; shifted ones live on [0, 1]."""
+    """Return the scalar function of a kind of Chebyshev polynomials; shifted ones are orthogonal on [0, 1]."""
 
     def chebyshev_scalar_function(x: Any, n: Any) -> Any:
         at = 2.0 * x - 1.0 if shifted else x
@@ -128,16 +132,16 @@ for prefix, shifted in (("", False), ("shifted_", True)):
         doc = f"{KINDS[kind].doc}, at {'twice ``x``, less 1' if shifted else '``x``'}."
         declare(f"{prefix}chebyshev_polynomial_{kind}", doc, chebyshev(kind, shifted))
 
-# ---------------------------------------------------------------------------------- Hermite's, Laguerre's, Legendre's
+# ------------------------------------------------------------------------------------------ Hermite, Laguerre, Legendre
 
 
 class Recurrence(NamedTuple):
-    """A family whose degrees are reached one after another.
+    """Family of polynomials that is computed by a recurrence over the degrees.
 
-    doc: what it is.
+    doc: its description, for docstrings.
     first: the polynomial of degree 1.
-    step: the polynomial of degree k + 1 from x, k, and those of the degrees k and k - 1.
-    most: beyond these degrees, of float64 and float32, there is NaN, as in PyTorch; None for all.
+    step: the polynomial of degree k + 1 from x, k, and those of degrees k and k - 1.
+    most: the largest degrees in float64 and float32, beyond which the result is NaN, as in PyTorch; None for no limit.
     """
 
     doc: str
@@ -176,14 +180,14 @@ RECURRENCES = {
 
 
 def climbing(recurrence: Recurrence) -> Callable[[Any, Any], Any]:
-    """The scalar function of a family."""
+    """Return the scalar function of a family of polynomials, which applies its recurrence."""
     _, first, step, most = recurrence
-    # Whole numbers are counted in the dtype itself, up to where it has them all.
+    # Degrees are counted in the dtype itself, up to where it represents all integers.
     wide, narrow = most or (1 << 53, 1 << 24)
 
     def polynomial_scalar_function(x: Any, n: Any) -> Any:
         highest = wide if is_double(x) else narrow
-        degree = math.trunc(n) if abs(n) < 2.0**63 else -1.0  # what is no int64 has no polynomial
+        degree = math.trunc(n) if abs(n) < 2.0**63 else -1.0  # degrees outside of int64 are invalid
         is_beyond = degree > highest
         last = (highest if most is None else 0.0) if is_beyond else degree
         before, now, k = 1.0, first(x), 1.0

@@ -1,4 +1,4 @@
-"""Series of special functions, and squares of zeros: the tables of ``series.json``, which ``series_fit`` writes."""
+"""Polynomial approximations of special functions, and squares of their zeros, read from ``series.json``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from opdsl.scalar.intrinsics import fma, largest
 
-# Where the series of large arguments begin.
+# The arguments from which on the expansions for large arguments are used.
 HANKEL_FROM: Final = 5.0
 AIRY_FROM: Final = 1.0
 AIRY_LEFT_FROM: Final = 4.5
@@ -18,7 +18,9 @@ _TABLES = json.loads(PATH.read_text(encoding="utf-8"))
 
 
 class Series(NamedTuple):
-    """The factor and the summand that bring the interval to [-1, 1], and coefficients, the highest power first."""
+    """Polynomial approximation: a factor and a summand that map its interval to [-1, 1], and coefficients, highest
+    power first.
+    """
 
     factor: float
     summand: float
@@ -29,25 +31,25 @@ class Series(NamedTuple):
 SERIES: Final[dict[str, tuple[Series, Series]]] = {
     name: (Series(**kinds["float64"]), Series(**kinds["float32"])) for name, kinds in _TABLES["series"].items()
 }
-# A number, and what rounding left of it.
+# Numbers with their rounding errors.
 ROOTS: Final[dict[str, tuple[tuple[float, float], tuple[float, float]]]] = {
     name: (tuple(kinds["float64"]), tuple(kinds["float32"])) for name, kinds in _TABLES["roots"].items()
 }
 
 
 def is_double(x: float) -> bool:
-    """Return whether a number has 53 bits; scalar functions know it of each dtype beforehand."""
+    """Return whether a number is a float64; constant while a scalar function is compiled for a dtype."""
     return largest(x) > 1e300
 
 
 def evaluate(name: str, x: float) -> float:
-    """A series, in the precision of its variable."""
+    """Return the value of the approximation ``name``, in the precision of its argument."""
     wide, narrow = SERIES[name]
     return horner(wide, x) if is_double(x) else horner(narrow, x)
 
 
 def horner(series: Series, x: float) -> float:
-    """A series, by Horner's rule in fused steps."""
+    """Return the value of a polynomial approximation, by Horner's rule with fused multiply-add."""
     factor, summand, coefficients = series
     t = fma(x, factor, summand)
     value = coefficients[0]

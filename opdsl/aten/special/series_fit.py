@@ -1,7 +1,7 @@
-"""Fits the tables of ``series``: ``python -m opdsl.aten.special.series_fit`` writes them anew. Needs mpmath.
+"""Fit of the polynomial approximations in ``series.json``: ``python -m opdsl.aten.special.series_fit`` writes it again.
 
-Each is the interpolating polynomial in Chebyshev's points of a function that its name stands for, cut where what
-follows is less than half a unit in the last place.
+Each is the polynomial that interpolates a function of ``TARGETS`` in Chebyshev points, truncated where the rest is less
+than half a unit in the last place. Needs mpmath.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ POINTS = 72
 
 
 class Target(NamedTuple):
-    """A function of one variable, and the interval of that."""
+    """Function of one variable to approximate, and the interval."""
 
     function: Function
     low: Any
@@ -30,12 +30,12 @@ class Target(NamedTuple):
 
 
 def of_square(function: Function) -> Function:
-    """An even function, of the square of its argument."""
+    """Return an even function as a function of the square of its argument."""
     return lambda z: function(sqrt(z))
 
 
 def hankel(order: int, sine: bool) -> Function:
-    """P or Q of DLMF 10.17.3 to 10.17.4, of ``(5 / x)**2``; Q is divided by ``5 / x``."""
+    """Return P or Q of DLMF 10.17.3 to 10.17.4 as a function of ``(5 / x)**2``; Q is divided by ``5 / x``."""
 
     def run(w: Any) -> Any:
         x = HANKEL_FROM / sqrt(w)
@@ -49,18 +49,21 @@ def hankel(order: int, sine: bool) -> Function:
 
 
 def zeta_of(x: Any) -> Any:
-    """The argument of the asymptotic series of Airy's functions, DLMF 9.7.1."""
+    """Return the argument of the asymptotic series of Airy functions (DLMF 9.7.1)."""
     return 2 * x ** mpf("1.5") / 3
 
 
 def airy_right(w: Any) -> Any:
-    """Ai less its exponential, of ``zeta(1) / zeta``."""
+    """Return Ai without its exponential decay, as a function of ``zeta(1) / zeta``."""
     x = (zeta_of(mpf(AIRY_FROM)) / w * 3 / 2) ** (mpf(2) / 3)
     return mpmath.airyai(x) * x ** mpf("0.25") * mpmath.exp(zeta_of(x))
 
 
 def airy_left(sine: bool) -> Function:
-    """The factors of sine and cosine in DLMF 9.7.9, of ``(zeta(4.5) / zeta)**2``; that of cosine over its root."""
+    """Return the function that multiplies the sine or cosine in DLMF 9.7.9, of ``(zeta(4.5) / zeta)**2``.
+
+    For the cosine it is divided by ``zeta(4.5) / zeta``.
+    """
 
     def run(w: Any) -> Any:
         root = sqrt(w)
@@ -75,7 +78,7 @@ def airy_left(sine: bool) -> Function:
 
 
 def scaled_erfc(t: Any) -> Any:
-    """``e**(x*x) * erfc(x) * (x + 1/2)`` of ``(x - 4) / (x + 4)``."""
+    """Return ``e**(x*x) * erfc(x) * (x + 1/2)`` as a function of ``(x - 4) / (x + 4)``."""
     x = 4 * (1 + t) / (1 - t)
     if x > 200:  # DLMF 7.12.1
         total = sum((-1) ** k * mpmath.fac2(2 * k - 1) / (2 * x * x) ** k for k in range(12))
@@ -84,26 +87,26 @@ def scaled_erfc(t: Any) -> Any:
 
 
 def quantile(s: Any) -> Any:
-    """Return how many deviations below the mean the probability ``e**(-s*s/2)`` lies."""
+    """Return the normal quantile of the probability ``e**(-s*s/2)``: by how many deviations it is below the mean."""
     wanted = -s * s / 2
     guess = s - (mpmath.log(s) + mpmath.log(2 * pi) / 2) / s
     return mpmath.findroot(lambda x: mpmath.log(mpmath.erfc(x / sqrt(2)) / 2) - wanted, guess)
 
 
 def quantile_tail(v: Any) -> Any:
-    """What is left of the quantile after its leading terms, of ``1 / s``."""
+    """Return the rest of the normal quantile after its leading terms, as a function of ``1 / s``."""
     s = 1 / v
     return (s - quantile(s)) * s - mpmath.log(s)
 
 
 def quantile_center(square: Any) -> Any:
-    """The quantile of ``1/2 + y`` over y, of ``y*y``."""
+    """Return the normal quantile of ``1/2 + y`` divided by y, as a function of ``y*y``."""
     y = sqrt(square)
     return sqrt(2) * mpmath.erfinv(2 * y) / y
 
 
 def scaled(function: Callable[..., Any], order: int, sign: int, start: int) -> Function:
-    """``sqrt(x) * e**(sign * x)`` times a modified Bessel function, of ``start / x``."""
+    """Return ``sqrt(x) * e**(sign * x)`` times a modified Bessel function, as a function of ``start / x``."""
 
     def run(w: Any) -> Any:
         x = start / w
@@ -113,7 +116,7 @@ def scaled(function: Callable[..., Any], order: int, sign: int, start: int) -> F
 
 
 def k_near_zero(order: int) -> Function:
-    """K0, or ``x * K1``, without its logarithm."""
+    """Return K0, or ``x * K1``, without its logarithmic term."""
 
     def run(x: Any) -> Any:
         logarithm = mpmath.log(x / 2) * mpmath.besseli(order, x)
@@ -123,12 +126,12 @@ def k_near_zero(order: int) -> Function:
 
 
 def root_of(order: int) -> Any:
-    """The square of the first zero of a Bessel function."""
+    """Return the square of the first zero of a Bessel function J."""
     return mpmath.besseljzero(order, 1) ** 2
 
 
 def y_near_zero(order: int) -> Function:
-    """Y0, or ``Y1 / x`` and its pole, without their logarithms."""
+    """Return Y0 without its logarithmic term, or ``Y1 / x`` without its logarithmic term and its pole."""
 
     def run(x: Any) -> Any:
         smooth = mpmath.bessely(order, x) - 2 / pi * mpmath.log(x) * mpmath.besselj(order, x)
@@ -172,7 +175,7 @@ ROOTS: dict[str, Any] = {"J0": root_of(0), "J1": root_of(1)}
 
 
 def chebyshev_coefficients(target: Target) -> list[Any]:
-    """Of the interpolating polynomial."""
+    """Return the Chebyshev coefficients of the polynomial that interpolates a function in Chebyshev points."""
     angles = [pi * (mpf(index) + mpf(1) / 2) / POINTS for index in range(POINTS)]
     middle, half = (mpf(target.low) + target.high) / 2, (mpf(target.high) - target.low) / 2
     values = [target.function(middle + half * mpmath.cos(angle)) for angle in angles]
@@ -184,7 +187,9 @@ def chebyshev_coefficients(target: Target) -> list[Any]:
 
 
 def powers(coefficients: list[Any], bits: int) -> list[Any]:
-    """Coefficients of powers, the highest first, of as many of Chebyshev's polynomials as ``bits`` need."""
+    """Convert Chebyshev coefficients to those of powers, the highest first, dropping terms below a precision of
+    ``bits``.
+    """
     scale = max(abs(coefficient) for coefficient in coefficients)
     count = (
         max(index for index, coefficient in enumerate(coefficients) if abs(coefficient) > scale * mpf(2) ** -bits) + 1
@@ -202,14 +207,14 @@ def powers(coefficients: list[Any], bits: int) -> list[Any]:
 
 
 def single(number: Any) -> float:
-    """The nearest float32, and its shortest text in float64."""
+    """Return a number rounded to float32."""
     import numpy
 
     return float(numpy.float32(float(number)))
 
 
 def tables() -> dict[str, Any]:
-    """What ``series.json`` says."""
+    """Return the content of ``series.json``."""
     precisions = (("float32", 28, single), ("float64", 57, float))
     series: dict[str, Any] = {}
     for name, target in TARGETS.items():
