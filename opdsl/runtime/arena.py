@@ -1,7 +1,7 @@
-"""Where blocks of memory lie in one that holds them all: two share a place where they do not live at once.
+"""Memory planning: offsets of temporary blocks in one arena, where blocks with disjoint lifetimes share memory.
 
-The largest are placed first, each at the lowest offset that is free for as long as it lives: greedy by size, as TFLite
-plans arenas.
+The largest blocks are placed first, each at the lowest offset that is free during its lifetime: greedy by size, as
+TFLite plans arenas.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from typing import NamedTuple
 
 __all__ = ["Block", "placed"]
 
-# Blocks begin at lines of the cache.
+# Blocks begin at cache lines.
 _ALIGNMENT = 64
 
 
 class Block(NamedTuple):
-    """What is made on the way.
+    """Temporary block of memory in an arena.
 
-    name: of it.
-    size: in bytes.
-    offset: of its first byte.
-    first, last: the steps that make it, and that use it last, by place.
+    name: the name of the block.
+    size: its size in bytes.
+    offset: the offset of its first byte.
+    first, last: the indices of the step that makes it, and of the step that uses it last.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Block(NamedTuple):
 
 
 def placed(blocks: Sequence[Block]) -> list[Block]:
-    """Blocks with their offsets, in the order in which they are given.
+    """Return blocks with their offsets assigned, in the given order.
 
     >>> [block.offset for block in placed([Block("x", 100, 0, 0, 1), Block("y", 50, 0, 1, 2), Block("z", 80, 0, 2, 3)])]
     [0, 128, 0]

@@ -1,4 +1,4 @@
-"""bfloat16 in a world whose arrays do not have it: kept as uint16, the upper half of a float32."""
+"""Conversion of bfloat16 elements, which NumPy lacks: they are stored as uint16, the upper half of a float32."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _QUIET_NAN = 0x7FC0
 
 
 def widen(array: numpy.ndarray[Any, Any]) -> numpy.ndarray[Any, Any]:
-    """The float32 values of bfloat16 elements stored as uint16; exact.
+    """Convert bfloat16 elements, stored as uint16, to float32 values, which is exact.
 
     >>> widen(numpy.array([0x3F80, 0xC040], "u2"))
     array([ 1., -3.], dtype=float32)
@@ -20,9 +20,9 @@ def widen(array: numpy.ndarray[Any, Any]) -> numpy.ndarray[Any, Any]:
 
 
 def narrow(array: numpy.ndarray[Any, Any]) -> numpy.ndarray[Any, Any]:
-    """The bfloat16 elements, stored as uint16, that are nearest to real values; ties go to even, NaN stays NaN.
+    """Round real values to the nearest bfloat16 elements, stored as uint16; ties go to even, NaN stays NaN.
 
-    Values pass through float32 first, as they do in PyTorch.
+    Values are first converted to float32, as in PyTorch.
     """
     with numpy.errstate(over="ignore", invalid="ignore"):
         values = numpy.asarray(array, numpy.float32)

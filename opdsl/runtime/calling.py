@@ -1,4 +1,4 @@
-"""Which operator's kernel runs on a device, for errors that come later than its call."""
+"""Context variable with the operator call whose kernel runs on a device, for errors that are reported later."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ["Calling", "calling", "described"]
 
 
 class Calling(NamedTuple):
-    """A call.
+    """Operator call whose kernel runs on a device.
 
-    operator: its full name.
-    tensors: by the names of their arguments.
+    operator: the full name of the operator.
+    tensors: the tensor arguments, with their names.
     """
 
     operator: str
@@ -27,7 +27,7 @@ calling: ContextVar[Calling | None] = ContextVar("opdsl_calling", default=None)
 
 
 def described() -> str:
-    """The operator and its arguments of integers, for a message."""
+    """Return the name of the operator that is running and of its integer tensor arguments, for an error message."""
     from opdsl.runtime.dtype import Category
 
     call = calling.get()

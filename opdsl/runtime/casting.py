@@ -1,4 +1,4 @@
-"""Arrays and Python numbers as elements of another dtype, the way PyTorch converts them."""
+"""Conversion of arrays and Python numbers to elements of another dtype, as in PyTorch."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from opdsl.runtime.strides import contiguous_strides
 
 _Array = numpy.ndarray[Any, Any]
 
-# Python's numbers that its own arrays store as PyTorch does, by what they become: floats too large become infinite,
-# integers are refused.
+# Type codes of array.array that store Python numbers like PyTorch: floats that are too large become infinite, integers
+# raise an error.
 _CODES = {(float32, float): "f", (float64, float): "d", (int64, int): "q"}
 
 
 def cast_array(elements: _Array, source: DType, target: DType) -> _Array:
-    """The elements of an array, stored as ``source``, stored as ``target``; the array itself where nothing changes.
+    """Convert an array from dtype ``source`` to dtype ``target``; return the array itself if both are the same.
 
-    Complex numbers lose their imaginary part, floating-point ones their fraction, and float64 reaches the 16-bit types
-    through float32, all as in PyTorch.
+    Complex numbers lose their imaginary part, floating-point numbers their fraction, and float64 is converted to the
+    16-bit types through float32, all as in PyTorch.
     """
     if source is target:
         return elements
@@ -42,12 +42,12 @@ def cast_array(elements: _Array, source: DType, target: DType) -> _Array:
 
 
 def array_of_numbers(values: Sequence[Any], shape: tuple[int, ...], dtype: DType) -> _Array:
-    """A new contiguous array of Python (or NumPy) numbers, as ``torch.tensor`` stores them.
+    """Return a new contiguous array of Python (or NumPy) numbers, as ``torch.tensor`` stores them.
 
     Args:
         values: the numbers in row-major order.
-        shape: of the array.
-        dtype: of its elements.
+        shape: the shape of the array.
+        dtype: the dtype of its elements.
 
     Raises:
         ConversionError: a number does not fit the dtype.
@@ -69,7 +69,7 @@ def _bools(values: Sequence[Any], dtype: DType) -> _Array:
 
 
 def _integers(values: Sequence[Any], dtype: DType) -> _Array:
-    # int() refuses NaN, infinity and complex numbers with a message of its own.
+    # int() raises an error for NaN, infinity and complex numbers.
     numbers = numpy.array([int(value) for value in values], numpy.uint64 if dtype is uint64 else numpy.int64)
     if numbers.size:
         # PyTorch lets negative numbers wrap around in unsigned dtypes.

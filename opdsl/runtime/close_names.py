@@ -1,4 +1,4 @@
-"""Suggestions for a name that is not there."""
+"""Suggestions for unknown names, by similar spelling."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ _MOST = 3
 
 
 def suggestion(name: str, known: Iterable[str], otherwise: str) -> str:
-    """Return a sentence with the names that are spelled like one, or another sentence where none is.
+    """Return a sentence with known names that are spelled like an unknown one, or another sentence if none is.
 
-    Names that begin with an underscore are suggested for such ones alone.
+    Names that begin with an underscore are only suggested for names that do, too.
 
     Args:
-        name: what was asked for.
-        known: the names that there are.
-        otherwise: what is said if none is close.
+        name: the unknown name.
+        known: the known names.
+        otherwise: the sentence that is returned if no name is close.
 
     >>> suggestion("softmx", ["softmax", "sum"], "There is nothing like it.")
     'Did you mean softmax?'
     """
-    from difflib import get_close_matches  # only a wrong name needs it
+    from difflib import get_close_matches  # slow to import, and only needed for a wrong name
 
-    # Of much shorter and longer names none is close, and comparing with all of them takes milliseconds.
+    # Much shorter or longer names are never close, and comparing with all names takes milliseconds.
     most = max(2, len(name) // 4)
     is_private = name.startswith("_")
     near = [other for other in known if abs(len(other) - len(name)) <= most and other.startswith("_") <= is_private]

@@ -1,4 +1,4 @@
-"""Devices, layouts, memory formats, and the table of backends that serve the devices."""
+"""Devices, layouts, memory formats, and the table of backends."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from opdsl.runtime.forking import held_across_fork
 
 
 class Layout(enum.Enum):
-    """How the elements of a tensor are addressed."""
+    """Layout of a tensor: how its elements are addressed (strided, or a sparse format)."""
 
     __schema_type__ = "Layout"
 
@@ -33,7 +33,7 @@ class Layout(enum.Enum):
 
 
 class MemoryFormat(enum.Enum):
-    """The order in which the dimensions of a strided tensor lie in memory."""
+    """Memory format: the order of a strided tensor's dimensions in memory."""
 
     __schema_type__ = "MemoryFormat"
 
@@ -56,12 +56,12 @@ channels_last_3d = MemoryFormat.channels_last_3d
 
 
 class Device:
-    """Where a tensor lives; there is exactly one object for each type and index, so compare with ``is`` or ``==``.
+    """Device of a tensor; there is exactly one object for each type and index, so compare with ``is`` or ``==``.
 
     Args:
-        type: ``"cpu"``, ``"cuda"``, ``"meta"`` or a backend's, with an index (``"cuda:1"``) where none is given; or
-            a device.
-        index: which one of several.
+        type: ``"cpu"``, ``"cuda"``, ``"meta"`` or the name of a backend, with an index (``"cuda:1"``) unless ``index``
+            is given; or a device.
+        index: the index of the device among those of its type.
 
     >>> Device("cuda:1"), Device("cuda", 1) is Device("cuda:1"), Device("cpu").index
     (device(type='cuda', index=1), True, None)
@@ -74,11 +74,11 @@ class Device:
     index: int | None
 
     def __new__(cls, type: str | Device, index: int | None = None) -> Device:
-        """The device of that type and index.
+        """Return the device of a type and index.
 
         Args:
-            type: ``"cpu"``, ``"cuda"``, ``"meta"``, the name of a registered backend; an index may follow a colon.
-            index: which one of its kind; None is the current one.
+            type: ``"cpu"``, ``"cuda"``, ``"meta"``, or the name of a registered backend; an index may follow a colon.
+            index: the index among the devices of that type; None for the current one.
 
         Raises:
             DeviceError: the text is no device, the type has no backend, or an index is given twice.
@@ -119,12 +119,12 @@ _INTERNED: dict[tuple[str, int | None], Device] = {}
 _LOCK = held_across_fork(threading.Lock())
 
 
-# What a text of a device may have for a number, and what messages repeat of it.
+# The most digits of a device index, and the most characters of a device text that messages repeat.
 _MOST_DIGITS, _LONGEST_SHOWN = 20, 100
 
 
 def _split(text: str) -> tuple[str, int | None]:
-    """``device = type [":" digits]``"""
+    """Parse the text of a device, ``type [":" digits]``, into its type and index."""
     if not isinstance(text, str):
         raise DeviceError(f"a device is a text such as 'cpu' or 'cuda:0' or a Device (got {text!r})")
     kind, colon, digits = text.partition(":")
@@ -152,9 +152,9 @@ def _new_device(cls: type[Device], kind: str, index: int | None) -> Device:
 
 
 class BackendEntry(NamedTuple):
-    """What the table knows of a backend before it is loaded.
+    """Entry of a backend in the table of backends, which is known before the backend is imported.
 
-    module: the package that has ``memory`` (a ``Memory``) and ``compiler`` in it.
+    module: the package that contains the modules ``memory`` (a ``Memory``) and ``compiler``.
     key: the backend component of its dispatch keys, ``"CPU"``.
     """
 
@@ -163,7 +163,7 @@ class BackendEntry(NamedTuple):
 
 
 class BackendTable:
-    """Device types and the packages that serve them. A package is imported when it is first used."""
+    """Table of device types and the packages of their backends, which are imported on first use."""
 
     entry_point_group = "opdsl.backends"
 
@@ -171,10 +171,10 @@ class BackendTable:
         self._entries = dict(entries)
 
     def register(self, device_type: str, module: str, key: str = "PrivateUse1") -> None:
-        """Adds a backend.
+        """Register a backend for a device type.
 
         Args:
-            device_type: the name that stands in ``Device(...)``.
+            device_type: the type as written in ``Device(...)``.
             module: the package to import on first use; ``<module>.memory`` implements ``runtime.memory.Memory``.
             key: the backend component of its dispatch keys.
 
@@ -186,15 +186,15 @@ class BackendTable:
             raise DeviceError(f"backend {device_type!r} is already registered (have {self._entries[device_type]})")
 
     def module_of(self, device_type: str) -> str:
-        """The package of that device type's backend, without importing it; see ``entry`` for errors."""
+        """Return the package of a device type's backend, without importing it; see ``entry`` for errors."""
         return self.entry(device_type).module
 
     def key_of(self, device_type: str) -> str:
-        """The backend component of the dispatch keys of that device type; see ``entry`` for errors."""
+        """Return the backend component of a device type's dispatch keys; see ``entry`` for errors."""
         return self.entry(device_type).key
 
     def entry(self, device_type: str) -> BackendEntry:
-        """What is known of a device type; installed packages are asked when the table has no such name.
+        """Return the entry of a device type, from the table or from the entry points of installed packages.
 
         Raises:
             DeviceError: no backend has that name.
@@ -206,16 +206,16 @@ class BackendTable:
         return entry
 
     def device_types(self) -> tuple[str, ...]:
-        """Every device type that has a backend, those of installed packages among them."""
-        import importlib.metadata  # slow: only who looks at all backends, or misses one, pays for it
+        """Return all device types that have a backend, including those of installed packages."""
+        import importlib.metadata  # slow to import, and only needed to list all backends or to find an unknown one
 
         installed = importlib.metadata.entry_points(group=self.entry_point_group).names
         return tuple(dict.fromkeys((*self._entries, *sorted(installed))))
 
     def package_of(self, device_type: str) -> str:
-        """The installed package that a device type's backend comes with, and its version: ``my-backend 1.0``.
+        """Return the installed package of a device type's backend, with its version: ``my-backend 1.0``.
 
-        Empty for one that was registered by a program; see ``entry`` for other errors.
+        Empty if a program has registered the backend; see ``entry`` for other errors.
         """
         import importlib.metadata
 
@@ -226,10 +226,10 @@ class BackendTable:
         return ""
 
     def load(self, device_type: str, part: str) -> object:
-        """The module ``part`` (``"memory"``, ``"compiler"``) of a backend, imported on first use.
+        """Return the module ``part`` (``"memory"``, ``"compiler"``) of a backend, imported on first use.
 
         Raises:
-            DeviceError: no backend has that name, or it has no such part.
+            DeviceError: no backend has that name, or it has no such module.
         """
         name = f"{self.module_of(device_type)}.{part}"
         loaded = sys.modules.get(name)
@@ -248,20 +248,20 @@ class BackendTable:
             ) from error
 
     def has(self, device_type: str, part: str) -> bool:
-        """Whether a backend has a part; see ``entry`` for errors."""
+        """Return whether a backend has a module of that name; see ``entry`` for errors."""
         import importlib.util
 
         name = f"{self.module_of(device_type)}.{part}"
         try:
             return name in sys.modules or importlib.util.find_spec(name) is not None
-        except (ModuleNotFoundError, ValueError):  # the package is not there, or one that a program has put together
+        except (ModuleNotFoundError, ValueError):  # the package is not installed, or is a module object without a spec
             return False
 
     def is_fused(self, key: str) -> bool:
-        """Whether the kernels of a backend, by the component of its dispatch keys, make and check outputs themselves.
+        """Return whether the kernels of a backend, given by its dispatch key, allocate and check their own outputs.
 
-        Its package says so: ``FUSED = True``. For others the kernels at Common do it. A package that cannot be imported
-        has no kernels; why it cannot is said to who asks for its device.
+        A backend's package declares this by ``FUSED = True``. For other backends, the kernels at Common allocate and
+        check outputs. A package that cannot be imported has no kernels; the error is raised when its device is used.
         """
         import importlib
 

@@ -1,4 +1,4 @@
-"""What of a tensor belongs to autograd, which is loaded when the first tensor requires grad."""
+"""Attributes of a tensor that belong to autograd, which is imported when a tensor first requires grad."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ _load: list[Callable[[], Any]] = []
 
 
 def autograd_comes_from(load: Callable[[], Any]) -> None:
-    """Say what gives the module that implements ``Differentiable``."""
+    """Set the function that imports the module which implements ``Differentiable``."""
     _load[:] = [cache(load)]
 
 
 def forget_history(tensor: T) -> T:
-    """Make a tensor a leaf that does not require grad.
+    """Turn a tensor into a leaf that does not require grad, in place.
 
     Raises:
-        RequiresGradError: it is a view.
+        RequiresGradError: the tensor is a view.
     """
     leaf: T = _load[0]().forget_history(tensor)
     return leaf
 
 
 class Differentiable(TensorBase):
-    """The gradients of a tensor."""
+    """Base class with a tensor's gradients and other attributes of autograd."""
 
     __slots__ = ()
 
     @property
     def requires_grad(self) -> bool:
-        """Whether autograd follows it.
+        """Return whether autograd records operations on the tensor.
 
-        Setting it makes a leaf follow, or no longer follow.
+        It can be set on leaves.
         """
         flag: bool = self.geometry.requires_grad
         return flag
@@ -47,7 +47,7 @@ class Differentiable(TensorBase):
         _load[0]().set_requires_grad(self, value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Have autograd follow it, from here on; returns itself.
+        """Make the tensor require grad from now on (or no longer), and return it.
 
         Raises:
             RequiresGradError: its dtype has no gradients, or it was computed and so cannot stop requiring grad.
@@ -63,13 +63,13 @@ class Differentiable(TensorBase):
 
     @property
     def data(self) -> Self:
-        """A tensor over the same memory without its history, whose writes autograd does not see.
+        """Return a tensor over the same memory without autograd history; autograd does not see writes to it.
 
-        Setting it makes the tensor show another one's memory; whether it requires grad, and its version, stay.
+        Setting it makes the tensor use the memory of another tensor, and keeps its ``requires_grad`` and version.
 
         Raises:
-            RequiresGradError: it requires grad, and the other one's dtype has no gradients.
-            DeviceError: the other one is on a device of another type, and one of them is meta.
+            RequiresGradError: the tensor requires grad, and the new dtype has no gradients.
+            DeviceError: the new tensor is on a device of another type, and one of them is meta.
 
         >>> import opdsl
         >>> x = opdsl.tensor([1.0, 2.0], requires_grad=True)
@@ -86,13 +86,13 @@ class Differentiable(TensorBase):
         _load[0]().set_data(self, value)
 
     def is_inference(self) -> bool:
-        """Whether it was made in inference mode, so that autograd can never follow it."""
+        """Return whether the tensor was made in inference mode, so that autograd can never record operations on it."""
         flag: bool = self.geometry.is_inference
         return flag
 
     @property
     def grad(self) -> Self | None:
-        """What backward passes have accumulated; None before the first."""
+        """Return the gradient accumulated by backward passes; None before the first."""
         gradient: Self | None = _load[0]().grad_of(self)
         return gradient
 
@@ -106,53 +106,53 @@ class Differentiable(TensorBase):
 
     @property
     def grad_fn(self) -> Any:
-        """The node of the backward graph that it comes from; None for leaves."""
+        """Return the node of the backward graph that computed the tensor; None for leaves."""
         return _load[0]().grad_fn_of(self)
 
     @property
     def is_leaf(self) -> bool:
-        """Whether no operator that autograd followed has made it."""
+        """Return whether the tensor is no result of an operation that autograd recorded."""
         return not self.geometry.requires_grad or _load[0]().grad_fn_of(self) is None
 
     @property
     def output_nr(self) -> int:
-        """Which of the results of ``grad_fn`` it is."""
+        """Return the index of the tensor among the results of ``grad_fn``."""
         index: int = _load[0]().output_nr_of(self)
         return index
 
     @property
     def retains_grad(self) -> bool:
-        """Whether it keeps its gradient though it is no leaf."""
+        """Return whether a tensor that is no leaf keeps its gradient."""
         keeps: bool = _load[0]().retains_grad(self)
         return keeps
 
     def retain_grad(self) -> None:
-        """Have a tensor that is no leaf keep its gradient in ``grad``.
+        """Make a tensor that is no leaf keep its gradient in ``grad``.
 
         Raises:
-            RequiresGradError: it does not require grad.
+            RequiresGradError: the tensor does not require grad.
         """
         _load[0]().retain_grad(self)
 
     def register_hook(self, hook: Callable[[Self], Self | None]) -> Any:
-        """Have ``hook(gradient)`` called with its gradient; what it returns, if not None, goes on in its place.
+        """Register a function that is called with the tensor's gradient, and may return a replacement for it.
 
         Returns:
-            A handle; ``handle.remove()`` takes the hook back.
+            A handle; ``handle.remove()`` removes the hook.
 
         Raises:
-            RequiresGradError: it does not require grad.
+            RequiresGradError: the tensor does not require grad.
         """
         return _load[0]().register_hook(self, hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Self], None]) -> Any:
-        """Have ``hook(tensor)`` called each time that a backward pass has added to its ``grad``.
+        """Register a function that is called with the tensor each time a backward pass has added to its ``grad``.
 
         Returns:
-            A handle; ``handle.remove()`` takes the hook back.
+            A handle; ``handle.remove()`` removes the hook.
 
         Raises:
-            RequiresGradError: it does not require grad, or is no leaf.
+            RequiresGradError: the tensor does not require grad, or is no leaf.
         """
         return _load[0]().register_post_accumulate_grad_hook(self, hook)
 
@@ -163,16 +163,16 @@ class Differentiable(TensorBase):
         create_graph: bool = False,
         inputs: Any = None,
     ) -> None:
-        """Compute the gradients of the leaves that it depends on, and add them to their ``grad``.
+        """Compute the gradients of the leaves that the tensor depends on, and add them to their ``grad``.
 
         Args:
-            gradient: its own gradient, of its shape; may be left out for a single element.
-            retain_graph: whether another pass may follow; by default as ``create_graph``.
+            gradient: the gradient of this tensor, of the same shape; may be omitted for a single element.
+            retain_graph: whether another pass may follow; the default is ``create_graph``.
             create_graph: whether the gradients can be differentiated again.
             inputs: the leaves to accumulate into; all by default.
 
         Raises:
-            GradientError: it is no scalar and ``gradient`` is missing, or does not fit.
+            GradientError: the tensor is no scalar and ``gradient`` is missing, or does not fit.
             GraphFreedError: an earlier pass has freed the graph.
         """
         _load[0]().backward(self, gradient, retain_graph, create_graph, inputs)

@@ -1,7 +1,7 @@
-"""DLPack capsules for arrays: what NumPy does, and bfloat16 besides.
+"""DLPack capsules for arrays, by NumPy's support and with bfloat16 in addition.
 
-NumPy has no bfloat16. The capsule that it makes of, or takes for, the uint16 storage differs from the right one in a
-single byte, the type code; that byte is what is rewritten here.
+NumPy has no bfloat16. The capsule that it makes from, or accepts for, the uint16 storage differs from the right one in
+a single byte, the type code, which is rewritten here.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _DEVICE_TYPES = {"cpu": _CPU, "cuda": _CUDA}
 _UNSIGNED = 1
 _BFLOAT = 4
 
-# Bytes before DLTensor in DLManagedTensor and DLManagedTensorVersioned, and of its members in DLTensor.
+# Byte offsets of DLTensor in DLManagedTensor and DLManagedTensorVersioned, and of fields in DLTensor.
 _TENSOR_OFFSETS = {b"dltensor": 0, b"dltensor_versioned": 32}
 _DEVICE_TYPE_OFFSET = 8
 _TYPE_CODE_OFFSET = 20
@@ -36,7 +36,7 @@ _TYPE_BITS_OFFSET = 21
 
 
 def device_of(device: Device) -> tuple[int, int]:
-    """DLPack's name of a device, ``(type, index)``.
+    """Return DLPack's pair ``(type, index)`` for a device.
 
     Raises:
         InterchangeError: DLPack has no such device (meta).
@@ -54,7 +54,7 @@ def export(
     dl_device: tuple[int, int] | None,
     copy: bool | None,
 ) -> object:
-    """The capsule of a tensor, as ``__dlpack__`` of the array API describes the arguments.
+    """Return the DLPack capsule of a tensor; for the arguments see ``__dlpack__`` of the array API.
 
     Raises:
         InterchangeError: the memory cannot be shared that way.
@@ -83,7 +83,7 @@ def _export_array(
 
 
 class Taken(NamedTuple):
-    """An array that shares another library's memory, and what its elements are."""
+    """Array that shares another library's memory, with its dtype and device."""
 
     array: Any
     dtype: DType
@@ -91,13 +91,13 @@ class Taken(NamedTuple):
 
 
 def take(source: object) -> Taken:
-    """The array of a DLPack producer, without a copy.
+    """Return the array of a DLPack producer, without a copy.
 
     Args:
         source: an object with ``__dlpack__`` and ``__dlpack_device__``, or a capsule.
 
     Raises:
-        InterchangeError: it is no producer, or its dtype or device is not known here.
+        InterchangeError: it is no producer, or its dtype or device is not supported.
     """
     if type(source).__name__ == "PyCapsule":
         kind, index = _Capsule(source).device_type, 0
@@ -119,14 +119,14 @@ def take(source: object) -> Taken:
 
 
 def require_torch_memory(source: Any, reach: int) -> None:
-    """Hold a torch tensor against its storage, which anybody may shrink, as FSDP does.
+    """Check that a torch tensor's storage is large enough for it: storages may have been resized, as FSDP does.
 
     Args:
-        source: the tensor.
-        reach: how many elements lie between its first and the end of its last.
+        source: the torch tensor.
+        reach: the number of elements from its first to the end of its last element in memory.
 
     Raises:
-        InterchangeError: the storage is too small for it.
+        InterchangeError: the storage is too small.
     """
     present, needed = source.untyped_storage().nbytes(), (source.storage_offset() + reach) * source.itemsize
     if reach and present < needed:
@@ -137,10 +137,10 @@ def require_torch_memory(source: Any, reach: int) -> None:
 
 
 def _held(source: object) -> object:
-    """Return a torch tensor that holds its storage, so that the memory stays when the given one gets another.
+    """Return a detached torch tensor that keeps the storage alive when the given tensor gets another storage.
 
-    A capsule holds the tensor that it is of, and torch does not look whether its memory is there. What is no torch
-    tensor is returned as it is.
+    A capsule keeps its tensor alive, but torch does not check whether the tensor's memory still exists. Objects that
+    are no torch tensors are returned unchanged.
 
     Raises:
         InterchangeError: the storage is too small for the tensor.
@@ -151,7 +151,7 @@ def _held(source: object) -> object:
         return source
     tensor: Any = source
     if tensor.requires_grad or tensor.layout is not torch.strided:
-        return tensor  # torch says what is wrong
+        return tensor  # torch raises the error
     require_torch_memory(tensor, required_storage(tuple(tensor.shape), tuple(tensor.stride())))
     return tensor.detach()
 
@@ -190,7 +190,7 @@ def _ask(producer: Any) -> object:
     try:
         return producer.__dlpack__(max_version=(1, 0))
     except TypeError:
-        return producer.__dlpack__()  # it is older than DLPack 1.0
+        return producer.__dlpack__()  # the producer is older than DLPack 1.0
     except OpdslError:
         raise
     except (BufferError, RuntimeError, ValueError) as error:
@@ -198,7 +198,7 @@ def _ask(producer: Any) -> object:
 
 
 class _Producer:
-    """Hands a capsule that was already asked for to NumPy."""
+    """DLPack producer that passes an existing capsule to NumPy."""
 
     def __init__(self, capsule: object) -> None:
         self._capsule = capsule
@@ -211,7 +211,7 @@ class _Producer:
 
 
 class _Writable:
-    """The same memory for NumPy, without the read-only mark; keeps the first array alive."""
+    """Array wrapper that makes NumPy treat the memory as writable, and keeps the array alive."""
 
     def __init__(self, array: numpy.ndarray[Any, Any]) -> None:
         self._array = array
@@ -220,7 +220,7 @@ class _Writable:
 
 
 class _Capsule:
-    """The few bytes of a capsule's DLTensor that matter here."""
+    """Access to the dtype and device fields in a DLPack capsule's DLTensor."""
 
     def __init__(self, capsule: object) -> None:
         import ctypes
@@ -243,7 +243,7 @@ class _Capsule:
 
     @property
     def type_code(self) -> int:
-        """DLDataTypeCode of the elements."""
+        """Return the DLDataTypeCode of the elements."""
         return self._type_code.value
 
     @type_code.setter

@@ -1,4 +1,4 @@
-"""Element types: what one element of a tensor is and how it lies in memory."""
+"""Element types (dtypes) of tensors, and how elements are stored."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NumpyScalar = type[numpy.generic]
 
 
 class Category(enum.IntEnum):
-    """The four kinds of numbers, in the order in which type promotion climbs."""
+    """Kind of number, in the order of type promotion: bool, integer, floating point, complex."""
 
     BOOL = 0
     INT = 1
@@ -23,13 +23,13 @@ class Category(enum.IntEnum):
 
 
 class DType:
-    """One element type; there is exactly one object of each, so compare with ``is``.
+    """Element type of tensors; there is exactly one object of each, so compare with ``is``.
 
     name: PyTorch's name, ``float32``.
-    schema_name: how a schema text writes it as a default, ``float``.
+    schema_name: the name in schema defaults, ``float``.
     scalar_type: the name in ``c10::ScalarType``, ``Float``.
     code: the number in ``c10::ScalarType``.
-    itemsize: bytes of one element.
+    itemsize: the size of one element in bytes.
     category: bool, integer, floating point or complex.
     numpy: the NumPy dtype that stores it; bfloat16, which NumPy lacks, is stored as uint16.
 
@@ -70,10 +70,10 @@ class DType:
 
     @property
     def __numpy_dtype__(self) -> NumpyDType:
-        """What NumPy takes it for: ``numpy.dtype(opdsl.float32)``; bfloat16 is that of ml_dtypes.
+        """Return the NumPy dtype, so that ``numpy.dtype(opdsl.float32)`` works; for bfloat16 that of ml_dtypes.
 
         Raises:
-            AttributeError: it is bfloat16, and ml_dtypes is not there.
+            AttributeError: it is bfloat16, and ml_dtypes is not installed.
         """
         if self is not bfloat16:
             return self.numpy
@@ -84,42 +84,42 @@ class DType:
         numpy_dtype: NumpyDType = numpy.dtype(ml_dtypes.bfloat16)
         return numpy_dtype
 
-    dtype = __numpy_dtype__  # what NumPy before 2.4 asks for
+    dtype = __numpy_dtype__  # the attribute that NumPy before 2.4 reads
 
     @property
     def type(self) -> NumpyScalar:
-        """The type of NumPy's scalars of it, by which libraries ask what it is; see ``__numpy_dtype__``."""
+        """Return the type of NumPy's scalars of this dtype, which other libraries read; see ``__numpy_dtype__``."""
         return self.__numpy_dtype__.type
 
     @property
     def kind(self) -> str:
-        """NumPy's letter for what it is: one of ``b``, ``i``, ``u``, ``f``, ``c``; of bfloat16 that of ml_dtypes."""
+        """Return NumPy's letter for the kind of number, ``f`` for example; see ``__numpy_dtype__``."""
         return self.__numpy_dtype__.kind
 
     @property
     def is_floating_point(self) -> bool:
-        """Whether it is a real floating-point type."""
+        """Return whether it is a real floating-point type."""
         return self.category is Category.FLOAT
 
     @property
     def is_complex(self) -> bool:
-        """Whether it is a complex type."""
+        """Return whether it is a complex type."""
         return self.category is Category.COMPLEX
 
     @property
     def is_signed(self) -> bool:
-        """Whether it can hold negative values (of complex types too, as in PyTorch)."""
+        """Return whether it can represent negative values (true for complex types too, as in PyTorch)."""
         return self.category > Category.INT or self.numpy.kind == "i"
 
     def to_real(self) -> DType:
-        """The type of the real part: ``complex64`` -> ``float32``; any other type is its own."""
+        """Return the dtype of the real part: ``complex64`` -> ``float32``; any other dtype unchanged."""
         return _REAL_OF_COMPLEX.get(self, self)
 
     def to_complex(self) -> DType:
-        """The complex type whose parts have this precision (for bfloat16, as in PyTorch, complex64).
+        """Return the complex dtype whose parts have this precision (for bfloat16, as in PyTorch, complex64).
 
         Raises:
-            DTypeError: there is none: of integers, and of float16 since opdsl has no complex32.
+            DTypeError: there is none: for integers, and for float16 since opdsl has no complex32.
         """
         if self.is_complex:
             return self
@@ -129,7 +129,7 @@ class DType:
         return dtype
 
     def __eq__(self, other: object) -> bool:
-        """As NumPy's dtypes compare, with them, scalar types and Python's numbers: ``opdsl.float64 == float``."""
+        """Compare like NumPy's dtypes, also with NumPy's and Python's number types: ``opdsl.float64 == float``."""
         if type(other) is DType:
             return self is other
         return _from_type(other) is self if isinstance(other, type) else NotImplemented
@@ -167,7 +167,7 @@ float64 = DType("float64", "double", "Double", 7, 8, Category.FLOAT, numpy.dtype
 complex64 = DType("complex64", "cfloat", "ComplexFloat", 9, 8, Category.COMPLEX, numpy.dtype("c8"))
 complex128 = DType("complex128", "cdouble", "ComplexDouble", 10, 16, Category.COMPLEX, numpy.dtype("c16"))
 
-# PyTorch's second names. ``float``, ``int`` and ``bool`` would hide the built-ins here: they are only in ALIASES.
+# PyTorch's alternative names. ``float``, ``int`` and ``bool`` would hide the built-ins here: they are only in ALIASES.
 half = float16
 double = float64
 short = int16
@@ -215,18 +215,18 @@ _BY_PYTHON_TYPE: dict[type, DType] = {bool: bool_, int: int64, float: float64, c
 
 
 def to_dtype(value: object) -> DType:
-    """The DType that a name, a NumPy dtype or a Python number type stands for.
+    """Return the DType that a name, a NumPy dtype or a Python number type stands for.
 
     Args:
-        value: a DType; a name as PyTorch writes it (``"float32"``, ``"long"``, with or without ``opdsl.`` or
-            ``torch.`` before it); a NumPy dtype or scalar type; or ``bool``, ``int``, ``float``, ``complex``, which
-            mean bool, int64, float64 and complex128 as they do in PyTorch.
+        value: a DType; a name as PyTorch writes it (``"float32"``, ``"long"``, with or without the prefix ``opdsl.`` or
+            ``torch.``); a NumPy dtype or scalar type; or ``bool``, ``int``, ``float``, ``complex``, which mean bool,
+            int64, float64 and complex128 as in PyTorch.
 
     Returns:
-        The one object of that type.
+        The unique object of that dtype.
 
     Raises:
-        DTypeError: nothing of that name is there.
+        DTypeError: there is no such dtype.
 
     >>> to_dtype("long"), to_dtype(numpy.dtype("f4")), to_dtype(float)
     (opdsl.int64, opdsl.float32, opdsl.float64)
@@ -248,7 +248,7 @@ def to_dtype(value: object) -> DType:
 
 
 def _from_numpy(value: numpy.dtype[numpy.generic]) -> DType | None:
-    # Equal dtypes of other byte order are not equal to the native ones, so they are not found.
+    # Dtypes of another byte order do not equal the native ones, so they are not found.
     dtype = BY_NUMPY.get(value)
     if dtype is not None:
         return dtype

@@ -1,8 +1,8 @@
-"""What calls were made into, as files to look at: ``OPDSL_DUMP=DIRECTORY`` in the environment asks for them.
+"""Dumps of plans and kernel sources to files, for debugging, if ``OPDSL_DUMP=DIRECTORY`` is in the environment.
 
-A plan is a ``.py`` file with the values of its constants; what a CPU kernel is compiled from is an ``.ll`` file, its
-loop program a ``.loops`` file, and what a CUDA kernel is compiled from a ``.cu`` file. They are numbered in the order
-in which they were made.
+A plan is a ``.py`` file with the values of its constants; a CPU kernel has an ``.ll`` file with its LLVM source and a
+``.loops`` file with its loop IR; a CUDA kernel has a ``.cu`` file. Files are numbered in the order in which they are
+made.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _numbers = itertools.count(1)
 
 
 class Dumped(NamedTuple):
-    """A text that would be a file: what it is for, its suffix, and itself."""
+    """Text that would be dumped to a file, with its name and the file's suffix."""
 
     name: str
     suffix: str
@@ -34,7 +34,7 @@ _collecting: ContextVar[list[Dumped] | None] = ContextVar("opdsl_dumps", default
 
 @contextmanager
 def collected() -> Iterator[list[Dumped]]:
-    """Collects what is made while this is entered, in this thread or task."""
+    """Collect dumps in a list while the context is entered, in this thread or task."""
     dumped: list[Dumped] = []
     token = _collecting.set(dumped)
     try:
@@ -44,12 +44,12 @@ def collected() -> Iterator[list[Dumped]]:
 
 
 def dump(name: str, suffix: str, text: Callable[[], str]) -> None:
-    """Write a file, if the environment asks for it, and collect it, if somebody does.
+    """Write a text to a file if ``OPDSL_DUMP`` is set, and add it to the list of ``collected`` if one is active.
 
     Args:
-        name: what the text is for.
-        suffix: of the file.
-        text: makes it; called only if it is asked for.
+        name: the name of the plan or kernel.
+        suffix: the suffix of the file.
+        text: returns the text; called only if it is needed.
     """
     collecting = _collecting.get()
     if collecting is not None:
@@ -62,7 +62,7 @@ def dump(name: str, suffix: str, text: Callable[[], str]) -> None:
     stem = re.sub(r"[^A-Za-z0-9_]+", "-", name)[:80]
     content = text()
     while True:
-        # A file that is there is another process's, or a link that somebody else has laid.
+        # An existing file belongs to another process, or is a link that another user has made.
         with (
             suppress(FileExistsError),
             open(folder / f"{os.getpid()}-{next(_numbers):05}-{stem}{suffix}", "x", encoding="utf-8") as file,

@@ -1,9 +1,9 @@
-"""Events of a process besides computing, with their times: compiles, plans.
+"""Timed events besides computation (compiles and plans), for profilers and logging.
 
-Profilers listen to events. The loggers ``opdsl.compile`` and ``opdsl.plan``, children of ``opdsl``, have one message
-for each, at level DEBUG; ``OPDSL_LOG=compile,plan`` in the environment writes those of these kinds to stderr. Without
-it the first compile of over a second says so once, so that nobody wonders what a call waits for; an empty
-``OPDSL_LOG`` says nothing.
+Profilers listen to events. The loggers ``opdsl.compile`` and ``opdsl.plan``, children of ``opdsl``, get one message for
+each event, at level DEBUG; ``OPDSL_LOG=compile,plan`` in the environment writes those of the named kinds to stderr.
+Without it, the first compile of over a second is reported once, to explain the delay; an empty ``OPDSL_LOG`` disables
+this report.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _VARIABLE = "OPDSL_LOG"
 
 
 class Event(NamedTuple):
-    """Something that took time.
+    """Compile or lowering that took time.
 
     kind: ``compile`` or ``plan``.
-    name: what was compiled or planned.
-    start: by ``time.perf_counter``.
-    seconds: how long it took.
+    name: the name of the kernel or operator.
+    start: the start, by ``time.perf_counter``.
+    seconds: the duration.
     thread: the identifier of its thread.
     """
 
@@ -50,7 +50,7 @@ class Event(NamedTuple):
 
 Listener = Callable[[Event], object]
 
-# Changed under the lock, read without it.
+# Changed with the lock held, read without it.
 _listeners: tuple[Listener, ...] = ()
 _lock = held_across_fork(threading.RLock())
 _has_told_of_a_long_one = False
@@ -58,11 +58,11 @@ _has_told_of_a_long_one = False
 
 @contextmanager
 def timed(kind: Kind, name: str) -> Iterator[None]:
-    """Report what is done while this is entered, also where it fails.
+    """Report the time spent in the context as an event, even if it raises an error.
 
     Args:
-        kind: of event.
-        name: what is compiled or planned.
+        kind: the kind of event.
+        name: the name of what is compiled or planned.
     """
     start = perf_counter()
     try:
@@ -76,7 +76,7 @@ def timed(kind: Kind, name: str) -> Iterator[None]:
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """Hand every event of every thread to a function while this is entered."""
+    """Call a function with every event of every thread while the context is entered."""
     global _listeners
     with _lock:
         _listeners = (*_listeners, listener)
@@ -92,7 +92,7 @@ def listening(listener: Listener) -> Iterator[None]:
 def _log(event: Event) -> None:
     wanted = os.environ.get(_VARIABLE)
     kinds = () if wanted is None else tuple(kind.strip() for kind in wanted.split(","))
-    # Whoever has not imported logging has set up none.
+    # A program that has not imported logging has not configured it.
     if event.kind in kinds or "logging" in sys.modules:
         logger = _logger(event.kind, writes=event.kind in kinds)
         logger.debug("%s: %.3f s", event.name, event.seconds)
@@ -101,7 +101,7 @@ def _log(event: Event) -> None:
 
 
 def _logger(kind: Kind, *, writes: bool) -> Logger:
-    """Return the logger of a kind; where it writes, it has a handler if nobody has set one up."""
+    """Return the logger of a kind of event; if it writes and has no handler, add one that writes to stderr."""
     import logging
 
     logger = logging.getLogger(f"opdsl.{kind}")

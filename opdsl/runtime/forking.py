@@ -1,6 +1,6 @@
-"""Locks that a fork waits for, so that a child never finds one held by a thread that it does not have.
+"""Locks that a fork acquires first, so that the child never inherits a lock held by a thread that it does not have.
 
-Besides ours these are the locks by which Python imports a module once: most of opdsl, and of what it stands on, is
+Besides opdsl's locks these are Python's locks of modules during import: most of opdsl and of its dependencies is
 imported by the first call that needs it, in whatever thread.
 """
 
@@ -24,31 +24,31 @@ L = TypeVar("L", bound=_Lock)
 
 _locks: list[_Lock] = []
 
-# What is imported late. A program may never return from importing other modules, its main one for instance.
+# Packages that are imported lazily. The import of other modules, such as the main one, may never end.
 _DEPENDENCIES = ("attr", "attrs", "cuda", "llvmlite", "numba", "numpy", "scipy", "threadpoolctl", "typeguard", "yaml")
 _ROOTS = sys.stdlib_module_names.union(("opdsl", *_DEPENDENCIES))
 
-# Locks are not waited for in turn but tried together, so that it does not matter in which order threads hold them.
+# Locks are tried together instead of waited for one by one, so that the order in which threads hold them is irrelevant.
 _PATIENCE_SECONDS = 0.01
 _PAUSE_SECONDS = 0.002
-_LONGEST_WAIT_SECONDS = 10.0  # another thread may wait for something else that the one that forks holds
+_LONGEST_WAIT_SECONDS = 10.0  # another thread may be waiting for something else that the forking thread holds
 
-# What the fork that is under way has acquired; locks may be added meanwhile.
+# The locks that the current fork has acquired; others may be registered meanwhile.
 _acquired: list[_Lock] = []
 
 
 def held_across_fork(lock: L) -> L:
-    """Let forks of this process wait for a lock, and leave it free in parent and child.
+    """Register a lock so that forks of this process acquire it, and release it in parent and child; return the lock.
 
     Args:
-        lock: which lives as long as the process.
+        lock: a lock that lives as long as the process.
     """
     _locks.append(lock)
     return lock
 
 
 def _acquire() -> None:
-    """Acquire every lock, at a moment at which no other thread imports what opdsl needs."""
+    """Acquire every registered lock, at a moment when no other thread is importing what opdsl needs."""
     until = time.monotonic() + _LONGEST_WAIT_SECONDS
     while True:
         wanted = tuple(_locks)
@@ -74,13 +74,13 @@ def _release_all(held: list[_Lock]) -> None:
 
 
 def _others_import() -> bool:
-    """Whether another thread is importing a module of opdsl, or of what opdsl imports late."""
+    """Return whether another thread is importing a module of opdsl or one that opdsl imports lazily."""
     nobody = (None, threading.get_ident())
     locks = [reference() for name, reference in list(_importing.items()) if name.partition(".")[0] in _ROOTS]
     return any(lock is not None and lock.owner not in nobody for lock in locks)
 
 
-# The locks of modules that are being imported, by name. Python has no public name for them.
+# The locks of modules that are being imported, by name. Python has no public access to them.
 _importing: dict[str, Any] = getattr(importlib._bootstrap, "_module_locks", {})
 
 

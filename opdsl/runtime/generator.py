@@ -1,4 +1,4 @@
-"""Generators: where random numbers come from, as a seed and a place in the sequence that the seed begins."""
+"""Random number generators: a seed, and a position in the sequence of that seed."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ _LARGEST = (1 << 63) - 1
 _lock = held_across_fork(threading.RLock())
 
 
-# Gives the seed of a sequence, and a place in it, to what draws from a default generator meanwhile.
+# A function that returns the seed and position for draws from a default generator, in place of the generator's.
 drawn_from: ContextVar[Callable[[Device], tuple[int, int]] | None] = ContextVar("opdsl_drawn_from", default=None)
 
 
 class Generator:
-    """A source of random numbers: a seed, and how many blocks of its sequence have been used.
+    """Random number generator: a seed, and the number of blocks of its sequence that have been used.
 
-    The numbers are a function of seed and place alone (Philox4x32-10), so they depend neither on the number of threads
-    nor on the layout of the tensor that they fill. Safe under concurrent callers, who get different numbers.
+    The numbers are a function of seed and position alone (Philox4x32-10), so they depend neither on the number of
+    threads nor on the layout of the tensor that they fill. Thread-safe: concurrent callers get different numbers.
 
     Args:
-        device: where the tensors live that it fills.
+        device: the device of the tensors that it fills.
 
     >>> import opdsl
     >>> generator = opdsl.Generator().manual_seed(3)
@@ -53,7 +53,7 @@ class Generator:
         self._place = 0
 
     def manual_seed(self, seed: int) -> Generator:
-        """Begin the sequence of a seed.
+        """Set the seed, and start its sequence.
 
         Args:
             seed: from -2**63 to 2**64 - 1; a negative one stands for its two's complement.
@@ -62,8 +62,8 @@ class Generator:
             The generator itself.
 
         Raises:
-            ConversionError: it is no int.
-            OptionError: it does not fit 64 bits.
+            ConversionError: the seed is no int.
+            OptionError: the seed does not fit 64 bits.
         """
         if not isinstance(seed, int):
             raise ConversionError(f"manual_seed expected a long, but got {type(seed).__name__}")
@@ -74,7 +74,7 @@ class Generator:
         return self
 
     def seed(self) -> int:
-        """Begin the sequence of a seed that the operating system chooses; returns it.
+        """Set a seed chosen by the operating system, start its sequence, and return the seed.
 
         Returns:
             The seed.
@@ -84,20 +84,20 @@ class Generator:
         return chosen
 
     def initial_seed(self) -> int:
-        """The seed of the sequence."""
+        """Return the current seed."""
         return self._seed
 
     def advance(self, count: int) -> tuple[int, int]:
-        """Take ``count`` blocks of the sequence: the seed, and the place of the first block, both as int64 has them.
+        """Reserve ``count`` blocks of the sequence; return the seed and the position of the first block as int64.
 
         Args:
-            count: how many blocks of four numbers.
+            count: the number of blocks of four numbers.
 
         Returns:
-            The seed, and the place of the first block.
+            The seed, and the position of the first block.
         """
         recorder = lowering.get()
-        if recorder is not None:  # each call of a plan takes blocks of its own
+        if recorder is not None:  # each call of a plan reserves its own blocks
             words: Any = [
                 recorder.size(name, 0, None) for name in recorder.run(self.advance, (count,), ["word", "word"])
             ]
@@ -110,13 +110,13 @@ class Generator:
         return self.advanced(count) if drawing is None else drawing(self, count)
 
     def advanced(self, count: int) -> tuple[int, int]:
-        """``advance`` whatever is captured.
+        """Reserve blocks like ``advance``, but always from this generator, even while calls are captured.
 
         Args:
-            count: how many blocks.
+            count: the number of blocks.
 
         Returns:
-            The seed, and the place of the first block.
+            The seed, and the position of the first block.
         """
         with _lock:
             seed, place = self._seed, self._place
@@ -124,21 +124,21 @@ class Generator:
         return seed if seed <= _LARGEST else seed - _WORD, place if place <= _LARGEST else place - _WORD
 
     def position(self) -> tuple[int, int]:
-        """The seed and the place."""
+        """Return the seed and the position in its sequence."""
         with _lock:
             return self._seed, self._place
 
     def go_to(self, seed: int, place: int) -> None:
-        """Go back to a position.
+        """Restore a seed and position.
 
         Args:
-            seed, place: of ``position``.
+            seed, place: the values that ``position`` returned.
         """
         with _lock:
             self._seed, self._place = seed, place
 
     def get_state(self) -> Tensor:
-        """The state: a uint8 tensor of 16 bytes, the seed and the place."""
+        """Return the state as a uint8 tensor of 16 bytes: the seed and the position."""
         import numpy
 
         from opdsl.runtime.interchange import from_numpy
@@ -147,7 +147,7 @@ class Generator:
         return from_numpy(words.view(numpy.uint8))
 
     def set_state(self, state: Tensor) -> Generator:
-        """Go back to what ``get_state`` has given.
+        """Restore a state that ``get_state`` has returned.
 
         Args:
             state: the state.
@@ -156,7 +156,7 @@ class Generator:
             The generator.
 
         Raises:
-            ConversionError: it is no such tensor.
+            ConversionError: the state is no such tensor.
         """
         content = bytes(getattr(state, "tolist", list)()) if _is_state(state) else b""
         if len(content) != 16:
@@ -165,7 +165,7 @@ class Generator:
         return self
 
     def clone_state(self) -> Generator:
-        """A generator of its own that goes on from the same place."""
+        """Return a new generator with the same seed and position."""
         clone_state = Generator(self.device)
         clone_state.go_to(*self.position())
         return clone_state
@@ -189,10 +189,10 @@ _seed_of_new = DEFAULT_SEED
 
 
 def default_generator(device: Device = cpu) -> Generator:
-    """The generator that is used where none is given; there is one for each type of device.
+    """Return the generator that is used by default; there is one for each type of device.
 
     Args:
-        device: whose.
+        device: the device whose generator is returned.
 
     >>> import opdsl
     >>> opdsl.default_generator() is opdsl.manual_seed(7)
@@ -206,10 +206,10 @@ def default_generator(device: Device = cpu) -> Generator:
 
 
 def generator_for(device: Device, generator: Generator | None) -> Generator:
-    """The generator of a call: the one that is given, or the default one of the device.
+    """Return the generator of a call: the given one, or the default one of the device.
 
     Raises:
-        DeviceError: it is for another type of device.
+        DeviceError: the generator is for another type of device.
     """
     if generator is None:
         return default_generator(device)
@@ -222,16 +222,16 @@ def generator_for(device: Device, generator: Generator | None) -> Generator:
 
 
 def manual_seed(seed: int) -> Generator:
-    """Begin the sequence of a seed in the default generator of every device, those not used yet too.
+    """Set the seed of the default generator of every device, including generators that are created later.
 
     Args:
-        seed: as of ``Generator.manual_seed``.
+        seed: see ``Generator.manual_seed``.
 
     Returns:
         The generator of the CPU.
 
     Raises:
-        ConversionError, OptionError: as ``Generator.manual_seed``.
+        ConversionError, OptionError: see ``Generator.manual_seed``.
 
     >>> import opdsl
     >>> _ = opdsl.manual_seed(7)
@@ -251,7 +251,7 @@ def manual_seed(seed: int) -> Generator:
 
 
 def initial_seed() -> int:
-    """The seed of the CPU's default generator.
+    """Return the seed of the CPU's default generator.
 
     >>> import opdsl
     >>> _ = opdsl.manual_seed(7)
@@ -262,7 +262,7 @@ def initial_seed() -> int:
 
 
 def seed() -> int:
-    """Begin a sequence that the operating system chooses in the CPU's default generator; returns the seed.
+    """Set the seed of the CPU's default generator to one chosen by the operating system, and return it.
 
     Returns:
         The seed.
@@ -275,7 +275,7 @@ def seed() -> int:
 
 
 def get_rng_state() -> Tensor:
-    """The state of the CPU's default generator.
+    """Return the state of the CPU's default generator.
 
     >>> import opdsl
     >>> state = opdsl.get_rng_state()
@@ -288,13 +288,13 @@ def get_rng_state() -> Tensor:
 
 
 def set_rng_state(state: Tensor) -> None:
-    """Put the CPU's default generator into a state that ``get_rng_state`` has given.
+    """Restore a state of the CPU's default generator that ``get_rng_state`` has returned.
 
     Args:
         state: the state.
 
     Raises:
-        ConversionError, OptionError: it is no state; nothing is changed then.
+        ConversionError, OptionError: the argument is no state; nothing is changed then.
 
     >>> import opdsl
     >>> opdsl.set_rng_state(opdsl.get_rng_state())

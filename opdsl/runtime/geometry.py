@@ -1,4 +1,4 @@
-"""Everything about a tensor except its elements, as one interned object: plans are keyed on it."""
+"""Geometry of tensors: shape, strides, dtype, device and flags as one interned object, which is part of plan keys."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from opdsl.runtime.symbol import is_symbol
 
 
 class Creation(Enum):
-    """How a view was made, which decides whether autograd lets it be written (``CreationMeta`` in PyTorch).
+    """Mode in which a view was created, which decides whether autograd allows in-place writes (``CreationMeta``).
 
-    A detached tensor shares the memory, and no history; of data it does not even share the version counter. Views of
-    either are views of it, and not of what it was taken from.
+    A detached tensor shares the memory, but no history; a tensor from ``data`` does not share the version counter
+    either. Views of such a tensor are views of it, and not of the tensor that it was taken from.
     """
 
     DEFAULT = "with grad mode on"
@@ -45,15 +45,17 @@ class Creation(Enum):
 
     @property
     def is_apart(self) -> bool:
-        """Whether autograd takes it for no view."""
+        """Return whether autograd does not treat the tensor as a view."""
         return self is Creation.DETACHED or self is Creation.DATA
 
 
 class Form:
-    """Geometries that differ in their sizes alone: which sizes are 0 or 1 belongs to it, and how the dimensions lie.
+    """Form (shape class): common to all geometries that differ only in sizes of 2 or more.
 
-    order: the dimensions from the outermost to the innermost, of a tensor without gaps; None where it is strided, and
-        each of its strides is a number of its own.
+    It contains dtype, device, flags, which sizes are 0 or 1, and the order of the dimensions in memory.
+
+    order: the dimensions from the outermost to the innermost, for a tensor without gaps; None for a tensor with other
+        strides, which are independent of its sizes.
     """
 
     __slots__ = ("order",)
@@ -63,19 +65,19 @@ class Form:
 
 
 class TensorMeta:
-    """One combination of dtype, device, sizes, strides and flags. Made by ``geometry``, equal only to itself.
+    """Geometry of a tensor: dtype, device, sizes, strides and flags; interned by ``geometry``, compared by ``is``.
 
-    dtype, device: of the tensor.
-    shape, strides: sizes and steps of the dimensions, in elements.
-    ndim, numel: number of dimensions and of elements.
-    requires_grad: whether autograd follows it.
+    dtype, device: the dtype and device of the tensor.
+    shape, strides: the sizes, and the strides in elements.
+    ndim, numel: the number of dimensions and of elements.
+    requires_grad: whether autograd records operations on the tensor.
     is_view: whether its memory belongs to another tensor, its base.
-    creation: how the view was made.
-    is_inference: whether it was made in inference mode, so that autograd can never follow it.
+    creation: the mode in which the view was created.
+    is_inference: whether it was made in inference mode, so that autograd can never record operations on it.
     read_only: whether its memory must not be written (a NumPy array that is not writeable).
-    is_conj, is_neg: whether its elements are the conjugates, the negatives of what lies in its memory.
+    is_conj, is_neg: whether its elements are the conjugates or the negatives of the values in its memory.
     backend: the backend component of its dispatch keys, ``"CPU"``.
-    table: gives those of other sizes and strides.
+    table: returns the geometries with the same dtype, device and flags for other sizes and strides.
     """
 
     __slots__ = (
@@ -123,7 +125,7 @@ class TensorMeta:
 
     @property
     def form(self) -> Form:
-        """What of it decides how a call is computed but for its sizes."""
+        """Return the form (shape class): the geometry without its sizes."""
         form = self._form
         if form is None:
             form = self._form = _form_of(self)
@@ -131,19 +133,19 @@ class TensorMeta:
 
     @property
     def layout(self) -> Layout:
-        """How elements are addressed: always strided."""
+        """Return the layout, which is always strided."""
         return Layout.strided
 
     @property
     def is_tracked_view(self) -> bool:
-        """Whether autograd takes it for a view."""
+        """Return whether autograd treats the tensor as a view."""
         return self.is_view and not self.is_inference and not self.creation.is_apart
 
     def is_contiguous(self, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> bool:
-        """Whether the elements lie without gaps in the order of ``memory_format``.
+        """Return whether the elements have no gaps in memory, in the order of ``memory_format``.
 
         Raises:
-            ShapeError: ``preserve_format``, which is no order.
+            ShapeError: ``memory_format`` is ``preserve_format``, which is no order.
         """
         if memory_format is MemoryFormat.contiguous_format:
             if self._contiguous is None:
@@ -155,17 +157,17 @@ class TensorMeta:
         return len(order) == self.ndim and is_dense_in_order(self.shape, self.strides, order)
 
     def is_non_overlapping_and_dense(self) -> bool:
-        """Whether every element has an address of its own and no gap lies between them, in any order."""
+        """Return whether elements neither overlap nor have gaps in memory, in any order of dimensions."""
         if self._dense is None:
             self._dense = self.is_contiguous() or is_non_overlapping_and_dense(self.shape, self.strides)
         return self._dense
 
     def lies_like(self, other: TensorMeta) -> None:
-        """Take over from another one of the same form, whose elements lie in an order, what follows from that."""
+        """Copy cached properties of the memory layout from a geometry of the same form, whose elements are dense."""
         self._contiguous, self._dense = other.is_contiguous(), True
 
     def suggested_memory_format(self) -> MemoryFormat:
-        """The memory format that results of operators on it should have (``c10::TensorImpl`` calls it the same)."""
+        """Return the memory format that results of operators should have (see ``c10::TensorImpl``)."""
         if self._suggested is None:
             self._suggested = suggest_memory_format(self.shape, self.strides)
         return self._suggested
@@ -185,9 +187,9 @@ class TensorMeta:
         is_conj: bool | None = None,
         is_neg: bool | None = None,
     ) -> TensorMeta:
-        """The geometry that differs from this one in what is given.
+        """Return the geometry that differs from this one only in the given attributes.
 
-        What is no view was created as none, and its elements are what lies in its memory.
+        If it becomes no view, its creation is reset to the default, and its conjugate and negative bits are cleared.
         """
         kept = self.creation if is_view is not False else Creation.DEFAULT
         dtype = self.dtype if dtype is None else dtype
@@ -226,14 +228,14 @@ _LOCK = held_across_fork(threading.Lock())
 _SMALLEST_LIMIT = 1 << 12
 
 
-# So few elements, with so small steps, stay far below 64 bits.
+# Sizes in bytes stay far below 64 bits if the number of elements and the strides are below this limit.
 _FEW = 1 << 30
 
 
 class MetaTable:
-    """The tensor metas of one dtype, device and flags, by sizes and strides: of each there is one.
+    """Table of geometries with one dtype, device and flags, by sizes and strides; each is interned.
 
-    Calling it gives that one. What nothing else refers to is dropped when the table has grown.
+    Calling it returns the geometry of sizes and strides. Unreferenced geometries are dropped when the table has grown.
     """
 
     __slots__ = ("_known", "_limit", "_marks")
@@ -245,20 +247,20 @@ class MetaTable:
         self._limit = _SMALLEST_LIMIT
 
     def __call__(self, shape: tuple[int, ...], strides: tuple[int, ...]) -> TensorMeta:
-        """The one of plain sizes and strides.
+        """Return the interned geometry of plain sizes and strides.
 
         Raises:
-            ShapeError: no tensor has such sizes.
+            ShapeError: no tensor can have these sizes.
         """
         key = (shape, strides)
         with _LOCK:
             try:
                 meta = self._known.get(key)
-            except TypeError:  # symbolic sizes, which another library traces with, have no hash
+            except TypeError:  # symbolic sizes of another library's tracer have no hash
                 return self.new(shape, strides)
             if meta is None:
                 meta = self.new(shape, strides)
-                # Nearly all tensors stay far below 64 bits: the last element lies before the product of both.
+                # Nearly all tensors stay far below 64 bits: the last offset is below the product of both limits.
                 is_small = not shape or (0 < meta.numel < _FEW and max(strides) < _FEW and min(shape) > 0)
                 if not is_small or meta.ndim > MOST_DIMENSIONS:
                     check_sizes(shape, strides, meta.dtype.itemsize)
@@ -271,7 +273,7 @@ class MetaTable:
         return f"MetaTable({self._marks[1].name}, {self._marks[2]})"
 
     def new(self, shape: tuple[int, ...], strides: tuple[int, ...]) -> TensorMeta:
-        """One that is in no table."""
+        """Return a new geometry that is not interned."""
         tensor_meta = TensorMeta()
         (
             tensor_meta.table,
@@ -295,7 +297,7 @@ class MetaTable:
 
     def _forget_unused(self) -> None:
         for key, value in list(self._known.items()):
-            # The table, this loop's list entry and variable, and the argument of the count.
+            # References of the table, of this loop's list and variable, and of the argument of getrefcount.
             if sys.getrefcount(value) <= _UNUSED:
                 del self._known[key]
         self._limit = max(_SMALLEST_LIMIT, 2 * len(self._known))
@@ -305,7 +307,7 @@ _TABLES: dict[tuple[object, ...], MetaTable] = {}
 
 
 def _references_of_unused() -> int:
-    """What ``sys.getrefcount`` says of a geometry that only the table holds."""
+    """Return the result of ``sys.getrefcount`` for a geometry that only the table refers to."""
     table = {"key": TensorMeta()}
     return next(sys.getrefcount(value) for _, value in list(table.items()))
 
@@ -327,21 +329,21 @@ def geometry(
     is_conj: bool = False,
     is_neg: bool = False,
 ) -> TensorMeta:
-    """The one geometry object of these values.
+    """Return the interned geometry with the given attributes.
 
     Args:
-        dtype, device: of the tensor.
-        shape: sizes, plain ints.
-        strides: in elements, plain ints; None for contiguous ones.
+        dtype, device: the dtype and device of the tensor.
+        shape: the sizes, plain ints.
+        strides: the strides in elements, plain ints; None for contiguous ones.
         requires_grad, is_view, creation, is_inference, read_only, is_conj, is_neg: see ``TensorMeta``.
 
     Returns:
-        An object that is the same as long as anything refers to it; it may be compared with ``is``. One of symbolic
-        sizes (``torch.SymInt``) is a new object each time: whether they are equal is not known.
+        An object that stays the same as long as anything refers to it, so it may be compared with ``is``. Geometries
+        with symbolic sizes (``torch.SymInt``) are new objects each time, since it is unknown whether sizes are equal.
     """
     if strides is None:
         strides = contiguous_strides(shape)
-    # An Enum's hash is a function of Python's, an object's address is none.
+    # The hash of an Enum is a Python function, which is slower than id().
     key = (dtype, device, requires_grad, is_view, id(creation), is_inference, read_only, is_conj, is_neg)
     table = _TABLES.get(key)
     if table is None:
@@ -352,8 +354,8 @@ def geometry(
     recorder = lowering.get()
     if recorder is not None:
         if not recorder.is_exact:
-            return table.new(shape, strides)  # nothing that is kept by geometry may be found by, or stay for, a form's
-        # A number that becomes a size is one: the plan is for this number.
+            return table.new(shape, strides)  # symbolic geometries must not enter caches by geometry
+        # A symbolic number that becomes a size specializes the plan to this number.
         shape, strides = tuple(map(int, shape)), tuple(map(int, strides))
     return table(shape, strides)
 
@@ -396,11 +398,11 @@ def _restore(dtype: DType, device: Device, shape: tuple[int, ...], strides: tupl
 
 
 def geometry_of(array: numpy.ndarray[Any, Any], dtype: DType, *, is_view: bool = False) -> TensorMeta:
-    """The geometry of a CPU tensor whose elements are those of ``array``.
+    """Return the geometry of a CPU tensor over a NumPy array.
 
     Args:
-        array: in the storage dtype of ``dtype``.
-        dtype: what the elements are (``bfloat16`` for an array of uint16, for example).
+        array: the array, in the storage dtype of ``dtype``.
+        dtype: the dtype of the elements (``bfloat16`` for an array of uint16, for example).
         is_view: whether the memory belongs to another tensor.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Answers about elements, which no lowering of a call can know."""
+"""Guesses of conditions on elements, which are unknown while a call is lowered."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ __all__ = ["Guesses"]
 
 
 class Guesses:
-    """Answers to what is asked of elements, which no lowering knows: those of an example, but for some.
+    """Guesses of conditions on elements, unknown while a call is lowered: by default the example's outcomes.
 
-    A plan is for calls that are not refused. Where one is refused after such an answer, it is lowered again with the
-    other one, which the plan tests.
+    Plans serve calls that raise no error. If the call raises after a guess, it is lowered again with the opposite
+    guess, which the plan then tests.
     """
 
     def __init__(self) -> None:
@@ -17,18 +17,18 @@ class Guesses:
         self._last: tuple[str, bool] | None = None
 
     def answer(self, text: str, outcome: bool) -> bool:
-        """Return the answer to a question, by default that of the example."""
+        """Return the guessed outcome of a condition: that of the example, unless it has been inverted."""
         outcome = self._turned.get(text, outcome)
         self._last = text, outcome
         return outcome
 
     @property
     def was_asked(self) -> bool:
-        """Whether anything was asked of elements."""
+        """Return whether any condition on elements was guessed."""
         return self._last is not None
 
     def turn(self) -> bool:
-        """Turn the latest answer; return whether that may lead elsewhere."""
+        """Invert the latest guess; return False if there is none or it was inverted before."""
         if self._last is None or self._last[0] in self._turned:
             return False
         text, outcome = self._last

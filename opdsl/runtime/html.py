@@ -1,4 +1,4 @@
-"""What notebooks show: tensors as small tables, and tables of text. Every text is escaped."""
+"""HTML for notebooks: tensors as small tables, and tables of text, with all text escaped."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy
 from opdsl.runtime.representation import host_values, number_format
 from opdsl.runtime.tensor_base import TensorBase
 
-# Of a longer dimension its ends are shown.
+# Of longer dimensions, only the ends are shown.
 _MOST = 16
 _EDGE = 5
 _GAP = "⋯"
 
 
 def tensor_html(tensor: TensorBase) -> str:
-    """A tensor in a notebook: dtype, shape and device, then its elements; of large ones those at the edges.
+    """Return a tensor as HTML: dtype, shape and device, then its elements; only those at the edges if it is large.
 
     >>> import opdsl
     >>> print(tensor_html(opdsl.tensor([[1, 2]])))
@@ -46,12 +46,12 @@ def _elements(tensor: TensorBase) -> str:
 
 
 def _shown(size: int) -> list[int | None]:
-    """The positions of a dimension that are shown; None for those between."""
+    """Return the indices of a dimension that are shown, with None in place of the omitted ones."""
     return [*range(size)] if size <= _MOST else [*range(_EDGE), None, *range(size - _EDGE, size)]
 
 
 def text_table(rows: Iterable[Sequence[str]], header: Sequence[str] = ()) -> str:
-    """A table.
+    """Return a table of text as HTML.
 
     >>> text_table([["a < b", "c"]], header=["x", "y"])
     '<table><tr><th>x</th><th>y</th></tr><tr><td>a &lt; b</td><td>c</td></tr></table>'

@@ -1,7 +1,7 @@
-"""Modules that are being imported: the only lock of a module is Python's own.
+"""Waiting for modules that another thread is importing, using only Python's own import lock.
 
-No lock of ours is held while a module of operators is imported: its body may ask for any of ours, and another thread
-that holds the module's lock would wait for the one that waits for it.
+No lock of opdsl is held while a module of operators is imported: its body may need any of them, and a thread that holds
+one would deadlock with the importing thread.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ __all__ = ["is_importing", "wait_for_module"]
 
 
 def is_importing(name: str) -> bool:
-    """Whether a module is there whose body has not ended yet."""
+    """Return whether a module is being imported, so that its body has not finished."""
     specification = getattr(sys.modules.get(name), "__spec__", None)
     return bool(getattr(specification, "_initializing", False))
 
 
 def wait_for_module(name: str) -> None:
-    """Wait until a module that another thread imports is complete; one that this thread imports is not waited for."""
+    """Wait until a module that another thread is importing is complete; return at once if this thread imports it."""
     if is_importing(name):
         importlib.import_module(name)

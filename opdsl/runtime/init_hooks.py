@@ -1,4 +1,4 @@
-"""What is done before the first tensor is made."""
+"""Hooks that run before the first tensor is made."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ _before_first: list[Load] = []
 
 
 def before_first_tensor(load: Load) -> None:
-    """Have something done before the first tensor is made: the operators are its methods, and they load late.
+    """Register a hook that runs before the first tensor is made, such as loading operators that are methods.
 
     Args:
-        load: imports what is needed, and returns what to do. Threads may call it at once; one of them does the rest.
+        load: imports what is needed, and returns the function to run. Threads may call it concurrently; only one of
+            them runs the function.
     """
     _before_first.append(load)
 
@@ -25,9 +26,9 @@ _preparing = held_across_fork(threading.RLock())
 
 
 def prepare() -> None:
-    """Do what ``before_first_tensor`` noted, once. Called wherever tensors come from outside.
+    """Run the hooks of ``before_first_tensor``, once; called wherever tensors are made from outside data.
 
-    Other threads wait until it is done.
+    Other threads wait until the hooks have run.
     """
     if not _before_first:
         return

@@ -1,4 +1,4 @@
-"""Tensors in from elsewhere: NumPy arrays and DLPack producers without a copy, Python data with one."""
+"""Conversion to tensors: NumPy arrays and DLPack producers without a copy, Python data with a copy."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _Array = numpy.ndarray[Any, Any]
 
 
 def from_numpy(array: numpy.ndarray[Any, Any]) -> Tensor:
-    """A tensor that shares the memory of a NumPy array.
+    """Return a tensor that shares the memory of a NumPy array.
 
-    An array that is not writeable gives a tensor that refuses to be written.
+    An array that is not writeable gives a tensor that cannot be written.
 
     Args:
-        array: of a dtype that opdsl has, in native byte order and with no negative strides; ml_dtypes' bfloat16 too.
+        array: an array with a dtype of opdsl or ml_dtypes' bfloat16, native byte order and no negative strides.
 
     Raises:
         InterchangeError: the memory cannot be shared; the message says how to copy it.
@@ -47,13 +47,13 @@ def from_numpy(array: numpy.ndarray[Any, Any]) -> Tensor:
 
 
 def operand(value: object) -> object:
-    """A NumPy array that stands beside a tensor, as a tensor: its memory is shared, or copied where it cannot be.
+    """Return a NumPy array as a tensor that shares its memory, or else a copy; return other values unchanged.
 
     Args:
-        value: anything that is no array is given back.
+        value: an array, or any other object.
 
     Raises:
-        ConversionError, InterchangeError: its dtype is none of ours.
+        ConversionError, InterchangeError: opdsl does not have the array's dtype.
     """
     if not isinstance(value, numpy.ndarray):
         return value
@@ -64,10 +64,10 @@ def operand(value: object) -> object:
 
 
 def from_dlpack(source: object) -> Tensor:
-    """A tensor that shares the memory of any object with ``__dlpack__``, a PyTorch tensor for example.
+    """Return a tensor that shares the memory of any object with ``__dlpack__``, a PyTorch tensor for example.
 
     Args:
-        source: such an object, or a DLPack capsule.
+        source: the object, or a DLPack capsule.
 
     Raises:
         InterchangeError: the memory cannot be shared.
@@ -77,10 +77,10 @@ def from_dlpack(source: object) -> Tensor:
 
 
 def from_cuda_array(source: object) -> Tensor:
-    """A tensor that shares the memory of any object with ``__cuda_array_interface__``, a numba or cupy array.
+    """Return a tensor that shares the memory of any object with ``__cuda_array_interface__``, a numba or cupy array.
 
     Args:
-        source: such an object.
+        source: the object.
 
     Raises:
         InterchangeError: the memory cannot be shared.
@@ -107,17 +107,17 @@ def tensor(
     *,
     default_dtype: DType = float32,
 ) -> Tensor:
-    """A new tensor with a copy of the data.
+    """Return a new tensor with a copy of the data.
 
     Args:
         data: a number, nested sequences of numbers, a NumPy array or scalar, a tensor, or an object that NumPy or
             DLPack can read.
-        dtype: None takes it from the data: Python's float means ``default_dtype``, int means int64.
+        dtype: None derives it from the data: Python's float means ``default_dtype``, int means int64.
         device: None means the CPU.
-        default_dtype: the dtype of Python's floats, and of no data at all.
+        default_dtype: the dtype of Python's floats, and of empty data.
 
     Raises:
-        ConversionError: the data is ragged, is no numbers, or does not fit the dtype.
+        ConversionError: the data is ragged, contains something other than numbers, or does not fit the dtype.
         DTypeError, DeviceError: there is no such dtype or device.
 
     >>> tensor([[1, 2.5], [3, 4]])
@@ -140,7 +140,7 @@ def tensor(
 
 
 def _copied(data: object, dtype: DType | None, default_dtype: DType) -> tuple[_Array, DType]:
-    """A new array in the storage dtype, and the dtype."""
+    """Copy data to a new array in the storage dtype; return the array and the dtype."""
     if isinstance(data, Tensor):
         return _copied_array(host_array(data), data.geometry.dtype, dtype)
     if isinstance(data, numpy.ndarray):
@@ -165,7 +165,7 @@ def _copied(data: object, dtype: DType | None, default_dtype: DType) -> tuple[_A
 
 
 def _copied_sequence(data: object, dtype: DType | None, default_dtype: DType) -> tuple[_Array, DType]:
-    """``_copied`` of nested sequences."""
+    """Copy nested sequences to a new array in the storage dtype; return the array and the dtype."""
     shape: list[int] = []
     numbers: list[Any] = []
     _collect(data, 0, shape, numbers)
@@ -183,7 +183,7 @@ def _native(array: _Array) -> _Array:
 
 
 def _copied_array(array: _Array, source: DType, target: DType | None) -> tuple[_Array, DType]:
-    """A copy with the strides of the array where these leave no gaps, contiguous otherwise."""
+    """Copy an array; the copy has the strides of the array if these leave no gaps, otherwise it is contiguous."""
     target = target or source
     strides = tuple(stride // array.itemsize for stride in array.strides)
     if not is_non_overlapping_and_dense(array.shape, strides):
@@ -200,7 +200,7 @@ def _copied_array(array: _Array, source: DType, target: DType | None) -> tuple[_
 
 
 def _number_dtype(value: object, default_dtype: DType) -> DType | None:
-    """The dtype that a number has as data: NumPy's scalars bring their own."""
+    """Return the dtype of a number as tensor data; None if the value is no number."""
     if not isinstance(value, numpy.generic):
         return number_dtype(value, default_dtype)
     try:
@@ -221,11 +221,11 @@ _PYTHON_NUMBERS = {bool, int, float, complex}
 
 
 def _collect(data: Any, depth: int, shape: list[int], numbers: list[Any]) -> None:
-    """Appends the numbers of nested sequences and finds, or checks, the sizes from ``depth`` on."""
+    """Append the numbers of nested sequences to a list, and determine or check the sizes from ``depth`` on."""
     if not isinstance(data, (list, tuple)):
         try:
-            data = list(islice(data, len(data)))  # what is found by index alone may not say where it ends
-        except Exception as error:  # whatever an object that is none of ours raises
+            data = list(islice(data, len(data)))  # an object that is only indexed may not raise IndexError at its end
+        except Exception as error:  # an object of another library may raise any error
             raise ConversionError(
                 f"could not determine the shape of object type {type(data).__name__!r}, whose elements cannot be read: "
                 f"{error!r}. Give a list of them."
@@ -268,7 +268,7 @@ def _only_item(value: Tensor) -> complex:
 
 
 class _Element:
-    """The value of a one-element tensor among numbers, and its dtype."""
+    """Value of a one-element tensor in a sequence of numbers, with its dtype."""
 
     __slots__ = ("dtype", "value")
 

@@ -1,4 +1,4 @@
-"""``Tensor`` with its methods: where pickle looks for a method of an operator, also before the first tensor is made."""
+"""Class ``Tensor`` with all its methods, where pickle looks up methods, even before the first tensor is made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What numbers a dtype can hold: ``finfo`` and ``iinfo``, with the attributes of PyTorch's and of the array API."""
+"""Numeric limits of dtypes: ``finfo`` and ``iinfo``, with the attributes of PyTorch's and of the array API's."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ import math
 from opdsl.errors import DTypeError
 from opdsl.runtime.dtype import Category, DType, bfloat16, float16, float32, float64, to_dtype
 
-# Bits of the fraction, and the largest exponent.
+# The number of fraction bits, and the largest exponent.
 _FORMATS = {float16: (10, 15), bfloat16: (7, 127), float32: (23, 127), float64: (52, 1023)}
 
 
 class finfo:
-    """The limits of a floating-point dtype; of a complex one those of its parts.
+    """Limits of a floating-point dtype, or of the parts of a complex dtype.
 
-    bits: of one real number.
+    bits: the number of bits of a real number.
     eps: the distance from 1 to the next number.
     max, min: the largest and the least finite number.
-    smallest_normal, tiny: the smallest positive number that keeps all its digits.
-    resolution: ten to the power of the digits that every number keeps, negative.
-    dtype: of the real numbers.
+    smallest_normal, tiny: the smallest positive normal number.
+    resolution: the decimal resolution, ten to the negative power of the number of reliable decimal digits.
+    dtype: the real dtype.
 
     Args:
-        type: the dtype, or what stands for one (see ``to_dtype``).
+        type: the dtype, or a name or type of it (see ``to_dtype``).
 
     Raises:
-        DTypeError: it is neither floating-point nor complex.
+        DTypeError: the dtype is neither floating-point nor complex.
 
     >>> finfo("float32").eps, finfo("complex128").bits
     (1.1920928955078125e-07, 64)
@@ -54,17 +54,17 @@ class finfo:
 
 
 class iinfo:
-    """The limits of an integer dtype.
+    """Limits of an integer dtype.
 
-    bits: of one number.
+    bits: the number of bits.
     max, min: the largest and the least number.
-    dtype: whose limits they are.
+    dtype: the dtype.
 
     Args:
-        type: the dtype, or what stands for one (see ``to_dtype``).
+        type: the dtype, or a name or type of it (see ``to_dtype``).
 
     Raises:
-        DTypeError: it is no integer one.
+        DTypeError: the dtype is no integer dtype.
 
     >>> iinfo("int8")
     iinfo(min=-128, max=127, dtype=int8)

@@ -1,8 +1,8 @@
-"""Calls lowered: run once on arrays that record what is done, and on numbers that record what is asked of them.
+"""Tracing of calls for lowering: a call runs once on symbolic arrays and numbers, which record steps and guards.
 
-What is done to an array becomes a step; what is asked of a number becomes a guard, what is made of it an expression. So
-one run gives the plan of every call that is like it. Where sizes are such numbers, too, it is the plan of a form: of
-all calls that differ in their sizes alone. PyTorch's ``SymInt`` and JAX's tracers are the same idea.
+An operation on an array becomes a step of the plan; a comparison of a number becomes a guard; arithmetic on a number
+becomes an expression. So one run gives the plan of all calls that satisfy the guards. If sizes are symbolic too, it is
+the plan of a form: of all calls that differ only in their sizes. PyTorch's ``SymInt`` and JAX's tracers work likewise.
 """
 
 from __future__ import annotations
@@ -44,23 +44,23 @@ R = TypeVar("R")
 
 _WORDS = re.compile(r"\w+")
 
-# A call that does more, or asks more often, goes on in a loop that sizes or elements decide.
+# Limits of steps and guards: a call that exceeds them probably loops over sizes or elements.
 _MOST_STEPS = 512
 _MOST_QUESTIONS = 10_000
 
 
 class _NoElementsError(NotLoweredError, AttributeError):
-    """Something is asked of an array that only its elements tell."""
+    """Raised when elements of a symbolic array are accessed; also an AttributeError, for ``getattr``."""
 
 
 class SymbolicArray:
-    """The array of a tensor of which a plan only knows where it will find it.
+    """Array of a tensor during lowering: a plan only knows the expression of the array.
 
     text: the expression of the array in the plan.
-    offset: elements in its storage before its first one.
-    dtype: of the array's items, as NumPy has it.
-    viewed: of a view the tensor that it is taken of, and how many elements lie before its first one there.
-    source: of a view the array that is no view of another one, and how many bytes lie before its first element there.
+    offset: the number of elements in its storage before its first one.
+    dtype: the NumPy dtype of the array's elements.
+    viewed: for a view, the tensor that it is a view of, and the offset of its first element from that tensor's.
+    source: for a view, the array at the end of the chain of views, and the byte offset of its first element there.
     """
 
     __slots__ = ("dtype", "offset", "source", "text", "viewed")
@@ -78,12 +78,12 @@ class SymbolicArray:
     def __getattr__(self, name: str) -> Any:
         raise _NoElementsError(f"elements are read (.{name})")
 
-    # NumPy would make an array of one object of it, and Python would take it for true.
+    # Without these methods, NumPy would make an object array of it, and Python would consider it true.
     __array__ = __bool__ = __len__ = __iter__ = __getitem__ = __setitem__ = item = _refuse
 
 
 class Unknown(NamedTuple):
-    """A result of which a plan knows nothing: what a kernel gives that is run as it is, or a truth about elements."""
+    """Result whose value a plan does not know: that of a kernel that runs unlowered, or a condition on elements."""
 
     text: str
 
@@ -92,32 +92,32 @@ class Unknown(NamedTuple):
 
 
 class Check(NamedTuple):
-    """A guard that depends on what steps have given: what was asked, and what was answered."""
+    """Guard on the result of a step: the condition, and the outcome for which the plan was made."""
 
     text: str
     outcome: bool
 
 
 class Lines(NamedTuple):
-    """Something is done by lines of the plan: ``write`` gives them, from what gives the expression of a value."""
+    """Steps of a plan given as source lines: ``write`` returns them; it takes a function from values to expressions."""
 
     write: Callable[[Callable[[Any], str], Lowering], list[str]]
 
 
 class Within(NamedTuple):
-    """What is done from here on is done within a context; None ends the innermost one.
+    """Begin of a context within which the following steps run; None ends the innermost one.
 
-    enter: makes the context.
+    enter: makes the context manager.
     """
 
     enter: Callable[[], Any] | None
 
 
 class Written(NamedTuple):
-    """A write to memory is counted.
+    """Record of a write to memory, which updates a version counter.
 
     counter: the tensor that counts the writes.
-    amount: by how much; less than one where writes that were counted before are a part of this one.
+    amount: the increment; less than one if writes that were counted before are part of this write.
     """
 
     counter: Any
@@ -125,11 +125,11 @@ class Written(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One thing that a plan does: ``results = function(*operands)``.
+    """Step of a plan: ``results = function(*operands)``.
 
-    function: what is called; it has no state that sizes decide.
+    function: the function to call; it has no state that depends on sizes.
     operands: arrays, tensors, symbols, tuples of them, and constants.
-    results: the names of what it gives; none where it writes alone.
+    results: the names of its results; empty if it only writes.
     """
 
     function: Callable[..., Any]
@@ -138,29 +138,29 @@ class Step(NamedTuple):
 
 
 class Lowering:
-    """What is recorded while a call is lowered.
+    """Recorder of a call that is being lowered: collects steps, guards and constants.
 
-    guards: what was asked, as expressions, and what was answered.
-    parts: expressions that are computed once, with the names of their values.
-    steps: what is done, in order.
-    constants: what names in expressions mean.
-    packets: of every operator that was called, with its generation.
-    arguments: the expression of the storage of each argument, by the tensor that stands for it.
-    may_hand_numbers: whether compiled kernels may convert numbers.
-    shared: how a plan asks whether two of these are the same memory, of which each has its own.
-    edges: where gradients of tensors go that were made on the way: expressions, by the tensors' ids.
-    followed: arguments, and views of them, that require grad from here on. Which others do so is not known: no call may
-        follow.
-    hands_numbers: whether a compiled kernel converts numbers, and raises OverflowError where one does not fit.
-    compiles: whether kernels are compiled; otherwise only what is called is of interest, and no plan is made.
-    originals: of a rehearsal, which makes no plan, the arguments by the ids of the tensors that stand for them.
+    guards: the conditions of the plan, as expressions, and their outcomes.
+    parts: subexpressions that are computed once, and the names of their values.
+    steps: the steps, in order.
+    constants: the values of names in expressions.
+    packets: the packet of every operator that was called, with its generation.
+    arguments: the expression of the storage of each argument, by its symbolic tensor.
+    may_hand_numbers: whether Python numbers may be passed to compiled kernels, which convert them.
+    shared: the format of the test whether two arguments share storage.
+    edges: the expressions of the autograd edges of intermediate tensors, by the tensors' ids.
+    followed: arguments, and views of them, that require grad from here on. It is unknown which other tensors then do,
+        so no further call is allowed.
+    hands_numbers: whether a compiled kernel converts numbers, and raises OverflowError if one does not fit.
+    compiles: whether kernels are compiled; False if only the operator calls are of interest, and no plan is made.
+    originals: in a dry run, which makes no plan, the arguments by the ids of their symbolic tensors.
 
     Args:
-        taken: names that the plan's own must differ from.
-        is_exact: whether the plan is for the very geometries of the call; sizes are plain integers then.
+        taken: names that the plan's own names must not use.
+        is_exact: whether the plan is for the exact geometries of the call, so that sizes are plain integers.
         is_general: see ``may_choose``.
-        most_steps: how many there may be.
-        guesses: answers about elements.
+        most_steps: the largest number of steps.
+        guesses: outcomes of conditions on elements.
     """
 
     def __init__(
@@ -199,13 +199,13 @@ class Lowering:
         self._asked = 0
 
     def name(self, prefix: str) -> str:
-        """A name that is not taken."""
+        """Return a new name with the given prefix, which is not taken."""
         self._names += 1
         name = f"{prefix}{self._names}"
         return name if name not in self._taken else self.name(prefix)
 
     def constant(self, value: object) -> str:
-        """The name of a value that every call has."""
+        """Return the name of a constant, which has the same value in every call."""
         for name, known in self.constants.items():
             if known is value:
                 return name
@@ -214,18 +214,18 @@ class Lowering:
         return name
 
     def size(self, text: str, example: int, least: int | None = 2) -> Symbol:
-        """A symbol of an integer.
+        """Return a symbol for an integer.
 
         Args:
             text: its expression.
             example: its value in the call that is lowered.
-            least: what it is at least; None where nothing is known.
+            least: its lower bound; None if unknown.
         """
         self.bounds[text] = least
         return Symbol(self, example, {(text,): 1}, "", least)
 
     def part(self, text: str, example: int, least: int | None) -> Symbol:
-        """A symbol of an integer that the plan computes once, wherever it is used.
+        """Return a symbol for an integer expression that the plan computes only once.
 
         Args:
             text, example, least: see ``size``.
@@ -237,11 +237,11 @@ class Lowering:
         return self.size(self.parts[text], example, least)
 
     def number(self, text: str, example: Any) -> Symbol:
-        """A symbol of a number that is no integer."""
+        """Return a symbol for a number that is no integer."""
         return Symbol(self, example, None, text)
 
     def ask(self, text: str, outcome: bool) -> bool:
-        """Note a guard, and answer it as the example does."""
+        """Record a guard, and return its outcome in the call that is lowered."""
         self._asked += 1
         if self._asked > _MOST_QUESTIONS:
             raise NotLoweredError("too many questions of sizes")
@@ -257,21 +257,21 @@ class Lowering:
         return outcome
 
     def is_checked(self, key: tuple[str, ...]) -> bool:
-        """Whether this was asked about an array before, and nothing has been written since; it is asked now."""
+        """Return whether a check of an array was recorded before, with no write since; record it now."""
         written = sum(isinstance(step, Step) and not step.results for step in self.steps)
         known, self._asked_of_arrays[key] = self._asked_of_arrays.get(key), written
         return known == written
 
     def is_late(self, text: str) -> bool:
-        """Whether an expression is of what steps have given."""
+        """Return whether an expression depends on results of steps."""
         return not self._late.isdisjoint(_WORDS.findall(text))
 
     def writes(self) -> bool:
-        """Whether an argument has been written."""
+        """Return whether an argument has been written."""
         return any(not is_symbol(argument._writes) or len(argument._writes.terms) > 1 for argument in self.arguments)
 
     def run(self, function: Callable[..., Any], operands: Sequence[Any], results: Sequence[str]) -> tuple[str, ...]:
-        """Note a step; the names of its results begin as is given."""
+        """Record a step, and return the names of its results, which have the given prefixes."""
         if len(self.steps) >= self._most_steps:
             raise NotLoweredError("too many steps")
         names = tuple(self.name(result) for result in results)
@@ -285,11 +285,13 @@ class Lowering:
         operands: Sequence[Any],
         allocating: Callable[..., Callable[..., Any] | None],
     ) -> bool:
-        """Whether a step is noted that makes its last operand, too: a new array that nothing has used before.
+        """Record a step that also allocates its output, its last operand; return False if that is not possible.
+
+        It is possible if the output is a new array that no step has used. The step that allocates it is removed.
 
         Args:
-            function: fills its last operand alone.
-            operands: of the step.
+            function: writes only its last operand.
+            operands: the operands of the step.
             allocating: see ``Noted``.
         """
         target = operands[-1] if operands else None
@@ -304,7 +306,7 @@ class Lowering:
         return True
 
     def _unused(self, text: str) -> int | None:
-        """Which step has made an array of nothing, if none since then may have used it."""
+        """Return the index of the step that allocated an array, if no later step may have used the array, else None."""
         for place in range(len(self.steps) - 1, -1, -1):
             step = self.steps[place]
             if not isinstance(step, Step):
@@ -317,14 +319,14 @@ class Lowering:
         return None
 
     def once(self, function: Callable[..., Any], operands: Sequence[Any], result: str) -> str:
-        """``run``, for one result, of a function that depends on its operands alone: it is noted once."""
+        """Record a step with one result, of a pure function, or return the result if it was recorded before."""
         key = (function, tuple(map(self.source, operands)))
         if key not in self._noted:
             (self._noted[key],) = self.run(function, operands, [result])
         return self._noted[key]
 
     def source(self, value: Any) -> str:
-        """The expression of a value in the plan."""
+        """Return the expression of a value in the plan."""
         if isinstance(value, (Symbol, SymbolicArray, Unknown)):
             return value.text
         if type(value) is tuple and any(is_lowered(element) for element in value):
@@ -339,7 +341,7 @@ class Lowering:
 
 
 def _names(operands: Sequence[Any]) -> set[str]:
-    """The names in the expressions of a step's operands."""
+    """Return the names in the expressions of a step's operands."""
     names: set[str] = set()
     for operand in operands:
         if type(operand) in (tuple, list):
@@ -354,30 +356,30 @@ lowering: ContextVar[Lowering | None] = ContextVar("opdsl_lowering", default=Non
 
 
 def sizes_are_symbols() -> bool:
-    """Whether a call is lowered for a form, so that its sizes are no plain integers."""
+    """Return whether a call is being lowered for a form, so that its sizes are symbols instead of plain integers."""
     recorder = lowering.get()
     return recorder is not None and not recorder.is_exact
 
 
 def may_choose() -> bool:
-    """Whether sizes may be asked what decides nothing but how fast kernels are.
+    """Return whether kernels may be specialized to sizes for speed, by guards that do not affect results.
 
-    The first plans of a form are for the sizes that come. Where these differ too often in such answers, a general plan
-    takes kernels that are right, and fair, for all.
+    The first plans of a form are specialized to the sizes that occur. If too many plans result, a general plan uses
+    kernels that are correct, and reasonably fast, for all sizes.
     """
     recorder = lowering.get()
     return recorder is None or not recorder.is_general
 
 
 class Noted:
-    """A compiled function while a call is lowered: calling it notes a step.
+    """Wrapper of a compiled function during lowering: calling it records a step.
 
     Args:
-        function: the compiled one; the outputs that it is given are its last arguments.
-        results: for each output the NumPy dtype of the array that it makes, None where the output is given.
-        first: what it is called with before all else.
-        allocating: makes of the function, and of what makes the one output that it is given, a function that does both;
-            None where there is none.
+        function: the compiled function; outputs that are given are its last arguments.
+        results: for each output the NumPy dtype of the array that the function makes; None if the output is given.
+        first: leading arguments of every call.
+        allocating: combines the function with the function that allocates its given output, into one that does both;
+            returns None if it cannot. None if there is no such combination.
     """
 
     def __init__(
@@ -393,7 +395,7 @@ class Noted:
         self.allocating = allocating
 
     def __call__(self, *operands: Any) -> Any:
-        """Note the step, and give the arrays that it will make, or fill."""
+        """Record the step, and return the symbolic arrays of its outputs."""
         recorder = lowering.get()
         if recorder is None:
             raise NotLoweredError("a noted function outside of the lowering that it was made in")
@@ -407,7 +409,7 @@ class Noted:
 
 
 def made_once(most: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """A function whose results are kept, the latest ones, but for those that belong to a call that is lowered."""
+    """Return a decorator that caches the latest results of a function, except those computed during lowering."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         kept = functools.lru_cache(maxsize=most)(function)
@@ -425,13 +427,13 @@ def made_once(most: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 
 def concrete() -> Setting[Lowering | None]:
-    """Nothing is recorded while this is entered: what is made is for real."""
+    """Return a context manager in which nothing is recorded, so that operations are executed."""
     nothing: Lowering | None = None
     return Setting(lowering, nothing)
 
 
 def is_lowered(value: object) -> bool:
-    """Whether a value is known to a plan only, alone or in a tuple."""
+    """Return whether a value is a symbolic number or array, or a tuple that contains one."""
     kind = type(value)
     if kind is tuple:
         return any(is_lowered(element) for element in cast("tuple[object, ...]", value))
@@ -439,9 +441,9 @@ def is_lowered(value: object) -> bool:
 
 
 def deferred(function: Callable[P, R]) -> Callable[P, R]:
-    """A function of numbers that a plan calls itself, where one of the numbers is known to it only.
+    """Decorate a function of numbers so that the plan calls it if an argument is symbolic.
 
-    Its result is then a symbol of which nothing is known, and the function must depend on its arguments alone.
+    Its result is then a symbol without known bounds. The function must be pure.
     """
 
     @functools.wraps(function)
@@ -454,7 +456,7 @@ def deferred(function: Callable[P, R]) -> Callable[P, R]:
             raise NotLoweredError(f"{function.__name__} of a symbol takes no keywords")
         run = cast("Callable[..., Any]", function)
         example = run(*[arg.example if isinstance(arg, Symbol) else arg for arg in args])
-        # A step, which runs whether or not its result is used: it may raise.
+        # A step runs even if its result is unused, since it may raise an error.
         text = owner.once(function, args, "number")
         size: Any = owner.size(text, example, None) if type(example) is int else owner.number(text, example)
         return cast("R", size)

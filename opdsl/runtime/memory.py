@@ -1,4 +1,4 @@
-"""What a backend's memory has to offer, and the memory of a device."""
+"""Protocol of a backend's memory functions, and access to the memory of a device."""
 
 from __future__ import annotations
 
@@ -17,85 +17,86 @@ from opdsl.runtime.symbol import NotLoweredError
 
 
 class Memory(Protocol):
-    """Implemented by the module ``memory`` of a backend's package. Strides and offsets are in elements.
+    """Protocol of the module ``memory`` of a backend's package. Strides and offsets are in elements.
 
     ``empty``, ``view``, ``address``, ``copy``, ``to_host`` and ``from_host`` are enough for a backend; the others serve
-    plans, backends of several devices, streams, page-locked memory and DLPack. What an "array" is belongs to the
-    backend: ``numpy.ndarray`` in the storage dtype for the CPU.
+    plans, backends with several devices, streams, page-locked memory and DLPack. An "array" is a type of the backend:
+    ``numpy.ndarray`` in the storage dtype for the CPU.
     """
 
     def empty(self, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: Device) -> Any:
-        """A new array whose elements have no defined value."""
+        """Return a new uninitialized array."""
 
     def maker(
         self, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: Device
     ) -> Callable[[], Any]:
-        """What ``empty`` does, as a function for plans that repeat it; a backend may leave that to ``empty``."""
+        """Return a function that does the same as ``empty``, for plans that repeat it; optional."""
 
     def view(self, array: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: DType) -> Any:
-        """Another array over the same memory; ``offset`` counts from the first element of ``array``."""
+        """Return another array over the same memory; ``offset`` counts from the first element of ``array``."""
 
     def is_own_block(self, array: Any) -> bool:
-        """Whether an array is all that lies in a block of the backend's own; the CPU alone is asked."""
+        """Return whether an array covers a whole block that the backend has allocated; only used for the CPU."""
 
     def viewer(self, source: TensorMeta, view: TensorMeta, offset: int) -> Callable[[Any], Any]:
-        """Makes one view of every tensor of a geometry, which holds it; a backend may have none."""
+        """Return a function that makes a fixed view, a tensor, of any tensor with the given geometry; optional."""
 
     def address(self, array: Any) -> int:
-        """The address of the first element, 0 where there is none."""
+        """Return the address of the first element; 0 for an array without elements."""
 
     def copy(self, source: Any, target: Any) -> None:
-        """Copies ``source`` into ``target`` of the same shape and dtype, on the current stream."""
+        """Copy ``source`` into ``target`` of the same shape and dtype, on the current stream."""
 
     def to_host(self, array: Any) -> numpy.ndarray[Any, Any]:
-        """The elements in the host's memory, complete when this returns."""
+        """Return the elements in host memory; waits until the copy is complete."""
 
     def from_host(self, array: numpy.ndarray[Any, Any], device: Device, dtype: DType) -> Any:
-        """A new array on ``device`` with the elements of ``array``, which are of ``dtype``."""
+        """Return a new array on ``device`` with the elements of ``array``, which have dtype ``dtype``."""
 
     def transfer(self, source: Any, target: Any, *, non_blocking: bool) -> None:
-        """Copies between two devices of the backend, or one and the host, whose arrays are ``numpy.ndarray``.
+        """Copy between two devices of the backend, or between one and the host, whose arrays are ``numpy.ndarray``.
 
         Shapes, strides and dtypes are the same, and there are no gaps. With ``non_blocking`` it may return before the
-        copy is done where the host's memory is page-locked; what is queued later on the device comes after it.
+        copy is done if the host memory is page-locked; work queued later on the device runs after the copy.
         """
 
     def empty_pinned(self, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType) -> Any:
-        """A new ``numpy.ndarray`` in page-locked memory, which devices read and write on their own."""
+        """Return a new ``numpy.ndarray`` in page-locked memory, which devices can access directly."""
 
     def is_pinned(self, array: Any) -> bool:
-        """Whether a ``numpy.ndarray`` lies in such memory."""
+        """Return whether a ``numpy.ndarray`` is in page-locked memory."""
 
     def current_index(self) -> int:
-        """The index that a device without one stands for."""
+        """Return the index that a device without an index stands for."""
 
     def current_stream(self, device: Device) -> int:
-        """The native handle of the stream that kernels of the calling thread are queued on; 0 where there are none."""
+        """Return the native handle of the stream on which the calling thread queues kernels; 0 without streams."""
 
     def guard(self, device: Device) -> AbstractContextManager[object]:
-        """Makes ``device`` the current one while it is entered; a backend of one device has no such function."""
+        """Return a context manager that makes ``device`` current; not present in backends with a single device."""
 
     def is_current(self, device: Device) -> bool:
-        """Whether a device is the current one as far as the dispatcher's state says; plans need no guard then."""
+        """Return whether a device is current according to the dispatcher state, so that plans need no guard."""
 
     def synchronize(self, device: Device) -> None:
-        """Waits until everything queued on ``device`` is done."""
+        """Wait until all work queued on ``device`` is done."""
 
     def array_interface(self, array: Any) -> dict[str, object]:
-        """What ``__cuda_array_interface__`` says of an array; asked of CUDA's memory only."""
+        """Return the ``__cuda_array_interface__`` of an array; only used for CUDA."""
 
     def take_array(self, source: Any) -> tuple[Any, DType]:
-        """The array of an object with ``__cuda_array_interface__``; asked of CUDA's memory only."""
+        """Return the array and dtype of an object with ``__cuda_array_interface__``; only used for CUDA."""
 
     def look_inside(self, kind: type[Exception], text: str, array: Any, least: int, size: int) -> None:
-        """Has the device look whether all elements of an int64 array lie from ``least`` to ``size``, without waiting.
+        """Make the device check, without waiting, that elements of an int64 array are between ``least`` and ``size``.
 
-        Who waits for the device next gets the error otherwise, with ``{value}`` and ``{size}`` in its text. A backend
-        may have no such function; positions are waited for then. One that has it bounds them where it reads.
+        If not, the error is raised at the next synchronization with the device, with ``{value}`` and ``{size}`` in its
+        text replaced. A backend may lack this function; indices are then checked on the host, after waiting. A backend
+        with it clamps indices when reading.
         """
 
     def record_use(self, array: Any, stream: Any) -> None:
-        """Keeps an array's memory until a stream has done what is queued on it when the memory is freed."""
+        """Delay the reuse of an array's freed memory until a stream has finished the work queued at that time."""
 
     def export_dlpack(
         self,
@@ -106,30 +107,30 @@ class Memory(Protocol):
         dl_device: tuple[int, int] | None,
         copy: bool | None,
     ) -> object:
-        """The DLPack capsule of an array; never asked of the CPU's memory."""
+        """Return the DLPack capsule of an array; not used for the CPU."""
 
     def take_dlpack(self, source: object) -> tuple[Any, DType]:
-        """The array of a DLPack producer on a device of this backend; never asked of the CPU's memory."""
+        """Return the array and dtype of a DLPack producer on a device of this backend; not used for the CPU."""
 
 
 def device_memory(device: Device) -> Memory:
-    """The memory of a device, importing its backend when it is the first use.
+    """Return the memory module of a device, importing its backend on first use; one that records during lowering.
 
     Raises:
-        DeviceError: its backend is not there.
+        DeviceError: its backend is not installed.
     """
     memory = backends.load(device.type, "memory")
     recorder = lowering.get()
-    # The CPU's own memory knows what symbols are; on meta there is nothing to note.
+    # The CPU's memory functions handle symbols themselves; on meta there is nothing to record.
     is_noted = recorder is not None and device.type != "meta" and (recorder.is_exact or device.type != "cpu")
     return cast("Memory", _NotingMemory(memory) if is_noted else memory)
 
 
 def concrete_device(device: Device) -> Device:
-    """The device that is meant: one without an index is the current one of its type; of some there is one alone.
+    """Return a device with its index: one without an index is the current device of its type, or the only one.
 
     Raises:
-        DeviceError: its backend is not there.
+        DeviceError: its backend is not installed.
     """
     if device.type in _SINGLE:
         return device if device.index is None else Device(device.type)
@@ -139,14 +140,14 @@ def concrete_device(device: Device) -> Device:
     return device if current is None else Device(device.type, current())
 
 
-# Device types of which there is one.
+# Device types with a single device.
 _SINGLE = frozenset(("cpu", "meta"))
 
 
 class _NotingMemory:
-    """The memory of a device while a call is lowered for its very geometries: what is done to arrays is noted."""
+    """Wrapper of a device's memory module while a call is lowered: operations on arrays are recorded as steps."""
 
-    # What looks at no array, and makes none itself.
+    # Functions that neither read nor make an array.
     _ASKED = frozenset(("array_viewer", "current_index", "guard", "is_current", "view", "viewer"))
 
     __slots__ = ("_memory",)
@@ -157,7 +158,7 @@ class _NotingMemory:
     def maker(
         self, shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: DType, device: Device | None = None
     ) -> Noted:
-        """See the memory of backends."""
+        """See ``Memory.maker``."""
         memory: Any = self._memory
         if sizes_are_symbols():
             return Noted(memory.empty, [dtype.numpy], (shape, strides, dtype, device))
@@ -168,21 +169,21 @@ class _NotingMemory:
     def empty(
         self, shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: DType, device: Device | None = None
     ) -> object:
-        """See the memory of backends."""
+        """See ``Memory.empty``."""
         return self.maker(shape, strides, dtype, device)()
 
     def copy(self, source: object, target: object) -> None:
-        """See the memory of backends."""
+        """See ``Memory.copy``."""
         memory: Any = self._memory
         Noted(memory.copy, [])(source, target)
 
     def to_host(self, array: SymbolicArray) -> object:
-        """See the memory of backends."""
+        """See ``Memory.to_host``."""
         memory: Any = self._memory
         return Noted(memory.to_host, [array.dtype])(array)
 
     def from_host(self, array: SymbolicArray, device: Device, dtype: DType) -> object:
-        """See the memory of backends."""
+        """See ``Memory.from_host``."""
         memory: Any = self._memory
         return Noted(partial(memory.from_host, device=device, dtype=dtype), [dtype.numpy])(array)
 

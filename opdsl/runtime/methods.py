@@ -1,4 +1,4 @@
-"""Operators as methods of ``Tensor``: installed, or standing there until they are first looked up."""
+"""Operators as methods of ``Tensor``, installed at once or when they are first accessed."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from opdsl.runtime.tensor import Tensor
 
 _ABSENT = object()
 
-# What stood in the class under the name of each installed method.
+# The attributes of the class that installed methods have replaced, by name.
 _INSTALLED: dict[str, object] = {}
 
 
 def install_method(name: str, function: Callable[..., object] | property, *, replace: bool = False) -> None:
-    """Makes ``tensor.name(...)`` call ``function``; double-underscore names work too.
+    """Install a function as method ``tensor.name(...)``, including double-underscore names.
 
-    A method of a module that is being imported is seen by others when the module is complete.
+    While the method's module is being imported, other threads do not see the method.
 
     Args:
         name: the method's name.
-        function: receives the tensor first; or a property, which needs no call.
-        replace: whether an installed or built-in method of that name gives way.
+        function: receives the tensor as its first argument; or a property.
+        replace: whether an installed or built-in method of that name may be replaced.
 
     Raises:
         DuplicateOperatorError: the name is taken and ``replace`` is False.
     """
     present = Tensor.__dict__.get(name, _ABSENT)
     if isinstance(present, LateMethod) and not replace:
-        present.loader.load(name)  # does nothing where it is just this that is loading
+        present.loader.load(name)  # does nothing if this method is being loaded now
         present.settle()
     with registering:
         present = Tensor.__dict__.get(name, _ABSENT)
@@ -51,38 +51,38 @@ def install_method(name: str, function: Callable[..., object] | property, *, rep
 
 
 def named_as_method(function: FunctionType, name: str) -> FunctionType:
-    """Give a function that becomes a method the name by which pickle finds it."""
+    """Set the module and qualified name by which pickle finds a function that is a method of Tensor, and return it."""
     function.__module__, function.__qualname__ = "opdsl.runtime.late_methods", f"Tensor.{name}"
     return function
 
 
 def is_own(name: str) -> bool:
-    """Whether Tensor itself has something of that name, which nobody has installed or will."""
+    """Return whether Tensor itself has an attribute of that name, which is not installed by an operator."""
     attributes = [vars(base)[name] for base in Tensor.__mro__[:-1] if name in vars(base)]
     return bool(attributes) and name not in _INSTALLED and not isinstance(attributes[0], LateMethod)
 
 
 def is_installed(name: str) -> bool:
-    """Whether ``install_method`` has installed a method of that name."""
+    """Return whether ``install_method`` has installed a method of that name."""
     return name in _INSTALLED
 
 
 class MethodLoader(Protocol):
-    """Loads the modules whose methods stand late."""
+    """Protocol of an object that imports the modules of lazily loaded methods."""
 
     def load(self, name: str) -> None:
-        """Import the module of a method, which installs it; wait where another thread imports it."""
+        """Import the module of a method, which installs it; wait if another thread is importing it."""
 
     def is_loading(self, name: str) -> bool:
-        """Whether the module of a method is being imported, in whatever thread."""
+        """Return whether the module of a method is being imported, by any thread."""
 
 
 class LateMethod:
-    """Stands on Tensor for a method whose module is loaded when the method is first looked up.
+    """Placeholder on Tensor for a method whose module is imported when the method is first accessed.
 
-    name: of the method.
-    loader: loads its module.
-    before: what stood there.
+    name: the name of the method.
+    loader: imports its module.
+    before: the attribute that the placeholder replaced.
     function: the method, once the module that is being imported has installed it.
     """
 
@@ -95,7 +95,7 @@ class LateMethod:
         self.function: Any = _ABSENT
 
     def settle(self) -> None:
-        """Let the method stand on Tensor itself, if it is there and its module is complete."""
+        """Replace the placeholder by the method, if the import of its module is complete."""
         with registering:
             is_here = Tensor.__dict__.get(self.name) is self and self.function is not _ABSENT
             if is_here and not self.loader.is_loading(self.name):
@@ -108,7 +108,7 @@ class LateMethod:
             return getattr(owner if instance is None else instance, self.name)
         if self.function is _ABSENT:
             raise AttributeError(f"{owner.__name__} has no attribute {self.name!r}")
-        # This thread is importing the module: its body may use what it has declared.
+        # This thread is importing the module, whose body may use methods that it has declared already.
         return self.function.__get__(instance, owner)
 
     def __set__(self, instance: Tensor, value: object) -> None:
@@ -120,11 +120,11 @@ class LateMethod:
 
 
 def install_late_methods(names: Iterable[str], loader: MethodLoader) -> None:
-    """Makes the first look at any of the methods load it; those that are installed stay.
+    """Install placeholders that load methods at their first access; methods that are installed already stay.
 
     Args:
-        names: of methods.
-        loader: has the module of each, which installs that method, and perhaps others.
+        names: the names of the methods.
+        loader: imports the module of each method, which installs that method, and perhaps others.
     """
     for name in names:
         if name not in _INSTALLED:
@@ -132,7 +132,7 @@ def install_late_methods(names: Iterable[str], loader: MethodLoader) -> None:
 
 
 def remove_method(name: str) -> None:
-    """Takes back a method that ``install_method`` installed, and brings back what it replaced; others stay."""
+    """Remove a method that ``install_method`` installed, and restore what it replaced; ignore other names."""
     with registering:
         if name not in _INSTALLED:
             return

@@ -1,4 +1,4 @@
-"""Names of dimensions. They are rare, so they are kept beside the tensors and not in them."""
+"""Names of dimensions, stored outside of the tensors since they are rare."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _names: dict[int, tuple[weakref.ref[TensorBase], Names]] = {}
 
 
 def names_of(tensor: TensorBase) -> Names:
-    """The names of a tensor's dimensions, None for each that has none."""
+    """Return the names of a tensor's dimensions, with None for unnamed ones."""
     name = _names.get(id(tensor))
     return (None,) * tensor.geometry.ndim if name is None or name[0]() is not tensor else name[1]
 
 
 def set_names(tensor: TensorBase, names: Sequence[str | None]) -> None:
-    """Name the dimensions of a tensor.
+    """Set the names of a tensor's dimensions.
 
     Raises:
-        ShapeError: there is another number of dimensions, or two have one name.
+        ShapeError: the number of names differs from that of dimensions, or a name occurs twice.
     """
     texts = tuple(names)
     known = [text for text in texts if text is not None]
@@ -43,7 +43,7 @@ def set_names(tensor: TensorBase, names: Sequence[str | None]) -> None:
 
 
 def check_names(tensor: TensorBase, names: Names) -> None:
-    """Hold the names of a given output against those of the result.
+    """Check that the names of an ``out=`` tensor agree with those of the result.
 
     Raises:
         ShapeError: a dimension has another name.

@@ -1,4 +1,4 @@
-"""What a number has that a plan knows for the number of one call alone: its bits, its ratio, its digits."""
+"""Attributes and bitwise operators of symbolic numbers, which specialize the plan to the number's value."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ __all__ = ["bitwise", "pinned_attribute"]
 
 
 def pinned_attribute(name: str) -> property:
-    """Return a property of symbols that is an attribute of their numbers."""
+    """Return a property of symbols that reads an attribute of the number, and specializes the plan to that number."""
     return property(lambda symbol: getattr(symbol.pin(), name))
 
 
 def bitwise(function: Callable[[Any, Any], Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Return a method of symbols for an operator of integers, and the reflected one."""
+    """Return the methods of symbols for a bitwise operator and its reflected form; both specialize the plan."""
 
     def forward(self: Any, other: Any) -> Any:
         return function(self.pin(), other.pin() if type(other) is type(self) else other)

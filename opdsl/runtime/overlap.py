@@ -1,4 +1,4 @@
-"""Whether written elements share memory, with one another or with what is read."""
+"""Checks whether written elements share memory with each other or with elements that are read."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from opdsl.runtime.storage import storage_root
 from opdsl.runtime.tensor import Tensor
 from opdsl.runtime.views import required_storage
 
-# How far the exact tests go before they answer UNKNOWN.
+# Limits of the exact tests, beyond which the answer is UNKNOWN.
 _MOST_ELEMENTS = 1 << 16
 _MOST_WORK = 100_000
 
 
 class Overlap(enum.Enum):
-    """How the memory of two tensors is related.
+    """Relation between the memory of two tensors.
 
-    NONE: no element in common.
-    FULL: the same elements in the same places.
-    PARTIAL: some element in common.
-    UNKNOWN: finding out would take too long.
+    NONE: no common element.
+    FULL: the same elements in the same order.
+    PARTIAL: some common elements.
+    UNKNOWN: the test would take too long.
     """
 
     NONE = 0
@@ -35,9 +35,9 @@ class Overlap(enum.Enum):
 
 
 def has_internal_overlap(geometry: TensorMeta) -> bool:
-    """Whether two elements lie in the same place; False also where finding out would take too long.
+    """Return whether two elements of a tensor share memory; False also if the test would take too long.
 
-    PyTorch only sees expanded dimensions (at::has_internal_overlap); this sees overlapping windows, too.
+    PyTorch only detects expanded dimensions (at::has_internal_overlap); this also detects overlapping windows.
     """
     if geometry.is_non_overlapping_and_dense() or geometry.numel <= 1:
         return False
@@ -68,15 +68,15 @@ def _has_equal_places(wide: Sequence[tuple[int, int]]) -> bool:
 
 
 def share_storage(first: Tensor, second: Tensor) -> bool:
-    """Whether two tensors are, or are views of, the same tensor."""
+    """Return whether two tensors share storage: they are, or are views of, the same tensor."""
     return storage_root(first) is storage_root(second)
 
 
 def overlap(first: Tensor, second: Tensor) -> Overlap:
-    """How the memory of two tensors is related.
+    """Return how the memory of two tensors is related.
 
-    On the CPU addresses decide, so that two tensors over one NumPy array are found, too. Meta tensors are related
-    through their storage and their offsets.
+    On the CPU, addresses are compared, so that two tensors over one NumPy array are detected too. For meta tensors,
+    storage and offsets are compared.
     """
     if first is second:
         return Overlap.FULL
@@ -100,11 +100,11 @@ def overlap(first: Tensor, second: Tensor) -> Overlap:
 
 
 def is_copied_onto_itself(written: Tensor, read: Tensor) -> bool:
-    """Whether a copy that broadcasts writes each element that it reads with itself, as ``x[:] = x[0]`` does.
+    """Return whether a broadcasting copy writes each element that it reads with itself, as ``x[:] = x[0]`` does.
 
     Args:
-        written: no two elements of it lie in the same place.
-        read: its shape broadcasts to that of ``written``.
+        written: a tensor whose elements do not overlap.
+        read: a tensor whose shape broadcasts to that of ``written``.
     """
     form, other = written.geometry, read.geometry
     if form.dtype is not other.dtype:
@@ -117,7 +117,7 @@ def is_copied_onto_itself(written: Tensor, read: Tensor) -> bool:
             return False
     else:
         return False
-    # Repeated dimensions tell which of their places is read; along all others both go on together.
+    # In repeated dimensions, find the index that is read; in all others both tensors have the same stride.
     missing = (0,) * (form.ndim - other.ndim)
     steps = (*missing, *[0 if size == 1 else step for size, step in zip(other.shape, other.strides, strict=True)])
     for stride, size, step in sorted(zip(form.strides, form.shape, steps, strict=True), reverse=True):
@@ -130,7 +130,7 @@ def is_copied_onto_itself(written: Tensor, read: Tensor) -> bool:
 
 
 def _ask_whether_apart(recorder: Lowering, first: Tensor, second: Tensor) -> None:
-    """Have a plan test that two of its arguments share no memory: tensors that are no views own theirs."""
+    """Add a guard that two arguments of a plan share no storage; tensors that are no views own theirs."""
     roots = [recorder.arguments.get(storage_root(tensor)) for tensor in (first, second)]
     if None not in roots:
         recorder.ask(recorder.shared.format(*roots), False)
@@ -161,11 +161,11 @@ def _extent(form: TensorMeta) -> int:
 
 
 def require_writable(tensor: Tensor, operator: str) -> None:
-    """Raises what a write to the tensor would make wrong.
+    """Check that a tensor may be written.
 
     Raises:
         ReadOnlyError: its memory must not be written.
-        OverlapError: several of its elements lie in the same place.
+        OverlapError: several of its elements share memory.
     """
     if tensor.geometry.read_only:
         raise ReadOnlyError(
@@ -180,20 +180,20 @@ def require_writable(tensor: Tensor, operator: str) -> None:
 
 
 def require_no_partial_overlap(written: Tensor, read: Tensor, operator: str) -> None:
-    """Raises where an input shares some elements with an output without being it.
+    """Check that an input does not overlap with an output, unless both have the same elements.
 
     Raises:
-        OverlapError: it does.
+        OverlapError: they overlap partially.
     """
     if overlap(written, read) is Overlap.PARTIAL:
         _refuse(operator)
 
 
 def require_no_overlap(written: Tensor, read: Tensor, operator: str) -> None:
-    """Raises where an input shares any element with an output.
+    """Check that an input does not overlap with an output.
 
     Raises:
-        OverlapError: it does.
+        OverlapError: they overlap.
     """
     if overlap(written, read) in (Overlap.PARTIAL, Overlap.FULL):
         _refuse(operator)

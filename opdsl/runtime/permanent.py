@@ -1,4 +1,4 @@
-"""Values that a process makes once and keeps for ever: those whose addresses machine code holds, or that have state."""
+"""Cache of values that live as long as the process, because machine code refers to them or because they have state."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ _making = held_across_fork(threading.RLock())
 
 
 def kept_forever(make: Callable[..., R]) -> Callable[..., R]:
-    """Keep what a function returns for ever; threads that ask at once get the same object.
+    """Decorate a function so that each result is computed once and kept for the life of the process.
 
-    ``functools.cache`` lets each thread that comes before the first result make one of its own, and frees all but the
-    last, while machine code may hold addresses in them already. A value that is kept for ever is made once.
+    ``functools.cache`` lets concurrent first calls each compute a result, and frees all but the last, while machine
+    code may already refer to them.
 
-    A lock is held while the value is made. So the function may not be called while a lock is held that it takes itself
-    (the compiler's, for one), and imports only modules whose bodies ask for no lock of ours.
+    A lock is held while the value is computed. So the function must not be called while a lock is held that it acquires
+    itself (such as the compiler's), and may only import modules whose bodies acquire no lock of opdsl.
 
     Args:
-        make: called with positional arguments alone. What it raises is raised, and nothing is kept then.
+        make: called with positional arguments only. If it raises, the error is raised and nothing is kept.
     """
     kept: dict[tuple[Hashable, ...], R] = {}
 
-    # The cache answers in C once there is a result. It may call this twice, and gets the same both times.
+    # functools.cache returns known results without Python code. It may call this twice, and gets the same result.
     @functools.cache
     @functools.wraps(make)
     def once(*key: Hashable) -> R:
         with _making:
             if key not in kept:
                 value = kept[key] = make(*key)
-                # Threads of machine code outlive the tables of modules, which the end of the interpreter empties.
+                # Threads that run machine code outlive module dictionaries, which are cleared at interpreter exit.
                 ctypes.pythonapi.Py_IncRef(ctypes.py_object(value))
             return kept[key]
 

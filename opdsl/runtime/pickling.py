@@ -1,6 +1,6 @@
-"""Pickled views share memory with what they are pickled with, as in what PyTorch saves.
+"""Pickling of tensors: views that are pickled together share memory again, as in files that PyTorch saves.
 
-A view is pickled as a place in the memory of the tensor that owns it, which pickle writes once.
+A view is pickled as an offset, shape and strides in the tensor that owns the memory, which pickle writes once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from opdsl.runtime.viewing import view_array, view_geometry
 
 
 def reduced(tensor: Tensor) -> tuple[object, ...]:
-    """What pickle writes of a tensor."""
+    """Return the reduced form of a tensor, which pickle writes."""
     root, form = storage_root(tensor), tensor.geometry
     offset = None if root is tensor else _offset(root, tensor)
     if offset is None:
@@ -24,10 +24,10 @@ def reduced(tensor: Tensor) -> tuple[object, ...]:
 
 
 def _offset(root: Tensor, tensor: Tensor) -> int | None:
-    """Where a view begins in the elements of its root, in bytes; None where it has to be pickled by itself.
+    """Return the byte offset of a view in its root's elements; None if the view has to be pickled by itself.
 
-    What is written of the root are its elements: a view of memory between or behind them would have none. A root that
-    was resized may have other memory than its views.
+    Only the elements of the root are written: a view of memory between or behind them would have none. A root that was
+    resized may have other memory than its views.
     """
     own, form = root.geometry, tensor.geometry
     if form.device.type != "cpu" or not is_non_overlapping_and_dense(own.shape, own.strides):

@@ -1,4 +1,4 @@
-"""What a plan is; and one that is a single call of a kernel, as values of which a backend makes a native function."""
+"""Type of plans, and the description of plans that call a single kernel, which backends make native functions of."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Plan", "PlanCall", "PlanOperand", "as_builtin"]
 
-# Takes what is not in the key that it is kept under, and does all of a call's work.
+# A function of the arguments that are not determined by the plan's key, which does all the work of a call.
 Plan: TypeAlias = Callable[..., Any]
 
 
 class PlanOperand(NamedTuple):
-    """One of the things that a plan calls its kernel with.
+    """Operand with which a plan calls its kernel.
 
-    place: of the plan's argument that it comes from, None for a value that is the same in every call.
+    place: the index of the plan's argument that it comes from; None for a constant.
     is_array: whether it is the array of the argument, a tensor, and not the argument itself.
-    value: where there is no place.
+    value: the constant, if ``place`` is None.
     """
 
     place: int | None
@@ -28,11 +28,11 @@ class PlanOperand(NamedTuple):
 
 
 class PlanCall(NamedTuple):
-    """A plan that does nothing but call its kernel and make a tensor of the array that it gives.
+    """Description of a plan that only calls its kernel and makes a tensor of the resulting array.
 
-    name: of the operator.
-    arguments: how many arguments the plan is handed.
-    operands: what it calls the kernel with.
+    name: the name of the operator.
+    arguments: the number of arguments of the plan.
+    operands: the operands of the kernel.
     result: the geometry of the new tensor.
     converts: whether an OverflowError of the kernel means that a number does not fit.
     """
@@ -45,9 +45,9 @@ class PlanCall(NamedTuple):
 
 
 def as_builtin(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what plans of exact geometries call in place of a kernel: machine code, where its backend can make some.
+    """Return the built-in function (machine code) for a kernel, if its backend can make one; else the kernel.
 
-    A kernel in Python that has a method ``as_builtin`` is given as a built-in function by it.
+    A kernel written in Python makes it by its method ``as_builtin``.
     """
     make = getattr(kernel, "as_builtin", None)
     function: Callable[..., Any] = kernel if make is None else make()

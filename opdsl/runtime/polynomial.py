@@ -1,6 +1,6 @@
-"""Polynomials of sizes: sums and products, exact quotients, and the bounds that settle comparisons.
+"""Polynomials of sizes: sums, products and exact quotients, and bounds that decide comparisons.
 
-They are computed with at each question that a lowering asks, so functions here call few others.
+They are used for each guard of a lowering, so the functions are written to call few others.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from typing import Any
 
 __all__ = ["Product", "Terms", "added", "bounds_of", "divided", "expression", "multiplied", "settled"]
 
-# A product of atoms, sorted; a polynomial is the factor of each of its products.
+# A sorted product of atoms; a polynomial maps each of its products to its factor.
 Product = tuple[str, ...]
 Terms = dict[Product, int]
 
 
 def added(first: Terms, second: Terms, times: int = 1) -> Terms:
-    """Add some times a polynomial to another one; no factor is 0."""
+    """Add a polynomial, multiplied by an integer, to another one; terms with factor 0 are dropped."""
     terms = dict(first)
     for product, factor in second.items():
         total = terms.get(product, 0) + times * factor
@@ -28,7 +28,7 @@ def added(first: Terms, second: Terms, times: int = 1) -> Terms:
 
 
 def multiplied(first: Terms, second: Terms) -> Terms:
-    """Multiply two polynomials; no factor is 0."""
+    """Multiply two polynomials; terms with factor 0 are dropped."""
     terms: Terms = {}
     for product, factor in first.items():
         for another, times in second.items():
@@ -42,9 +42,9 @@ def multiplied(first: Terms, second: Terms) -> Terms:
 
 
 def divided(first: Terms, second: Terms) -> Terms | None:
-    """Return the polynomial that, times the second, is the first; None where there is none.
+    """Return the exact quotient of two polynomials; None if there is none.
 
-    Nor is one looked for where the second is no single product.
+    It is only searched for if the divisor is a single product.
     """
     if not first:
         return {}
@@ -67,7 +67,7 @@ def divided(first: Terms, second: Terms) -> Terms | None:
 
 
 def expression(terms: Terms) -> str:
-    """Write a polynomial as an expression, the same for equal ones."""
+    """Return a polynomial as an expression, which is the same for equal polynomials."""
     if len(terms) == 1:
         ((product, factor),) = terms.items()
         if factor == 1 and len(product) == 1:
@@ -84,13 +84,13 @@ def _degree_first(term: tuple[Product, int]) -> tuple[int, Product]:
 
 
 def bounds_of(terms: Terms, least: Mapping[str, int | None]) -> tuple[int | None, int | None]:
-    """Return what a polynomial is at least and at most; None where that cannot be seen.
+    """Return a lower and an upper bound of a polynomial; None for a bound that is not found.
 
-    It is written in how far each atom is above its least value.
+    The polynomial is rewritten in the differences of its atoms from their least values.
 
     Args:
-        terms: of the polynomial.
-        least: values of atoms; None where nothing is known.
+        terms: the terms of the polynomial.
+        least: the least values of the atoms; None if unknown.
     """
     shifted: Terms = {}
     for product, factor in terms.items():
@@ -120,12 +120,12 @@ def bounds_of(terms: Terms, least: Mapping[str, int | None]) -> tuple[int | None
 def settled(
     difference: Terms, least: Mapping[str, int | None], function: Callable[[Any, Any], bool], sign: str
 ) -> bool | None:
-    """Return whether a difference stands in a relation to 0 for all sizes; None where sizes decide.
+    """Return the outcome of comparing a difference with 0, if it is the same for all sizes, else None.
 
     Args:
-        difference: as a polynomial.
+        difference: the difference, as a polynomial.
         least: see ``bounds_of``.
-        function, sign: the relation.
+        function, sign: the comparison, as a function and as an operator's text.
     """
     lowest, highest = bounds_of(difference, least)
     if lowest is not None and lowest == highest:
@@ -136,7 +136,7 @@ def settled(
     above, below = lowest, None if highest is None else -highest
     if sign in ("<", "<="):
         above, below = below, above
-    # Now it is asked whether the difference is greater (or equal), for its own sign or the other one.
+    # From here on, the question is whether the difference (or its negative) is greater than (or equal to) 0.
     strict = sign in ("<", ">")
     if above is not None and (above > 0 if strict else above >= 0):
         return True

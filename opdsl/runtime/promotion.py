@@ -1,4 +1,4 @@
-"""Type promotion: the dtype that several operands are computed in, by PyTorch's rules (c10/core/ScalarType.h)."""
+"""Type promotion: the dtype in which operands are computed, by PyTorch's rules (c10/core/ScalarType.h)."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from opdsl.runtime.symbols import symbolic_kind
 
 
 class Operand(Protocol):
-    """What promotion asks of a tensor or a geometry."""
+    """Protocol of tensors and geometries as operands of type promotion."""
 
     @property
     def dtype(self) -> DType:
-        """The type of the elements."""
+        """Return the dtype of the elements."""
 
     @property
     def ndim(self) -> int:
-        """The number of dimensions."""
+        """Return the number of dimensions."""
 
 
 def promote_types(first: DType, second: DType) -> DType:
-    """The smallest dtype that holds the values of both.
+    """Return the smallest dtype that represents the values of both dtypes.
 
     Raises:
         DTypeError: one is an unsigned integer of 16 bits or more, and the other is no floating-point dtype.
@@ -75,14 +75,14 @@ def _rank(dtype: DType) -> tuple[Category, int]:
 
 
 def result_type(operands: Iterable[Operand | complex], default_dtype: DType = float32) -> DType:
-    """The dtype that operands are computed in.
+    """Return the dtype in which operands are computed.
 
-    Tensors with dimensions decide; those without, and after them Python numbers, count only where they are of a
-    higher category (at::result_type).
+    Tensors with dimensions decide; zero-dim tensors, and after them Python numbers, only count if they are of a higher
+    category (at::result_type).
 
     Args:
         operands: tensors, geometries and Python or NumPy numbers, at least one.
-        default_dtype: what a Python float means.
+        default_dtype: the dtype of Python floats.
 
     Raises:
         DTypeError: there are no operands, or one is neither a tensor nor a number.
@@ -116,7 +116,7 @@ def _promote(first: DType | None, second: DType) -> DType:
 
 
 def _combine(higher: DType | None, lower: DType | None) -> DType | None:
-    """``combine_categories`` in aten/src/ATen/native/TypeProperties.cpp"""
+    """Combine dtypes of two priorities, as ``combine_categories`` in aten/src/ATen/native/TypeProperties.cpp."""
     if higher is None or lower is None:
         return lower if higher is None else higher
     if higher.is_complex:
@@ -132,7 +132,7 @@ _NUMPY_KINDS = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
 
 
 def number_dtype(value: object, default_dtype: DType = float32) -> DType | None:
-    """The dtype of a number operand, None when it is no number; NumPy's scalars count as Python's.
+    """Return the dtype of a number operand; None if it is no number. NumPy's scalars count as Python's.
 
     >>> number_dtype(2), number_dtype(2.0), number_dtype("2")
     (opdsl.int64, opdsl.float32, None)
@@ -149,9 +149,9 @@ _NUMBER_DTYPES: dict[type | None, DType] = {bool: bool_, int: int64}
 
 
 def number_kind(value: object) -> type | None:
-    """``bool``, ``int``, ``float`` or ``complex``, whichever a value is; None for other values.
+    """Return ``bool``, ``int``, ``float`` or ``complex`` for a number of that kind; None for other values.
 
-    A number that is not known yet is of one of these kinds, too.
+    Symbolic numbers have one of these kinds, too.
 
     >>> number_kind(numpy.float32(1))
     <class 'float'>
@@ -165,9 +165,9 @@ def number_kind(value: object) -> type | None:
 
 
 def can_cast(source: DType, target: DType) -> bool:
-    """Whether results of dtype ``source`` may be stored in ``out=`` tensors of dtype ``target``.
+    """Return whether results of dtype ``source`` may be stored in ``out=`` tensors of dtype ``target``.
 
-    Any size will do as long as the category does not fall: no complex into real, no real into integer, no number
+    Any size is allowed as long as the category does not fall: no complex into real, no real into integer, no number
     into bool (c10::canCast).
 
     >>> from opdsl.runtime import dtype

@@ -1,7 +1,7 @@
-"""Operators at Python's prompt: their schemas are shown, where Python would show the address of a function.
+"""Display of operators at Python's prompt: their schemas, instead of the address of a function.
 
-What users call is a plain function, as pickles, debuggers and Sphinx want it, and such a function has no text of its
-own. Notebooks ask for one in another way, see ``opdsl.declare.notebooks``.
+Users call plain functions, which pickle, debuggers and Sphinx need, and a plain function has no custom representation.
+Notebooks use another mechanism, see ``opdsl.declare.notebooks``.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ __all__ = ["show_schemas", "text_of"]
 
 
 def text_of(value: object) -> str | None:
-    """Return the schemas that a function calls, one to a line; None of what is no operator's function.
+    """Return the schemas that an operator's function calls, one per line; None for any other value.
 
     Args:
-        value: anything.
+        value: any object.
     """
     operator: Any = value.__dict__.get("operator") if isinstance(value, FunctionType) else None
     if not type(operator).__module__.startswith("opdsl."):
@@ -29,7 +29,7 @@ def text_of(value: object) -> str | None:
 
 
 def show_schemas() -> None:
-    """Have Python's prompt show the schemas of operators; another display than Python's own is left alone."""
+    """Install a display hook that shows schemas of operators at Python's prompt, unless there is another hook."""
     if sys.displayhook is not sys.__displayhook__:
         return
 
@@ -39,6 +39,6 @@ def show_schemas() -> None:
             sys.__displayhook__(value)
         else:
             print(text)
-            builtins.__dict__["_"] = value  # as Python's own does
+            builtins.__dict__["_"] = value  # as Python's own display hook does
 
     sys.displayhook = display

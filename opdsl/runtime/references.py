@@ -1,4 +1,4 @@
-"""How many references there are to an object that one attribute alone refers to."""
+"""Reference count of an object that only one attribute refers to."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ class _Holder:
 
 
 def references_to_an_attribute() -> int:
-    """Return what ``sys.getrefcount`` says of a name to which an attribute that nobody else has was bound.
+    """Return ``sys.getrefcount`` of a local name for an object to which only one attribute refers besides.
 
-    Releases of Python differ in which names and calls hold a reference of their own.
+    Python releases differ in which names and calls hold a reference of their own.
     """
     holder = _Holder()
     value = holder.value

@@ -1,4 +1,4 @@
-"""Tensors as text, the same text that PyTorch prints (torch/_tensor_str.py) with ``opdsl.`` for ``torch.``."""
+"""Text of tensors: the same as PyTorch prints (torch/_tensor_str.py), with ``opdsl.`` for ``torch.``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PREFIX = "tensor("
 
 
 class PrintOptions(NamedTuple):
-    """How tensors are printed; see ``set_printoptions``."""
+    """Options for printing tensors; see ``set_printoptions``."""
 
     precision: int = 4
     threshold: float = 1000
@@ -44,16 +44,16 @@ def set_printoptions(
     profile: Literal["default", "short", "full"] | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """How tensors are printed from now on, in this process.
+    """Set how tensors are printed from now on, in this process.
 
     Args:
-        precision: how many digits stand behind the point.
-        threshold: of a tensor with more elements only the ends of long dimensions are shown.
-        edgeitems: how many positions these ends have.
-        linewidth: how long a line may be.
-        profile: ``"default"``, ``"short"`` or ``"full"``, which begin anew; other arguments change them.
-        sci_mode: whether numbers are written with exponents; None, which every call without it sets, leaves that to
-            their sizes.
+        precision: the number of digits after the point.
+        threshold: for tensors with more elements, only the ends of long dimensions are printed.
+        edgeitems: the number of elements at these ends.
+        linewidth: the largest length of a line.
+        profile: ``"default"``, ``"short"`` or ``"full"``, which reset all options; the other arguments change them.
+        sci_mode: whether numbers are written with exponents; None, which every call without it sets, decides by their
+            sizes.
 
     Raises:
         OptionError: there is no such profile, or a number is negative; it is a ValueError. Nothing is changed then.
@@ -79,12 +79,12 @@ _Values = numpy.ndarray[Any, Any]
 
 
 def representation(tensor: TensorBase, default_dtype: DType = float32, suffixes: Sequence[str] = ()) -> str:
-    """The text of a tensor.
+    """Return the text of a tensor.
 
     Args:
-        tensor: any tensor; elements of other devices are copied to the host.
-        default_dtype: the floating-point dtype that needs no mention.
-        suffixes: what others know of it, ``grad_fn=<AddBackward0>``.
+        tensor: any tensor; elements on other devices are copied to the host.
+        default_dtype: the floating-point dtype that is not shown.
+        suffixes: further parts of the text, such as ``grad_fn=<AddBackward0>``.
     """
     form = tensor.geometry
     device = form.device
@@ -110,7 +110,7 @@ def representation(tensor: TensorBase, default_dtype: DType = float32, suffixes:
 
 
 def host_values(tensor: TensorBase) -> _Values:
-    """The elements of a tensor as an array of the host, bfloat16 as float32; shared where they can be."""
+    """Return the elements of a tensor as an array on the host, bfloat16 as float32; memory is shared if possible."""
     array = host_array(tensor)
     return bfloat16_values.widen(array) if tensor.geometry.dtype is bfloat16 else array
 
@@ -135,7 +135,7 @@ def _join_suffixes(text: str, suffixes: Sequence[str]) -> str:
 
 
 class _Number:
-    """How one real number is written so that all of them have the same width."""
+    """Format of real numbers, in which all numbers of an array have the same width."""
 
     def __init__(self, values: _Values) -> None:
         self.floating = values.dtype.kind == "f"
@@ -164,7 +164,7 @@ class _Number:
         return f"{value:.0f}" if self.whole else f"{value:.{_options.precision}f}"
 
     def format(self, value: bool | int | float) -> str:
-        """The number, filled with blanks on the left."""
+        """Return a number as text, padded with blanks on the left."""
         if not self.floating:
             return str(value).rjust(self.width)
         digits = self._digits(value)
@@ -174,7 +174,7 @@ class _Number:
 
 
 class _Complex:
-    """How one complex number is written: a format for each part."""
+    """Format of complex numbers, with a format for each part."""
 
     def __init__(self, values: _Values) -> None:
         self.real = _Number(values.real)
@@ -182,18 +182,18 @@ class _Complex:
         self.width = self.real.width + self.imaginary.width + 1
 
     def format(self, value: complex) -> str:
-        """``real+imaginary j``, the sign of the imaginary part in place of the plus."""
+        """Return a complex number as ``real+imaginaryj``, or with the sign of a negative imaginary part."""
         imaginary = self.imaginary.format(value.imag).lstrip() + "j"
         plus = "" if imaginary[0] in "+-" else "+"
         return self.real.format(value.real) + plus + imaginary
 
 
 def format_values(array: _Values, indent: int = len(_PREFIX)) -> str:
-    """The nested brackets of an array that has at least one element.
+    """Return the text of an array with at least one element, in nested brackets.
 
     Args:
         array: bool, integer, floating-point or complex elements.
-        indent: how many characters stand before the first bracket.
+        indent: the number of characters before the first bracket.
 
     >>> print(format_values(numpy.array([[1.0, 2.5], [3.0, -4.0]]), indent=0))
     [[ 1.0000,  2.5000],
@@ -208,7 +208,7 @@ def format_values(array: _Values, indent: int = len(_PREFIX)) -> str:
 
 
 def number_format(values: _Values) -> Callable[[Any], str]:
-    """How numbers are written so that all elements of an array have the same width."""
+    """Return a function that formats the elements of an array, all with the same width."""
     return _number(values).format
 
 
@@ -217,7 +217,7 @@ def _number(values: _Values) -> _Number | _Complex:
 
 
 def _edges(array: _Values) -> _Values:
-    """What stays of an array when only the ends of long dimensions are shown."""
+    """Return the part of an array that is printed if only the ends of long dimensions are."""
     for dim, size in enumerate(array.shape):
         if size > 2 * _options.edgeitems:
             array = numpy.take(array, [*range(_options.edgeitems), *range(-_options.edgeitems, 0)], axis=dim)

@@ -1,7 +1,7 @@
-"""Tensors in files of the safetensors format, written and read by its own package. Nothing of a file is executed.
+"""Tensors in files of the safetensors format, using its own package. Reading a file never executes code from it.
 
-A dictionary of tensors is a file that every reader of safetensors takes. What else Python builds of tensors and plain
-values stands in the header's metadata, under one key of ours.
+A dictionary of tensors is saved as a file that every reader of safetensors accepts. The structure of other Python
+objects of tensors and plain values is stored in the header's metadata, under a key of opdsl.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ _DTYPES = {
     "C64": complex64,
 }
 
-# Keys of the metadata: how the tensors are put together, and which are complex128, stored as pairs of float64.
+# Keys of the metadata: the structure of the saved object, and the complex128 tensors, stored as pairs of float64.
 _STRUCTURE, _PAIRS = "opdsl.structure", "opdsl.complex128"
 
-# How pickled files begin, in archives and bare.
+# First bytes of pickled files, in archives and bare.
 _PICKLED = b"PK\x03\x04", b"\x80"
 
 _PLAIN = (bool, int, float, str, type(None))
@@ -70,17 +70,17 @@ _PLAIN = (bool, int, float, str, type(None))
 
 
 def save(obj: object, f: File) -> None:
-    """Write tensors into a file of the safetensors format.
+    """Write tensors to a file in the safetensors format.
 
-    A tensor that is there several times is written once; views are written without what they are views of, and
-    gradients are not.
+    A tensor that occurs several times is written once; views are written without their bases, and gradients are not
+    written.
 
     Args:
         obj: a tensor, or dictionaries, lists and tuples of tensors, numbers, texts and None.
         f: a path, or a file that is open for writing bytes.
 
     Raises:
-        ConversionError: something else is in it; it is a TypeError. The file is not touched then.
+        ConversionError: ``obj`` contains something else; it is a TypeError. The file is not touched then.
         MissingDependencyError: the package safetensors is not installed.
 
     >>> import io, opdsl
@@ -102,7 +102,7 @@ def save(obj: object, f: File) -> None:
 
 
 def _package() -> Any:
-    """The package ``safetensors``.
+    """Import and return the package ``safetensors``.
 
     Raises:
         MissingDependencyError: it is not installed.
@@ -117,7 +117,7 @@ def _package() -> Any:
 
 
 class _Writer:
-    """What is written: tensors by name, and the metadata."""
+    """Collector of the tensors, by name, and of the metadata that are written to a file."""
 
     def __init__(self) -> None:
         self.tensors: dict[str, Tensor] = {}
@@ -125,7 +125,7 @@ class _Writer:
         self._names: dict[int, str] = {}
 
     def encoded(self, value: object, path: tuple[str, ...]) -> object:
-        """A value as JSON, tensors by their names."""
+        """Return a value as JSON, with tensors replaced by their names."""
         if isinstance(value, Tensor):
             return {"tensor": self._named(value, path)}
         if type(value) in _PLAIN:
@@ -156,12 +156,12 @@ class _Writer:
         return name
 
     def content(self) -> bytes:
-        """The file."""
+        """Return the content of the file."""
         package = _package()
         pairs = [name for name, tensor in self.tensors.items() if tensor.dtype is complex128]
         if pairs:
             self.metadata[_PAIRS] = json.dumps(pairs)
-        arrays, specs = [], {}  # the specs hold addresses alone
+        arrays, specs = [], {}  # the specs only contain addresses, so the arrays are kept alive here
         for name, tensor in self.tensors.items():
             array, dtype, shape = numpy.ascontiguousarray(host_array(tensor)), tensor.dtype, list(tensor.shape)
             if dtype is complex128:
@@ -176,19 +176,19 @@ class _Writer:
 
 
 def load(f: File, map_location: Device | str | None = None) -> Any:
-    """Read what ``save`` wrote, or any file of the safetensors format.
+    """Read a file that ``save`` wrote, or any file in the safetensors format.
 
     Args:
         f: a path, or a file that is open for reading bytes.
         map_location: the device of the tensors; the CPU by default.
 
     Returns:
-        What was saved; of another's file a dictionary of its tensors.
+        The saved object; for files of other programs a dictionary of their tensors.
 
     Raises:
-        FileFormatError: it is no such file, or is damaged; it is a ValueError. Files of ``torch.save`` are pickled
-            and not read: ``safetensors.torch.save_file`` converts what is in them.
-        DTypeError: the file has elements of a dtype that is not here.
+        FileFormatError: the file has another format, or is damaged; it is a ValueError. Files of ``torch.save`` are
+            pickled and not read: ``safetensors.torch.save_file`` converts their content.
+        DTypeError: the file has elements of an unsupported dtype.
         MissingDependencyError: the package safetensors is not installed.
 
     >>> import opdsl
@@ -214,7 +214,7 @@ def load(f: File, map_location: Device | str | None = None) -> Any:
 
 
 def _complex(pairs: Tensor) -> Tensor:
-    """The complex numbers of pairs of float64."""
+    """Return a complex128 tensor from pairs of float64."""
     if pairs.dtype is not float64 or tuple(pairs.shape[-1:]) != (2,):
         raise ValueError(f"{pairs.dtype}{list(pairs.shape)} are no pairs of float64")
     return wrap(host_array(pairs).view(numpy.complex128)[..., 0], complex128)
@@ -236,7 +236,7 @@ _KINDS: dict[str, Callable[[Any, dict[str, Tensor]], object]] = {
 
 
 def _read(content: bytes) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """The tensors by name, and the metadata."""
+    """Return the tensors of a file by name, and its metadata."""
     package = _package()
     try:
         entries = package.deserialize(content)

@@ -1,8 +1,8 @@
-"""Changes of context variables that last as long as a block, and end with it whatever interrupts it.
+"""Scopes: context managers that change context variables, and restore them even if an interrupt occurs at any point.
 
-An interrupt (Ctrl-C, an exception that another thread sends) is raised between two instructions, and one of these
-places is the beginning of ``__exit__``, before any line of it. So what a ``with`` statement is given to leave is an
-object of this one entering, and dropping it unused undoes what entering changed.
+An interrupt (Ctrl-C, an exception that another thread sends) is raised between two instructions, and possibly at the
+beginning of ``__exit__``, before its first line. So a ``with`` statement gets its own exit function for each time that
+the scope is entered, and dropping this function unused also restores the variables.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ T = TypeVar("T")
 
 
 class _Changing:
-    """What a scope and a setting have in common."""
+    """Base class of scopes and settings."""
 
     __slots__ = ()
 
     def changes(self) -> tuple[tuple[ContextVar[Any], Any], ...]:
-        """The variables that it changes, with what they become."""
+        """Return the context variables to change, with their new values."""
         raise NotImplementedError
 
     def enter(self) -> None:
-        """Make the changes, after noting what undoes them."""
+        """Change the variables, after recording how to restore them."""
         entry = _prepared.get()
         if entry is None or entry.scope is not self:
-            entry = _Entry()  # called by hand, not by a with statement
+            entry = _Entry()  # called directly, not by a with statement
         entry.scope = None
         changes = self.changes()
         before = tuple([(variable, variable.get()) for variable, _ in changes])
@@ -46,9 +46,9 @@ class _Changing:
 
 
 class Scope(_Changing):
-    """A context manager that changes context variables while it is entered.
+    """Context manager that changes context variables while it is entered.
 
-    It may be entered again while it is entered, and from several threads and tasks at once.
+    It is reentrant, and may be entered from several threads and tasks at once.
     """
 
     __slots__ = ()
@@ -59,11 +59,11 @@ class Scope(_Changing):
 
 
 class Setting(_Changing, Generic[T]):
-    """Gives a context variable a value, which ``with`` gives, too.
+    """Context manager that sets one context variable; ``with`` returns the value.
 
     Args:
-        variable: it.
-        value: what it is meanwhile.
+        variable: the context variable.
+        value: its value while the setting is entered.
     """
 
     __slots__ = ("_value", "_variable")
@@ -82,10 +82,10 @@ class Setting(_Changing, Generic[T]):
 
 
 class _Entry:
-    """One entering of a scope. There is no constructor, so that making one calls no Python.
+    """Record of entering a scope once. It has no constructor, so that making one runs no Python code.
 
-    scope: what is to be entered; None once it is.
-    watch: tells when the ``with`` statement has dropped what it was given to leave, while that is not used.
+    scope: the scope that will be entered; None once it is.
+    watch: a weak reference to the exit function, which detects that the ``with`` statement has dropped it.
     """
 
     __slots__ = ("scope", "watch")
@@ -94,14 +94,14 @@ class _Entry:
     watch: ref[Callable[..., None]] | None
 
     def leave(self, *_: object) -> None:
-        """Undo what this entering changed; if it was none, what the newest one of the scope did.
+        """Restore the variables that this entry changed; if it changed none, those of the scope's newest entry.
 
-        Interrupted, it can be done again.
+        It can be repeated after an interrupt.
         """
         scope = self.scope
         node, above = _entered.get(), []
         while node is not None and node[1] is not self and (scope is None or node[2] is not scope):
-            above.append(node)  # guards that generators hold may be left in another order than they were entered
+            above.append(node)  # scopes in generators may be left in another order than they were entered
             node = node[0]
         if node is not None:
             for variable, value in node[3]:
@@ -110,21 +110,21 @@ class _Entry:
         self.scope = self.watch = None
 
     def dropped(self, _: object) -> None:
-        """Undo what this entering changed, if it did."""
+        """Restore the variables that this entry changed, if it did."""
         if self.scope is None:
             self.leave()
         self.scope = None
 
 
 class _Leaving:
-    """``__exit__`` of scopes: of each a new function, which belongs to the ``with`` statement that asks for it."""
+    """Descriptor for ``__exit__`` of scopes: returns a new function for each ``with`` statement."""
 
     def __get__(self, scope: _Changing | None, owner: type[_Changing]) -> Callable[..., None]:
         if scope is None:
             return _leave_newest
         entry = _Entry()
         entry.scope = scope
-        leave = partial(_Entry.leave, entry)  # frames of a traceback hold the entry, but not this
+        leave = partial(_Entry.leave, entry)  # frames of a traceback refer to the entry, but not to this function
         entry.watch = ref(leave, entry.dropped)
         _prepared.set(entry)
         return leave
@@ -147,7 +147,7 @@ def _put_back(node: _Node | None, above: list[_Node]) -> _Node | None:
 
 
 def change_what_scopes_restore(variable: ContextVar[T], change: Callable[[T], T]) -> None:
-    """Change what the scopes that are entered now give back to a variable."""
+    """Change the value that the scopes entered at present will restore for a context variable."""
     node, changed = _entered.get(), []
     while node:
         below, entry, scope, before = node
@@ -157,12 +157,12 @@ def change_what_scopes_restore(variable: ContextVar[T], change: Callable[[T], T]
     _entered.set(_put_back(None, changed))
 
 
-# One entering, with those before it in this context: these, the entry, the scope, what it found in each variable. Not
-# kept in the scope, because threads and tasks may enter the same object at once.
+# Linked list of entered scopes in this context: the earlier entries, the entry, the scope, and the earlier values of
+# the variables. Not stored in the scope, because threads and tasks may enter the same object at once.
 _Node: TypeAlias = "tuple[_Node | None, _Entry, _Changing, tuple[tuple[ContextVar[Any], Any], ...]]"
 _entered: ContextVar[_Node | None] = ContextVar("opdsl_entered", default=None)
 
-# What a with statement has asked for last, before it enters.
+# The entry that a with statement made last, before it enters the scope.
 _prepared: ContextVar[_Entry | None] = ContextVar("opdsl_prepared", default=None)
 
 __all__ = ["Scope", "Setting", "change_what_scopes_restore"]

@@ -1,4 +1,4 @@
-"""What a tensor is at one moment, to be compared bit for bit with what it is at another."""
+"""Snapshots of tensors, to compare them bit by bit with a later state."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from opdsl.runtime.values import host_array
 
 
 def tensors_in(value: object) -> Iterator[Tensor]:
-    """All tensors of an argument or a result, those in lists and tuples too."""
+    """Yield all tensors of an argument or a result, including those in lists and tuples."""
     if isinstance(value, Tensor):
         yield value
     elif isinstance(value, (list, tuple)):
@@ -19,9 +19,9 @@ def tensors_in(value: object) -> Iterator[Tensor]:
 
 
 class Content(NamedTuple):
-    """All that a tensor is, to be compared bit for bit.
+    """Snapshot of a tensor, which can be compared bit by bit.
 
-    dtype, shape, strides, device: its form. data: its elements in logical order; empty where it has no memory.
+    dtype, shape, strides, device: its geometry. data: its elements in logical order; empty if it has no memory.
     """
 
     dtype: str
@@ -32,11 +32,11 @@ class Content(NamedTuple):
 
 
 def content(tensor: Tensor) -> Content:
-    """What a tensor is now."""
+    """Return a snapshot of a tensor."""
     data = b"" if tensor.is_meta else host_array(tensor).tobytes()
     return Content(tensor.dtype.name, tensor.shape, tensor.strides, str(tensor.device), data)
 
 
 def contents(value: object) -> list[Content]:
-    """What all tensors of an argument or a result are now."""
+    """Return snapshots of all tensors of an argument or a result."""
     return [content(tensor) for tensor in tensors_in(value)]

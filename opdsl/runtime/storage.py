@@ -1,4 +1,4 @@
-"""Which tensor owns the memory of another one, and which counts its writes."""
+"""Storage of tensors: which tensor owns the memory of a view, and which counts the writes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T", bound=TensorBase)
 
 
 def storage_root(tensor: T) -> T:
-    """The tensor that owns the memory: the base of a view, otherwise the tensor itself."""
+    """Return the tensor that owns the memory: the base of a view, otherwise the tensor itself."""
     base = tensor._base
     while base is not None:
         tensor, base = base, base._base
@@ -21,22 +21,22 @@ def storage_root(tensor: T) -> T:
 
 
 def base_for_view(tensor: T) -> T:
-    """What a view of the tensor has for a base."""
+    """Return the base of a view of the tensor."""
     base = tensor._base
     return tensor if base is None or tensor.geometry.creation.is_apart else base
 
 
 def version_of(tensor: TensorBase) -> int:
-    """How often the memory of the tensor has been written, through it or through any other view of it."""
+    """Return how often the memory of a tensor has been written, through the tensor or any view of it."""
     return version_counter(tensor)._writes
 
 
 def bump_version(tensor: TensorBase, before: int | None = None) -> None:
-    """Counts a write to the memory of the tensor.
+    """Count a write to the memory of a tensor.
 
     Args:
-        tensor: what was written.
-        before: its version before the write, of which whatever was counted since is a part.
+        tensor: the tensor that was written.
+        before: its version before the write; writes counted since then are part of this write.
     """
     counter = version_counter(tensor)
     present = counter._writes
@@ -51,14 +51,14 @@ def bump_version(tensor: TensorBase, before: int | None = None) -> None:
 
 
 def count_in_kept(tensor: TensorBase) -> None:
-    """Have the node that keeps a tensor's memory see that it was written."""
+    """Count a write also for the autograd node that keeps a tensor's memory."""
     kept = getattr(tensor, "kept", None)
     if kept is not None:
         kept._writes += 1
 
 
 def version_counter(tensor: T) -> T:
-    """The tensor that counts the writes: data counts its own."""
+    """Return the tensor that counts the writes to a tensor's memory; one from ``data`` counts its own writes."""
     base = tensor._base
     while base is not None and tensor.geometry.creation is not Creation.DATA:
         tensor, base = base, base._base

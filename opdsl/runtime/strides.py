@@ -1,4 +1,4 @@
-"""Sizes and strides: which there can be, how contiguous ones follow, in which order dimensions lie."""
+"""Rules for sizes and strides: which are valid, contiguous strides, and the order of dimensions in memory."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from opdsl.runtime.device import MemoryFormat
 from opdsl.runtime.lowering import sizes_are_symbols
 from opdsl.runtime.symbols import is_symbolic
 
-# Dimensions of a channels-last tensor, from the one that lies innermost in memory to the outermost.
+# Dimensions of a channels-last tensor, from the innermost in memory to the outermost.
 CHANNELS_LAST_ORDERS = {
     MemoryFormat.channels_last: (1, 3, 2, 0),
     MemoryFormat.channels_last_3d: (1, 4, 3, 2, 0),
 }
 
-# What 64 bits hold, and how many dimensions an array of NumPy has at most.
+# The most bytes that fit 64 bits, and the most dimensions of a NumPy array.
 _MOST_BYTES = 2**63 - 1
 MOST_DIMENSIONS = 64
 
 
 def check_sizes(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> None:
-    """Refuses what no tensor can have; every tensor is checked by its geometry, before there is memory for it.
+    """Check sizes and strides of a new tensor; every geometry is checked, before memory is allocated.
 
     Raises:
-        ShapeError: a negative size, more dimensions than arrays have, more bytes than 64 bits count.
+        ShapeError: a negative size, more dimensions than arrays support, or more bytes than fit 64 bits.
 
     >>> check_sizes((2**40, 2**40), (2**40, 1), 4)
     Traceback (most recent call last):
@@ -51,19 +51,19 @@ def check_sizes(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int)
 
 
 def to_size(value: object) -> int:
-    """A size or a step: a plain int of whatever Python takes for an index; a symbolic one (``torch.SymInt``) as it is.
+    """Convert an index to a plain int, for use as size or step; keep symbolic integers (``torch.SymInt``).
 
     Raises:
-        TypeError: it is no index.
+        TypeError: the value is no index.
     """
-    # Python's index of a symbolic integer is its value in the example that is traced, and would fix it there.
+    # operator.index of a symbolic integer would specialize the trace to the example's value.
     if type(value) is not int and is_symbolic(value):
         return cast("int", value)
     return operator.index(cast("SupportsIndex", value))
 
 
 def wrap_dimension(dim: int, ndim: int) -> int:
-    """The dimension that ``dim``, which may count from the end, means; with no dimensions 0 and -1 mean 0.
+    """Return a dimension counted from the front, for one that may be negative; without dimensions 0 and -1 mean 0.
 
     Raises:
         DimensionError: there is no such dimension.
@@ -78,7 +78,7 @@ def wrap_dimension(dim: int, ndim: int) -> int:
 
 
 def number_of_elements(shape: Sequence[int]) -> int:
-    """The product of the sizes.
+    """Return the number of elements of a shape, the product of its sizes.
 
     >>> number_of_elements((2, 3)), number_of_elements(())
     (6, 1)
@@ -87,7 +87,7 @@ def number_of_elements(shape: Sequence[int]) -> int:
 
 
 def byte_strides(strides: Sequence[int], itemsize: int) -> tuple[int, ...]:
-    """Strides in bytes; of a dimension of size 1, where they do not matter, they may reach beyond 64 bits.
+    """Return strides in bytes, limited to 64 bits: strides of dimensions of size 1 do not matter and may be larger.
 
     >>> byte_strides((6, 2**62), 4) == (24, 2**63 - 1)
     True
@@ -98,12 +98,12 @@ def byte_strides(strides: Sequence[int], itemsize: int) -> tuple[int, ...]:
 
 
 def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
-    """The strides of a new contiguous tensor; sizes of 0 count as 1, as in PyTorch.
+    """Return the strides of a new contiguous tensor; sizes of 0 count as 1, as in PyTorch.
 
     >>> contiguous_strides((2, 0, 3))
     (3, 3, 1)
     """
-    if len(shape) == 2:  # as most of them, in a tenth of a call's time
+    if len(shape) == 2:  # the most common case; the loop would take a tenth of a call's time
         return (shape[1] or 1, 1)
     strides = [1] * len(shape)
     for dim in range(len(shape) - 1, 0, -1):
@@ -112,7 +112,7 @@ def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def strides_for(shape: Sequence[int], memory_format: MemoryFormat) -> tuple[int, ...]:
-    """The strides of a new tensor in a memory format.
+    """Return the strides of a new tensor in a memory format.
 
     Raises:
         ShapeError: the format needs another number of dimensions, or is ``preserve_format``.
@@ -138,7 +138,7 @@ def strides_for(shape: Sequence[int], memory_format: MemoryFormat) -> tuple[int,
 
 
 def is_contiguous(shape: Sequence[int], strides: Sequence[int]) -> bool:
-    """Whether the elements lie in row-major order without gaps; strides of sizes 1 do not matter.
+    """Return whether elements are in row-major order without gaps; strides of dimensions of size 1 do not matter.
 
     >>> is_contiguous((2, 1, 3), (3, 99, 1))
     True
@@ -148,7 +148,7 @@ def is_contiguous(shape: Sequence[int], strides: Sequence[int]) -> bool:
     step = 1
     for dim in range(len(shape) - 1, -1, -1):
         if shape[dim] != 1:
-            follows = strides[dim] == step  # of symbols it may be that neither this nor its contrary is known
+            follows = strides[dim] == step  # for symbols, `==` and `!=` may both be unknown, which counts as False
             if not follows:
                 return False
             step *= shape[dim]
@@ -156,7 +156,7 @@ def is_contiguous(shape: Sequence[int], strides: Sequence[int]) -> bool:
 
 
 def is_non_overlapping_and_dense(shape: Sequence[int], strides: Sequence[int]) -> bool:
-    """Whether the elements fill their memory without gap or overlap in some order of the dimensions."""
+    """Return whether elements fill their memory without gaps or overlap, for some order of the dimensions."""
     if 0 in shape:
         return True
     order = sorted((dim for dim in range(len(shape)) if shape[dim] != 1), key=strides.__getitem__)
@@ -167,7 +167,7 @@ def is_dense_in_order(shape: Sequence[int], strides: Sequence[int], order: Seque
     step = 1
     for dim in order:
         if shape[dim] != 1:
-            follows = strides[dim] == step  # of symbols it may be that neither this nor its contrary is known
+            follows = strides[dim] == step  # for symbols, `==` and `!=` may both be unknown, which counts as False
             if not follows:
                 return False
             step *= shape[dim]
@@ -182,7 +182,7 @@ def suggest_memory_format(shape: Sequence[int], strides: Sequence[int]) -> Memor
 
 
 def _strides_like_channels_last(shape: Sequence[int], strides: Sequence[int], order: Sequence[int]) -> bool:
-    """The rule of ``is_channels_last_strides_2d_s4`` in c10/core/MemoryFormat.h, ambiguities decided as there."""
+    """Return whether strides are channels-last (``is_channels_last_strides_2d_s4`` in c10/core/MemoryFormat.h)."""
     least = 0
     if strides[1] == 0:
         return False

@@ -1,7 +1,7 @@
-"""Numbers of which a plan knows the expression: what is made of them is an expression, what is asked of them a guard.
+"""Symbolic numbers for lowering: arithmetic builds expressions, and comparisons record guards.
 
-Integers are polynomials with lower bounds, so that most questions about sizes of two or more settle themselves.
-PyTorch's ``SymInt`` and JAX's shape polymorphism are the same idea.
+Integers are polynomials with lower bounds, so that most comparisons of sizes of two or more need no guard. PyTorch's
+``SymInt`` and JAX's shape polymorphism work likewise.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ __all__ = [
 
 
 class NotLoweredError(Exception):
-    """A call does what no plan of steps can do: it reads elements, say. Its kernel itself is run each time."""
+    """Raised when a call cannot be lowered to a plan, for example if it reads elements; its kernel runs each time."""
 
 
 _OPPOSITES = {"!=": "==", "<=": ">", ">=": "<"}
 
-# More products than this are no sizes that anybody writes.
+# The most products of a polynomial; expressions of sizes have fewer.
 _MOST_TERMS = 64
 
 
 class SymbolOwner(Protocol):
-    """What records what is asked of symbols: see ``opdsl.runtime.lowering.Lowering``.
+    """Protocol of the recorder of symbols: see ``opdsl.runtime.lowering.Lowering``.
 
     is_exact: whether all sizes are plain integers.
-    bounds: what integers are at least, by their expressions; None where nothing is known.
-    guards: what was asked, as expressions, and what was answered.
+    bounds: the lower bounds of integers, by their expressions; None if unknown.
+    guards: the guards as expressions, and their outcomes.
     """
 
     is_exact: bool
@@ -50,39 +50,39 @@ class SymbolOwner(Protocol):
     guards: dict[str, bool]
 
     def constant(self, value: object) -> str:
-        """The name of a value that every call has."""
+        """Return the name of a constant, which has the same value in every call."""
 
     def size(self, text: str, example: int, least: int | None = 2) -> Symbol:
-        """A symbol of an integer."""
+        """Return a symbol for an integer."""
 
     def part(self, text: str, example: int, least: int | None) -> Symbol:
-        """A symbol of an integer that a plan computes once, wherever it is used."""
+        """Return a symbol for an integer expression that a plan computes only once."""
 
     def number(self, text: str, example: Any) -> Symbol:
-        """A symbol of a number that is no integer."""
+        """Return a symbol for a number that is no integer."""
 
     def ask(self, text: str, outcome: bool) -> bool:
-        """Note a guard, and answer it as the example does."""
+        """Record a guard, and return its outcome in the call that is lowered."""
 
     def is_late(self, text: str) -> bool:
-        """Whether an expression is of what steps have given."""
+        """Return whether an expression depends on results of steps."""
 
     def once(self, function: Callable[..., Any], operands: Sequence[Any], result: str) -> str:
-        """Note a step with one result, of a function that depends on its operands alone; the result's name."""
+        """Record a step with one result, of a pure function, and return the name of the result."""
 
 
 def is_symbol(value: object) -> bool:
-    """Whether a value is a number that only a plan knows."""
+    """Return whether a value is a symbolic number."""
     return type(value) is Symbol
 
 
 def pinned(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Arguments for a function that may do anything with numbers: a plan is for these alone. Sizes stay symbols."""
+    """Specialize a plan to the numbers among the arguments of an arbitrary function; sizes stay symbols."""
     return tuple([value.pin() if type(value) is Symbol and least(value) is None else value for value in values])
 
 
 def _terms(value: Any) -> Terms | None:
-    """Return an integer as a polynomial; None for another number."""
+    """Return an integer as a polynomial; None for any other number."""
     kind = type(value)
     if kind is int:
         return {(): value} if value else {}
@@ -91,12 +91,12 @@ def _terms(value: Any) -> Terms | None:
 
 
 class Symbol:
-    """A number of a call, of which a plan knows the expression.
+    """Symbolic number: a number of a call whose expression in the plan is known.
 
-    owner: what records.
+    owner: the recorder.
     example: its value in the call that is lowered.
-    terms: an integer as a polynomial; None for a number of another kind.
-    lowest: what an integer is at least, as far as is seen without a look at its terms; None where it is not.
+    terms: an integer as a polynomial; None for other numbers.
+    lowest: a lower bound of an integer that is known without its terms; None if unknown.
     """
 
     __slots__ = ("_text", "example", "lowest", "owner", "terms")
@@ -112,31 +112,31 @@ class Symbol:
 
     @property
     def text(self) -> str:
-        """The expression."""
+        """Return the expression of the number in the plan."""
         if not self._text:
             self._text = expression(self.terms or {})
         return self._text
 
     def __sym_max__(self, other: object) -> object:
-        """Tells that it is a symbol, as PyTorch's are told."""
+        """Mark the class as symbolic: PyTorch's symbolic numbers are recognized by this method too."""
         raise NotImplementedError
 
     @property
     def kind(self) -> type:
-        """``int``, ``float``, ``bool`` or ``complex``."""
+        """Return the type of the number: ``int``, ``float``, ``bool`` or ``complex``."""
         return type(self.example)
 
-    # ``isinstance`` asks for it: whoever tells numbers by their type gets the same answer as for the example.
+    # ``isinstance`` reads it, so that type checks of a symbol have the same result as for its example.
     __class__ = kind
 
     @property
     def real(self) -> Any:
-        """The number itself; of a complex one the plan knows the value."""
+        """Return the number itself; for a complex number its real part, which specializes the plan."""
         return self.pin().real if self.kind is complex else self
 
     @property
     def imag(self) -> Any:
-        """0; of a complex number the plan knows the value."""
+        """Return 0; for a complex number its imaginary part, which specializes the plan."""
         return self.pin().imag if self.kind is complex else 0
 
     numerator, denominator, as_integer_ratio = map(pinned_attribute, ("numerator", "denominator", "as_integer_ratio"))
@@ -155,11 +155,11 @@ class Symbol:
         return round(self.pin(), digits)
 
     def conjugate(self) -> Any:
-        """The number itself; of a complex one, or a truth, the plan knows the value."""
+        """Return the number itself; a complex or bool number specializes the plan."""
         return self if self.kind in (int, float) else self.pin().conjugate()
 
     def pin(self) -> Any:
-        """The example itself; the plan is then for calls in which the number is the same."""
+        """Return the example value, and specialize the plan by a guard that the number is the same."""
         example = self.example
         if self.owner.is_late(self.text):
             raise NotLoweredError("elements decide a number")
@@ -186,14 +186,15 @@ class Symbol:
 
     def __hash__(self) -> int:
         if self.owner.is_exact:
-            raise NotLoweredError("a number is looked up")  # what is found by it would be found by equal ones, too
-        return hash(self.pin())  # what a set or a table answers is true of this number alone
+            # a result that is cached for this symbol would also be used for equal numbers
+            raise NotLoweredError("a number is looked up")
+        return hash(self.pin())  # a look-up in a set or dict is only valid for this number
 
     def __repr__(self) -> str:
         return str(self.example)
 
     def __format__(self, form: str) -> str:
-        return format(self.example, form)  # of messages, which the slow path says with its own numbers
+        return format(self.example, form)  # for messages, which the slow path creates again with its own numbers
 
     # ------------------------------------------------------------------------------------------------ arithmetic
 
@@ -269,7 +270,7 @@ class Symbol:
         return self._other(operator.pow, "**", self, other)
 
     def __rpow__(self, other: Any) -> Any:
-        if type(other) is int:  # a negative exponent would make a float of it
+        if type(other) is int:  # with a negative exponent the result would be a float
             return other ** self.pin()
         return self._other(operator.pow, "**", other, self)
 
@@ -315,7 +316,7 @@ class Symbol:
         if self.terms is not None:
             return self
         function, owner = getattr(math, name), self.owner
-        # What steps have given is rounded by one, so that no expression is computed again wherever it is used.
+        # Results of steps are rounded by a step, so that the expression is not computed again at each use.
         is_late = owner.is_late(self.text)
         text = owner.once(function, (self,), name) if is_late else f"{owner.constant(function)}({self.text})"
         return self._opaque(text, function(self.example))
@@ -337,7 +338,7 @@ class Symbol:
             answer = settled(added(own, terms, -1), self.owner.bounds, function, sign)
             if answer is not None:
                 return answer
-        if sign == "!=" or (sign in _OPPOSITES and is_whole):  # the same question; NaN has no order
+        if sign == "!=" or (sign in _OPPOSITES and is_whole):  # an equivalent guard; not so for the order of NaN
             return not self.owner.ask(f"{self.text} {_OPPOSITES[sign]} {_operand(other)}", not outcome)
         return self.owner.ask(f"{self.text} {sign} {_operand(other)}", outcome)
 
@@ -369,12 +370,12 @@ class Symbol:
 
 
 def _is_whole(value: Any) -> bool:
-    """Return whether a number is an integer."""
+    """Return whether a number is an integer, plain or symbolic."""
     return type(value) is int or (type(value) is Symbol and value.terms is not None)
 
 
 def example_value(value: Any) -> Any:
-    """Return the value of a number in the call that was lowered."""
+    """Return the value of a number, plain or symbolic, in the call that is lowered."""
     return value.example if type(value) is Symbol else value
 
 
@@ -389,7 +390,7 @@ def _operand(value: Any) -> str:
 
 
 def _quotient(first: Any, second: Any) -> Any:
-    """``first // second``, without remainder where that can be seen."""
+    """Return ``first // second``, as an exact quotient of polynomials if there is one."""
     symbol = first if type(first) is Symbol else second
     dividend, divisor = _terms(first), _terms(second)
     if dividend is None or divisor is None:
@@ -417,13 +418,13 @@ def _remainder(first: Any, second: Any) -> Any:
 
 
 def _refuse_zero(divisor: Any) -> None:
-    """Ask whether a divisor is 0, so that no plan divides by one: what is said then, the slow path knows."""
+    """Add a guard that a divisor is not 0, so that plans never divide by zero; the slow path raises the error."""
     if divisor == 0:
         raise ZeroDivisionError("integer division or modulo by zero")
 
 
 def least(value: Any) -> int | None:
-    """What an integer is at least, where that can be seen."""
+    """Return a lower bound of an integer, or None if none is known."""
     if type(value) is int or value.terms is None:
         return value if type(value) is int else None
     return bounds_of(value.terms, value.owner.bounds)[0]
@@ -435,22 +436,24 @@ def _is_at_least(value: Any, bound: int) -> bool:
 
 
 def largest(*values: Any) -> Any:
-    """What ``max`` gives, without a guard that tells which it is where symbols are among them."""
+    """Return the maximum of numbers; with symbols as an expression, without a guard."""
     return _chosen(max, values)
 
 
 def smallest(*values: Any) -> Any:
-    """What ``min`` gives, without a guard that tells which it is where symbols are among them."""
+    """Return the minimum of numbers; with symbols as an expression, without a guard."""
     return _chosen(min, values)
 
 
 def computed(text: str, function: Callable[..., int], names: dict[str, object], /, **values: Any) -> Any:
-    """Compute a number that is not negative, without a guard where symbols are among the values.
+    """Return the result of a function of integers; with symbolic arguments as an expression, without a guard.
+
+    The result must not be negative.
 
     Args:
-        text: the same as an expression, which is computed by plans; names of values stand in braces.
-        function: of the values.
-        names: what other names in braces mean.
+        text: the expression that plans compute, with the names of values in braces.
+        function: the function, of the values.
+        names: the values of other names in braces.
         values: integers.
     """
     owner = None

@@ -1,7 +1,7 @@
-"""Numbers that are not known yet: what a tracer hands to shape functions in place of sizes (``torch.SymInt``).
+"""Symbolic numbers of tracers, which shape functions receive in place of sizes (``torch.SymInt``).
 
-No tracer is known here by name. Its numbers are told by a method that all of PyTorch's symbols have, and it says itself
-how a size is made that only elements tell.
+This module does not depend on a particular tracer. Symbolic numbers are recognized by a method that all of PyTorch's
+symbols have, and the tracer provides the function that makes data-dependent sizes.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _maker: ContextVar[SizeMaker | None] = ContextVar("opdsl_size_maker", default=No
 
 
 def is_symbolic(value: object) -> bool:
-    """Whether a value is a number that is not known yet."""
+    """Return whether a value is a symbolic number."""
     return hasattr(type(value), "__sym_max__")
 
 
 def symbolic_kind(value: object) -> type | None:
-    """``int`` or ``float``, whichever a symbolic number is; None for other values."""
+    """Return ``int`` or ``float``, whichever kind a symbolic number is; None for other values."""
     if not is_symbolic(value):
         return None
     if type(value) is Symbol:
@@ -35,11 +35,11 @@ def symbolic_kind(value: object) -> type | None:
 
 
 def expected(condition: object, message: str) -> bool:
-    """Whether a condition holds; one of symbols of which nothing is known is taken to hold.
+    """Return whether a condition holds; a symbolic condition without a known value is assumed to hold.
 
     Args:
-        condition: what should hold.
-        message: said where a tracer's program finds later that it does not.
+        condition: the condition, plain or symbolic.
+        message: the error message if the traced program later finds that the condition does not hold.
     """
     expect = getattr(condition, "expect", None)
     if expect is None:
@@ -49,15 +49,16 @@ def expected(condition: object, message: str) -> bool:
 
 
 def dynamic_size(least: int = 0, most: int | None = None) -> int:
-    """A size that only the elements of tensors tell, for the ``Meta`` kernel of an operator that is tagged
-    ``dynamic_output_shape``: ``torch.compile`` and ``torch.export`` go on with it as a number that is not known.
+    """Return a new symbolic size that depends on elements, in ``Meta`` kernels tagged ``dynamic_output_shape``.
+
+    ``torch.compile`` and ``torch.export`` continue with it as an unknown number.
 
     Args:
-        least: what the size is at least.
-        most: what it is at most; None where there is no limit.
+        least: the lower bound of the size.
+        most: its upper bound; None if there is none.
 
     Raises:
-        MissingKernelError: nobody traces, so that there is no such number.
+        MissingKernelError: there is no tracer, so that no symbolic size can be made.
 
     >>> dynamic_size()
     Traceback (most recent call last):
@@ -73,5 +74,5 @@ def dynamic_size(least: int = 0, most: int | None = None) -> int:
 
 
 def making_sizes(make: SizeMaker) -> Setting[SizeMaker | None]:
-    """Have ``dynamic_size`` answered by a tracer within this block."""
+    """Return a context manager in which a tracer's function makes the sizes of ``dynamic_size``."""
     return Setting(_maker, make)

@@ -1,4 +1,4 @@
-"""``Tensor``: an array, its geometry, and what of PyTorch's tensor needs no operator."""
+"""Class ``Tensor``: an array, its geometry, and the methods of PyTorch's tensor that need no operator."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ else:
 
 _CONTIGUOUS = MemoryFormat.contiguous_format
 
-# Inside Tensor the name numpy is a method.
+# Aliases, since the name numpy is a method inside of Tensor.
 _NumpyArray = numpy.ndarray[Any, Any]
 _NumpyDType = numpy.dtype[Any]
 # Elements in memory order or None, dtype, device, shape, strides, requires_grad.
@@ -41,9 +41,9 @@ _Parts = tuple[_NumpyArray | None, DType, Device, tuple[int, ...], tuple[int, ..
 
 
 class Tensor(Differentiable):
-    """A tensor. Make one with ``opdsl.tensor``, ``opdsl.from_numpy`` or an operator; ``Tensor()`` alone is unfinished.
+    """Tensor. Make one with ``opdsl.tensor``, ``opdsl.from_numpy`` or an operator; ``Tensor()`` has no data.
 
-    What it holds stands at ``TensorBase``.
+    Its data attributes are documented at ``TensorBase``.
 
     >>> import opdsl
     >>> x = opdsl.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -55,17 +55,17 @@ class Tensor(Differentiable):
 
     __schema_type__: ClassVar[str] = "Tensor"
 
-    # NumPy leaves ``ndarray + tensor`` to ``Tensor.__radd__``.
+    # Makes NumPy leave ``ndarray + tensor`` to ``Tensor.__radd__``.
     __array_priority__: ClassVar[float] = 1000.0
 
-    # Until the operator library installs real ones: __len__ with __getitem__ would make every tensor iterable.
+    # None until the operator library installs the methods: __len__ with __getitem__ would make every tensor iterable.
     __iter__: ClassVar[Any] = None
     __contains__: ClassVar[Any] = None
 
     __hash__ = object.__hash__
 
     if TYPE_CHECKING:
-        # The operator library installs methods; what they take is in the operators' schemas.
+        # The operator library installs these methods; their parameters are in the operators' schemas.
         def __getattr__(self, name: str) -> Callable[..., Tensor]: ...
         def __add__(self, other: object) -> Tensor: ...
         def __radd__(self, other: object) -> Tensor: ...
@@ -96,91 +96,91 @@ class Tensor(Differentiable):
         def __ge__(self, other: object) -> Tensor: ...
 
     def __class_getitem__(cls, item: object) -> object:
-        """``Tensor[Alias("a")]`` means ``Annotated[Tensor, Alias("a")]``."""
+        """Return ``Annotated[Tensor, Alias("a")]`` for ``Tensor[Alias("a")]``."""
         return Annotated[cls, item]
 
     # ------------------------------------------------------------------------------------------- what it is
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The sizes of its dimensions."""
+        """Return the sizes of the dimensions."""
         return self.geometry.shape
 
     @property
     def names(self) -> tuple[str | None, ...]:
-        """The names of its dimensions, None for each that has none."""
+        """Return the names of the dimensions, with None for unnamed ones."""
         from opdsl.runtime.names import names_of
 
         return names_of(self)
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """The steps of its dimensions, in elements."""
+        """Return the strides of the dimensions, in elements."""
         return self.geometry.strides
 
     @property
     def dtype(self) -> DType:
-        """The type of its elements."""
+        """Return the dtype of the elements."""
         return self.geometry.dtype
 
     @property
     def device(self) -> Device:
-        """Where it lives."""
+        """Return the device on which the tensor is stored."""
         return self.geometry.device
 
     @property
     def layout(self) -> Layout:
-        """How its elements are addressed."""
+        """Return the layout, which is always strided."""
         return self.geometry.layout
 
     @property
     def ndim(self) -> int:
-        """The number of its dimensions."""
+        """Return the number of dimensions."""
         return self.geometry.ndim
 
     @property
     def itemsize(self) -> int:
-        """Bytes of one element."""
+        """Return the size of one element in bytes."""
         return self.geometry.dtype.itemsize
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all elements."""
+        """Return the size of all elements in bytes."""
         return self.geometry.numel * self.geometry.dtype.itemsize
 
     @property
     def is_cpu(self) -> bool:
-        """Whether it lives in the memory of the CPU."""
+        """Return whether the tensor is on the CPU."""
         return self.geometry.device.type == "cpu"
 
     @property
     def is_cuda(self) -> bool:
-        """Whether it lives on a CUDA device."""
+        """Return whether the tensor is on a CUDA device."""
         return self.geometry.device.type == "cuda"
 
     @property
     def is_meta(self) -> bool:
-        """Whether it has a geometry only."""
+        """Return whether the tensor is on the meta device, and so has a geometry but no elements."""
         return self.geometry.device.type == "meta"
 
     @property
     def is_sparse(self) -> bool:
-        """Always False: tensors are strided."""
+        """Return False: all tensors are strided."""
         return False
 
     @property
     def is_quantized(self) -> bool:
-        """Always False: quantized dtypes are not supported."""
+        """Return False: quantized dtypes are not supported."""
         return False
 
     def dim(self) -> int:
-        """The number of its dimensions."""
+        """Return the number of dimensions."""
         return self.geometry.ndim
 
     ndimension = dim
 
     def numel(self) -> int:
-        """The number of its elements."""
+        """Return the number of elements."""
         return self.geometry.numel
 
     nelement = numel
@@ -192,10 +192,10 @@ class Tensor(Differentiable):
     def size(self, dim: int) -> int: ...
 
     def size(self, dim: int | None = None) -> tuple[int, ...] | int:
-        """All sizes as a tuple, or that of one dimension.
+        """Return all sizes as a tuple, or the size of one dimension.
 
         Args:
-            dim: which one; all for None.
+            dim: the dimension; None for all.
 
         Raises:
             DimensionError: there is no such dimension.
@@ -210,10 +210,10 @@ class Tensor(Differentiable):
     def stride(self, dim: int) -> int: ...
 
     def stride(self, dim: int | None = None) -> tuple[int, ...] | int:
-        """All strides in elements as a tuple, or that of one dimension.
+        """Return all strides in elements as a tuple, or the stride of one dimension.
 
         Args:
-            dim: which one; all for None.
+            dim: the dimension; None for all.
 
         Raises:
             DimensionError: there is no such dimension.
@@ -222,16 +222,16 @@ class Tensor(Differentiable):
         return strides if dim is None else strides[_dimension_of_values(dim, strides)]
 
     def element_size(self) -> int:
-        """Bytes of one element."""
+        """Return the size of one element in bytes."""
         return self.geometry.dtype.itemsize
 
     def get_device(self) -> int:
-        """The index of its device, -1 where it has none."""
+        """Return the index of the tensor's device, -1 if it has none."""
         index = self.geometry.device.index
         return -1 if index is None else index
 
     def is_contiguous(self, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> bool:
-        """Whether its elements lie without gaps in the order of a memory format.
+        """Return whether the elements have no gaps in memory, in the order of a memory format.
 
         Args:
             memory_format: ``opdsl.contiguous_format``, where the last dimension is the innermost, or
@@ -242,15 +242,15 @@ class Tensor(Differentiable):
         return self.geometry.is_contiguous(memory_format)
 
     def is_floating_point(self) -> bool:
-        """Whether its dtype is a real floating-point one."""
+        """Return whether the dtype is a real floating-point dtype."""
         return self.geometry.dtype.is_floating_point
 
     def is_complex(self) -> bool:
-        """Whether its dtype is complex."""
+        """Return whether the dtype is complex."""
         return self.geometry.dtype.is_complex
 
     def is_signed(self) -> bool:
-        """Whether its dtype can hold negative values."""
+        """Return whether the dtype can represent negative values."""
         return self.geometry.dtype.is_signed
 
     def _is_view(self) -> bool:
@@ -258,24 +258,24 @@ class Tensor(Differentiable):
 
     @property
     def _version(self) -> int:
-        """How often its memory has been written, through it or through what shares its history.
+        """Return how often the memory has been written, through this tensor or tensors that share its history.
 
         Raises:
-            RequiresGradError: it was made in inference mode, where nobody counts.
+            RequiresGradError: the tensor was made in inference mode, in which writes are not counted.
         """
         if self.geometry.is_inference:
             raise RequiresGradError("Inference tensors do not track version counter.")
         return version_of(self)
 
     def data_ptr(self) -> int:
-        """The address of its first element; 0 where there is none."""
+        """Return the address of the first element; 0 if there is none."""
         try:
             return values.first_address(self.array)
-        except (AttributeError, TypeError):  # of another device
+        except (AttributeError, TypeError):  # an array of another device
             return values.address(self) if self.geometry.numel else 0
 
     def storage_offset(self) -> int:
-        """How many elements lie in its memory before its first one."""
+        """Return the offset of the first element in the tensor's storage, in elements."""
         if self.geometry.device.type == "meta":
             return getattr(self, "array", _NO_OFFSET).offset
         if self._base is None and not hasattr(self, "_memory"):
@@ -288,10 +288,10 @@ class Tensor(Differentiable):
     # --------------------------------------------------------------------------------------- Python values
 
     def item(self) -> bool | int | float | complex:
-        """Its one element as a Python number.
+        """Return the value of a tensor with one element as a Python number.
 
         Raises:
-            ConversionError: it has more or fewer than one element, or no data.
+            ConversionError: the tensor has more or fewer than one element, or no data.
         """
         if self.geometry.numel != 1:
             raise ConversionError(f"a Tensor with {self.geometry.numel} elements cannot be converted to Scalar")
@@ -299,10 +299,10 @@ class Tensor(Differentiable):
         return number
 
     def tolist(self) -> Any:
-        """Its elements as nested lists of Python numbers, one number when it has no dimensions.
+        """Return the elements as nested lists of Python numbers, or as one number if there are no dimensions.
 
         Raises:
-            ConversionError: it has no data (meta).
+            ConversionError: the tensor has no data (meta).
         """
         return values.readable(self, "tolist").tolist()
 
@@ -335,13 +335,13 @@ class Tensor(Differentiable):
     # ----------------------------------------------------------------------------------------- interchange
 
     def numpy(self, *, force: bool = False) -> _NumpyArray:
-        """Its elements as a NumPy array that shares its memory.
+        """Return the elements as a NumPy array that shares the tensor's memory.
 
         Args:
-            force: copies to the host where the memory cannot be shared, and drops the gradient.
+            force: whether to copy to the host if the memory cannot be shared, and to drop the gradient.
 
         Raises:
-            InterchangeError: it is not on the CPU, requires gradients, or is bfloat16 without ml_dtypes.
+            InterchangeError: the tensor is not on the CPU, requires gradients, or is bfloat16 without ml_dtypes.
         """
         return values.numpy_array(self, force)
 
@@ -356,15 +356,15 @@ class Tensor(Differentiable):
         return shared.copy() if copy else shared
 
     def __arrow_array__(self, type: object = None) -> Any:
-        """``pyarrow.array(x)``: of one dimension, over the same memory where Arrow's layout allows it."""
+        """Return a one-dimensional tensor as an Arrow array, for ``pyarrow.array(x)``; without a copy if possible."""
         return values.arrow_array(self, type)
 
     def __arrow_c_array__(self, requested_schema: object = None) -> Any:
-        """Arrow's protocol, by which polars and others take it: ``polars.Series(x)``; of one dimension."""
+        """Export a one-dimensional tensor by Arrow's C protocol, for polars and others: ``polars.Series(x)``."""
         return values.arrow_array(self, None).__arrow_c_array__(requested_schema)
 
     def __array_wrap__(self, array: _NumpyArray, context: object = None, return_scalar: bool = False) -> Tensor:
-        """What NumPy's functions give for tensors: ``numpy.sin(x)`` is a tensor over the array that NumPy made."""
+        """Return the result of a NumPy function, such as ``numpy.sin(x)``, as a tensor over NumPy's array."""
         return wrap(*values.stored(array))
 
     def __array_function__(
@@ -374,7 +374,7 @@ class Tensor(Differentiable):
         args: tuple[object, ...],
         kwargs: dict[str, object],
     ) -> object:
-        """NumPy's functions: those that ``opdsl.array_api`` has give tensors, others compute on arrays.
+        """Call a NumPy function on tensors: those in ``opdsl.array_api`` return tensors, others compute with arrays.
 
         >>> import numpy, opdsl
         >>> numpy.concatenate([opdsl.ones(1), opdsl.zeros(2)])
@@ -383,11 +383,11 @@ class Tensor(Differentiable):
         return importlib.import_module("opdsl.array_api.numpy_functions").call(function, types, args, kwargs)
 
     def astype(self, dtype: DType | _NumpyDType | type | str, copy: bool = True) -> Tensor:
-        """The elements as another dtype: ``to`` by NumPy's name, for libraries that convert blocks of any kind.
+        """Return the elements as another dtype: NumPy's name for ``to``, used by other libraries.
 
         Args:
-            dtype: ours, or what NumPy takes for one.
-            copy: whether the result is a copy where nothing changes, too.
+            dtype: a dtype of opdsl, or anything that NumPy accepts as one.
+            copy: whether the result is a copy even if nothing changes.
 
         Raises:
             DTypeError: there is no such dtype.
@@ -400,11 +400,11 @@ class Tensor(Differentiable):
 
     @property
     def __cuda_array_interface__(self) -> dict[str, object]:
-        """The CUDA Array Interface (version 3), by which numba, cupy and torch share its memory; on CUDA alone.
+        """Return the CUDA Array Interface (version 3), by which numba, cupy and torch share a CUDA tensor's memory.
 
         Raises:
-            AttributeError: it is on another device.
-            InterchangeError: it is bfloat16, or requires gradients.
+            AttributeError: the tensor is on another device.
+            InterchangeError: the tensor is bfloat16, or requires gradients.
         """
         if not self.is_cuda:
             raise AttributeError(
@@ -415,7 +415,7 @@ class Tensor(Differentiable):
         return device_memory(self.geometry.device).array_interface(self.array)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """Where a DLPack consumer finds it, as ``(device type, index)``."""
+        """Return DLPack's pair ``(device type, index)`` for the tensor's device."""
         return dlpack.device_of(self.geometry.device)
 
     def __dlpack__(
@@ -426,23 +426,23 @@ class Tensor(Differentiable):
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
     ) -> object:
-        """A DLPack capsule that shares its memory (or a copy of it where ``copy=True``).
+        """Return a DLPack capsule that shares the tensor's memory (or a copy of it with ``copy=True``).
 
         Raises:
-            InterchangeError: it cannot be handed out that way; the message says how it can.
+            InterchangeError: it cannot be exported that way; the message shows the remedy.
         """
         values.refuse_gradient(self, "__dlpack__()", InterchangeError)
         values.require_no_bits(self, "__dlpack__()")
         return dlpack.export(self, stream, max_version, dl_device, copy)
 
     def __array_namespace__(self, *, api_version: str | None = None) -> ModuleType:
-        """``opdsl.array_api``, the functions of the array API standard for tensors.
+        """Return ``opdsl.array_api``, the functions of the array API standard for tensors.
 
         Args:
-            api_version: the version of the standard that is wanted; the latest one that is here by default.
+            api_version: the version of the standard; the latest supported one by default.
 
         Raises:
-            OptionError: that version is not here; it is a ValueError.
+            OptionError: the version is not supported; it is a ValueError.
 
         >>> import opdsl
         >>> x = opdsl.ones(3)
@@ -453,14 +453,14 @@ class Tensor(Differentiable):
         return module
 
     def to_device(self, device: Device | str, /, *, stream: object = None) -> Tensor:
-        """The tensor on a device; itself where it is there.
+        """Return the tensor on another device; the tensor itself if it is on that device.
 
         Args:
-            device: where to.
-            stream: None; ``with opdsl.cuda.stream(s)`` says on which stream it is copied.
+            device: the target device.
+            stream: None; use ``with opdsl.cuda.stream(s)`` to copy on a stream.
 
         Raises:
-            DeviceError: there is no such device, or a stream is named.
+            DeviceError: there is no such device, or a stream is given.
         """
         if stream is not None:
             raise DeviceError("to_device takes no stream. Name it around the call: with opdsl.cuda.stream(s): ...")
@@ -469,11 +469,11 @@ class Tensor(Differentiable):
     # --------------------------------------------------------------------------------- first-class dimensions
 
     def order(self, *dims: object) -> Tensor:
-        """The tensor itself: of a value over dims (``opdsl.dims``) it makes positional dimensions.
+        """Return the tensor itself; for a value over dims (``opdsl.dims``), make the dims positional dimensions.
 
         Args:
-            dims: dims, tuples of dims that become one dimension, and ``...`` for the positional ones; of a plain
-                tensor there are only these.
+            dims: dims, tuples of dims that become one dimension, and ``...`` for the positional ones; for a plain
+                tensor only ``...`` is allowed.
 
         Raises:
             DimError: a dim is listed that the value does not vary along, or ``...`` is missing.
@@ -487,14 +487,14 @@ class Tensor(Differentiable):
         return ordered
 
     def outside(self, what: object) -> Readable:
-        """The tensor together with what lies outside of it, for one read at computed positions.
+        """Return the tensor with a rule for out-of-bounds reads (padding), to be indexed once at computed positions.
 
         Args:
             what: a number; ``"replicate"``, ``"reflect"`` or ``"circular"``, which read at another position inside;
-                ``"skip"``, of which folds leave out the turn; or a mapping to these by dimension.
+                ``"skip"``, for which folds leave the element out; or a mapping to these by dimension.
 
         Raises:
-            OptionError: it is none of these.
+            OptionError: ``what`` is none of these.
 
         >>> import opdsl
         >>> i = opdsl.dim(range(5))
@@ -549,13 +549,13 @@ Index = SupportsIndex | slice | EllipsisType | Tensor | Array | range | list[Any
 
 
 class Readable(Protocol):
-    """What can be read as a tensor is, by a subscript."""
+    """Protocol of objects that can be indexed like a tensor, to read elements."""
 
     def __getitem__(self, index: Index) -> Tensor: ...
 
 
 class MetaArray:
-    """What a meta tensor has for an array when its memory would not begin with its first element."""
+    """Array of a meta tensor whose first element is not at the beginning of its storage; it only has the offset."""
 
     __slots__ = ("offset",)
 
@@ -567,7 +567,7 @@ _NO_OFFSET = MetaArray(0)
 
 
 class _DeviceOf(type):
-    """Makes ``isinstance`` of a refinement a question about the device."""
+    """Metaclass whose ``isinstance`` check tests a tensor's device type."""
 
     device_type: str
 
@@ -576,7 +576,7 @@ class _DeviceOf(type):
 
 
 class CPUTensor(Tensor, metaclass=_DeviceOf):
-    """A tensor on the CPU, in annotations and ``isinstance``; ``array`` is a ``numpy.ndarray``.
+    """Type of CPU tensors, for annotations and ``isinstance``; their ``array`` is a ``numpy.ndarray``.
 
     >>> import opdsl
     >>> isinstance(opdsl.ones(1), opdsl.CPUTensor)
@@ -588,7 +588,7 @@ class CPUTensor(Tensor, metaclass=_DeviceOf):
 
 
 class CUDATensor(Tensor, metaclass=_DeviceOf):
-    """A tensor on a CUDA device, in annotations and ``isinstance``.
+    """Type of tensors on CUDA devices, for annotations and ``isinstance``.
 
     >>> import opdsl
     >>> isinstance(opdsl.ones(1), opdsl.CUDATensor)
@@ -603,7 +603,7 @@ class CUDATensor(Tensor, metaclass=_DeviceOf):
 
 
 def wrap(array: _NumpyArray, dtype: DType) -> Tensor:
-    """A CPU tensor that owns ``array``, which must be in the storage dtype of ``dtype``.
+    """Return a CPU tensor that owns ``array``, which must be in the storage dtype of ``dtype``.
 
     Raises:
         InterchangeError: a stride is negative or no multiple of the itemsize.
@@ -627,7 +627,7 @@ def _dimension_of_values(dim: int, values: tuple[int, ...]) -> int:
 
 
 def _parts(tensor: Tensor) -> _Parts:
-    """What ``_rebuild`` makes the tensor from: its elements in memory order, without the memory between them."""
+    """Return the arguments of ``_rebuild`` for a tensor: its elements in memory order without gaps, and more."""
     form = tensor.geometry
     if form.device.type == "meta":
         return None, form.dtype, form.device, form.shape, form.strides, form.requires_grad
@@ -635,7 +635,7 @@ def _parts(tensor: Tensor) -> _Parts:
     strides = form.strides
     if not is_non_overlapping_and_dense(form.shape, strides):
         strides = contiguous_strides(form.shape)
-    # Dimensions of size 1 go outermost so that the transposed array is contiguous for NumPy, too.
+    # Dimensions of size 1 are made outermost, so that NumPy considers the transposed array contiguous, too.
     order = sorted(range(form.ndim), key=lambda dim: (form.shape[dim] != 1, -strides[dim]))
     elements = numpy.array(array.transpose(order), order="C", copy=True).reshape(-1)
     return elements, form.dtype, form.device, form.shape, strides, form.requires_grad

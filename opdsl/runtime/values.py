@@ -1,4 +1,4 @@
-"""The elements of a tensor as Python numbers and NumPy arrays; behind the methods of ``Tensor``."""
+"""Access to the elements of a tensor as Python numbers and NumPy arrays, for methods of ``Tensor``."""
 
 from __future__ import annotations
 
@@ -39,9 +39,10 @@ first_address: Callable[[object], int] = _first_address_of
 
 
 def address(tensor: TensorBase) -> int:
-    """The address of its first element; 0 on meta."""
+    """Return the address of a tensor's first element; 0 on meta, and a unique number during lowering."""
     if type(getattr(tensor, "array", None)) is SymbolicArray:
-        return id(tensor.array)  # one of its own: nothing is known but that it is not that of another
+        # a unique number: all that is known is that it differs from the addresses of other arrays
+        return id(tensor.array)
     if tensor.geometry.device.type == "cpu":
         return _address_of(tensor.array)
     if tensor.geometry.device.type == "meta":
@@ -50,12 +51,12 @@ def address(tensor: TensorBase) -> int:
 
 
 def _address_of(array: _Array) -> int:
-    """The address of an array's first element, or of where it would be."""
+    """Return the address of an array's first element, or, without elements, of its memory."""
     return first_address(array) or array.__array_interface__["data"][0]
 
 
 def owner_of(array: _Array) -> _Array:
-    """The array that an array is a view of in the end."""
+    """Return the array that owns the memory of an array, at the end of its chain of bases."""
     while True:
         base = getattr(array.base, "_owner", array.base)
         if not isinstance(base, numpy.ndarray):
@@ -64,15 +65,15 @@ def owner_of(array: _Array) -> _Array:
 
 
 def memory_of(root: TensorBase) -> _Array:
-    """All memory of a CPU tensor that owns it."""
+    """Return the array of the whole memory of a CPU tensor that owns it."""
     memory: _Array = getattr(root, "_memory", root.array)
     return memory
 
 
 def storage_begin(tensor: TensorBase, root: TensorBase) -> int:
-    """The address of the memory that a tensor lies in.
+    """Return the address of the memory that contains a tensor's elements.
 
-    That is its root's, unless the root was given other memory (an ``out=`` that was resized) after the view was made.
+    It is that of the root, unless the root got other memory (an ``out=`` that was resized) after the view was made.
     """
     if tensor.geometry.device.type != "cpu":
         return address(root)
@@ -84,12 +85,12 @@ def storage_begin(tensor: TensorBase, root: TensorBase) -> int:
 
 
 def extent(array: _Array) -> int:
-    """How many bytes an array reaches over."""
+    """Return the number of bytes from the first to the last byte of an array."""
     return required_storage(array.shape, array.strides) - 1 + array.itemsize if array.size else 0
 
 
 def host_array(tensor: TensorBase) -> _Array:
-    """The elements in the storage dtype, in the host's memory; shared where they lie in the CPU's.
+    """Return the elements in the storage dtype, in host memory; shared for a tensor on the CPU.
 
     Raises:
         NoElementsError: a meta tensor has no elements.
@@ -102,28 +103,28 @@ def host_array(tensor: TensorBase) -> _Array:
 
 
 def has_bits(tensor: TensorBase) -> bool:
-    """Whether it stands for the conjugates or the negatives of what lies in its memory."""
+    """Return whether a tensor has its conjugate or negative bit set."""
     return tensor.geometry.is_conj or tensor.geometry.is_neg
 
 
 def _resolved(array: _Array, form: TensorMeta) -> _Array:
-    """What a tensor of that geometry stands for, of what lies in its memory."""
+    """Return an array with the conjugate and negative bits of a geometry applied to its elements."""
     if form.is_conj:
         array = numpy.conjugate(array)
     if form.is_neg:
         array = array ^ _SIGN if form.dtype is bfloat16 else numpy.negative(array)
-    return numpy.asarray(array)  # of one element NumPy gives a number
+    return numpy.asarray(array)  # for a zero-dim array NumPy returns a scalar
 
 
-# Of bfloat16 as it is stored.
+# The sign bit of bfloat16 elements as stored.
 _SIGN = numpy.uint16(1 << 15)
 
 
 def require_no_bits(tensor: TensorBase, call: str) -> None:
-    """Refuse to share the memory of what stands for something else.
+    """Check that a tensor's memory can be shared: its conjugate and negative bits must not be set.
 
     Raises:
-        InterchangeError: it does.
+        InterchangeError: one of the bits is set.
     """
     for is_set, name, remedy in (
         (tensor.geometry.is_conj, "conjugate", "resolve_conj"),
@@ -136,7 +137,7 @@ def require_no_bits(tensor: TensorBase, call: str) -> None:
 
 
 def readable(tensor: TensorBase, method: str) -> _Array:
-    """Its elements as an array whose items are their values (bfloat16 as float32), for the method of that name.
+    """Return the elements as an array of their values (bfloat16 as float32), for the method of the given name.
 
     Raises:
         ConversionError: a meta tensor has no elements.
@@ -148,10 +149,10 @@ def readable(tensor: TensorBase, method: str) -> _Array:
 
 
 def single_item(tensor: TensorBase) -> bool | int | float | complex:
-    """Its one element.
+    """Return the value of a tensor with one element.
 
     Raises:
-        ConversionError: it has more or fewer than one.
+        ConversionError: it has more or fewer than one element.
     """
     if tensor.geometry.numel != 1:
         raise ConversionError(
@@ -162,10 +163,10 @@ def single_item(tensor: TensorBase) -> bool | int | float | complex:
 
 
 def real_item(tensor: TensorBase, target: str) -> bool | int | float:
-    """Its one element, which must not have an imaginary part.
+    """Return the value of a tensor with one element as a real number.
 
     Raises:
-        ConversionError: it does not have exactly one element, or one that is not real.
+        ConversionError: it does not have exactly one element, or its imaginary part is not 0.
     """
     value = single_item(tensor)
     if isinstance(value, complex):
@@ -179,18 +180,18 @@ _answers: list[Callable[[], bool]] = []
 
 
 def ask_autograd(is_followed: Callable[[], bool]) -> None:
-    """Have dispatch say whether autograd follows what is done now: not under ``no_grad``, nor in kernels beneath it."""
+    """Register a function that returns whether autograd records operations at present."""
     _answers.append(is_followed)
 
 
 def refuse_gradient(tensor: TensorBase, call: str, error: type[OpdslError] = RequiresGradError) -> None:
-    """Raises ``error`` where ``call`` would lose the gradient."""
+    """Raise ``error`` if a call would lose the gradient of a tensor that requires grad."""
     if tensor.geometry.requires_grad and all(is_followed() for is_followed in _answers):
         raise error(f"Can't call {call} on Tensor that requires grad. Use tensor.detach() first.")
 
 
 def numpy_array(tensor: TensorBase, force: bool, *, may_copy: bool = False) -> _Array:
-    """``Tensor.numpy``; see there. ``may_copy``: whether what does not lie in memory as it is may be copied."""
+    """Return the elements as a NumPy array, see ``Tensor.numpy``; ``may_copy`` allows copies for set bits."""
     kind = tensor.geometry.device.type
     if not force:
         refuse_gradient(tensor, "numpy()")
@@ -211,7 +212,7 @@ def numpy_array(tensor: TensorBase, force: bool, *, may_copy: bool = False) -> _
 
 
 def arrow_array(tensor: TensorBase, type: object) -> Any:
-    """The elements as an array of Arrow.
+    """Return the elements of a one-dimensional tensor as an Arrow array.
 
     Raises:
         MissingDependencyError: pyarrow is not installed.
@@ -230,10 +231,10 @@ def arrow_array(tensor: TensorBase, type: object) -> Any:
 
 
 def stored(array: _Array) -> tuple[_Array, DType]:
-    """The array in the storage dtype, and the dtype.
+    """Return a NumPy array in the storage dtype, and the tensor's dtype.
 
     Raises:
-        InterchangeError: it has another byte order than the machine, or a dtype that there is not.
+        InterchangeError: the array has another byte order than the machine, or an unsupported dtype.
     """
     known = BY_NUMPY.get(array.dtype) if type(array) is numpy.ndarray else None
     if known is not None:
@@ -249,6 +250,6 @@ def stored(array: _Array) -> tuple[_Array, DType]:
         raise InterchangeError(
             f"can't convert np.ndarray of type {array.dtype}. Convert it first with array.astype(...): {error}"
         ) from error
-    # A subclass could change what an element is (a mask, a unit), and would go on to every view.
+    # A subclass could change the meaning of elements (a mask, a unit), and would pass on to every view.
     plain = numpy.asarray(array)
     return (plain.view(bfloat16.numpy) if dtype is bfloat16 else plain), dtype

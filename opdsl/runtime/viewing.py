@@ -1,4 +1,4 @@
-"""Tensors that are views: how the array of one is made from the array of another, fast where a plan repeats it."""
+"""Construction of views: makes the array of a view from the array of a tensor, by fast functions in plans."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from opdsl.runtime.views import Sizes, View, required_storage
 
 _Array = numpy.ndarray[Any, Any]
 
-# What a tensor keeps that is given other memory.
+# The flags that a tensor keeps when it gets other memory.
 _KEPT = ("requires_grad", "is_view", "creation", "is_inference", "is_conj", "is_neg")
 
 
 def storage_size(tensor: Tensor) -> int:
-    """Bytes of the memory that the tensor and its views share."""
+    """Return the size in bytes of the memory that a tensor and its views share."""
     root = storage_root(tensor)
-    if type(getattr(tensor, "array", None)) is SymbolicArray:  # at least as far as the tensor reaches
+    if type(getattr(tensor, "array", None)) is SymbolicArray:  # a lower bound: up to the end of the tensor
         form = tensor.geometry
         return (tensor.storage_offset() + required_storage(form.shape, form.strides)) * form.dtype.itemsize
     if tensor.geometry.device.type == "cpu":
@@ -36,21 +36,21 @@ def storage_size(tensor: Tensor) -> int:
 
 
 def view_of(tensor: Tensor) -> View:
-    """Where the elements of a tensor lie, to compute views from."""
+    """Return shape, strides and storage offset of a tensor, from which views are computed."""
     return View(tensor.geometry.shape, tensor.geometry.strides, tensor.storage_offset())
 
 
 def make_view(
     tensor: Tensor, shape: Sizes, strides: Sizes, storage_offset: int | None = None, dtype: DType | None = None
 ) -> Tensor:
-    """A tensor over the same memory.
+    """Return a view: a tensor over the memory of another one.
 
     Args:
-        tensor: whose memory is shared, a view or not.
-        shape, strides: of the view, in its elements.
-        storage_offset: elements of the view's dtype from the beginning of the storage; None begins where ``tensor``
-            does.
-        dtype: what the bytes are taken for; None for the tensor's own.
+        tensor: the tensor whose memory is shared, a view or not.
+        shape, strides: the shape and strides of the view, in its elements.
+        storage_offset: elements of the view's dtype from the beginning of the storage; None begins at the first element
+            of ``tensor``.
+        dtype: the dtype of the view; None for the tensor's own.
 
     Returns:
         A view whose ``_base`` is the root of ``tensor``; it does not require gradients.
@@ -66,7 +66,7 @@ def make_view(
 
 
 def _attach(tensor: Tensor, shape: Sizes, strides: Sizes, offset: int, dtype: DType) -> Tensor:
-    """``offset`` counts bytes from the tensor's first element."""
+    """Return a view of a tensor; ``offset`` counts bytes from the tensor's first element."""
     form = tensor.geometry
     output = Tensor()
     output.geometry = view_geometry(form, shape, strides, dtype)
@@ -87,7 +87,7 @@ def _attach(tensor: Tensor, shape: Sizes, strides: Sizes, offset: int, dtype: DT
 
 
 def _symbolic_view(tensor: Tensor, shape: Sizes, strides: Sizes, offset: int, dtype: DType) -> SymbolicArray:
-    """The array of a view in a plan, which cannot know how far the storage goes on behind the tensor."""
+    """Return the symbolic array of a view during lowering; the view must stay within the tensor."""
     form, recorder = tensor.geometry, lowering.get()
     reach = 0 if 0 in shape else required_storage(shape, strides) * dtype.itemsize + offset
     if recorder is None or offset < 0 or reach > required_storage(form.shape, form.strides) * form.dtype.itemsize:
@@ -115,7 +115,7 @@ def _symbolic_view(tensor: Tensor, shape: Sizes, strides: Sizes, offset: int, dt
 
 
 def become(tensor: Tensor, view: View) -> Tensor:
-    """Make a tensor show its memory in another way.
+    """Change the shape, strides and offset of a tensor in its storage, in place.
 
     Raises:
         KernelError: the view would leave the storage.
@@ -131,7 +131,7 @@ def become(tensor: Tensor, view: View) -> Tensor:
 
 
 def take_memory(tensor: Tensor, source: Tensor) -> Tensor:
-    """Make a tensor show what another one shows, in its memory; what autograd keeps of the tensor stays."""
+    """Make a tensor use the memory, shape and strides of another one, in place; its autograd attributes stay."""
     if any(type(getattr(operand, "array", None)) is SymbolicArray for operand in (tensor, source)):
         raise NotLoweredError("a tensor that gets other memory")
     form, geometry = tensor.geometry, source.geometry
@@ -145,7 +145,7 @@ def take_memory(tensor: Tensor, source: Tensor) -> Tensor:
 
 
 def view_geometry(form: TensorMeta, shape: Sizes, strides: Sizes, dtype: DType | None = None) -> TensorMeta:
-    """The geometry of a view: a view that does not require gradients, otherwise like what is viewed."""
+    """Return the geometry of a view: like that of the viewed tensor, but without ``requires_grad``."""
     creation = Creation.DEFAULT if form.creation.is_apart else form.creation
     return form.replace(dtype=dtype, shape=shape, strides=strides, is_view=True, creation=creation, requires_grad=False)
 
@@ -153,24 +153,24 @@ def view_geometry(form: TensorMeta, shape: Sizes, strides: Sizes, dtype: DType |
 def view_array(
     array: _Array, shape: Sizes, strides: Sizes, offset: int, dtype: numpy.dtype[Any], root: Tensor | None = None
 ) -> _Array:
-    """An array over the memory of another one.
+    """Return an array over the memory of another one.
 
     Args:
-        array: whose first element the offset counts from.
-        shape: of the result.
+        array: the array from whose first element the offset counts.
+        shape: the shape of the result.
         strides, offset: in bytes; the offset may be negative.
-        dtype: of the result.
-        root: the tensor that owns the memory, for a view that leaves ``array``.
+        dtype: the dtype of the result.
+        root: the tensor that owns the memory, for a view that extends beyond ``array``.
 
     Raises:
         KernelError: the result would leave the memory of ``root``.
     """
-    # NumPy lets an array of no elements pass for a few bytes.
+    # NumPy treats the buffer of an array without elements as a few bytes.
     if offset >= 0 and array.size and array.flags.c_contiguous:
         try:
             return numpy.ndarray(shape, dtype, array, offset, strides)
         except (ValueError, TypeError):
-            # Outside of this array, but perhaps inside of the root; or without elements, where NumPy is stricter.
+            # The view exceeds this array, but perhaps not the root; or it has no elements, for which NumPy is stricter.
             pass
     address = array.__array_interface__["data"][0] + offset
     _require_inside(address, shape, strides, dtype.itemsize, memory_around(array, root))
@@ -178,10 +178,11 @@ def view_array(
 
 
 def memory_around(array: _Array, root: Tensor | None) -> _Array:
-    """The array whose memory a view of ``array`` must not leave: the root's, unless that was given other memory."""
+    """Return the array whose memory a view of ``array`` must not leave: that of ``root`` if it contains ``array``."""
     if root is None:
         return array
-    address = array.__array_interface__["data"][0]  # first: of a lowering, neither has one, and the array says so
+    # read first: during lowering, a symbolic array raises NotLoweredError here
+    address = array.__array_interface__["data"][0]
     memory = values.memory_of(root)
     begin = memory.__array_interface__["data"][0]
     return memory if begin <= address <= begin + values.extent(memory) else values.owner_of(array)
@@ -201,7 +202,7 @@ def _require_inside(address: int, shape: Sizes, strides: Sizes, itemsize: int, m
 
 
 class _Interface:
-    """Memory described to NumPy by address; keeps its owner alive."""
+    """Description of memory for NumPy, by address; it keeps the owner of the memory alive."""
 
     __slots__ = ("__array_interface__", "_owner")
 

@@ -1,7 +1,7 @@
-"""Views: other shapes, strides and offsets over the same memory, by PyTorch's rules and with its error texts.
+"""Views: computes shapes, strides and offsets of views, by PyTorch's rules and with its error messages.
 
-Functions from where the elements of a tensor lie to where those of its view lie. They touch no memory, so meta tensors
-and plans use them, too; ``viewing.make_view(tensor, *transpose(viewing.view_of(tensor), 0, 1))`` makes a tensor.
+The functions map the memory layout of a tensor to that of its view. They access no memory, so meta tensors and plans
+use them, too; ``viewing.make_view(tensor, *transpose(viewing.view_of(tensor), 0, 1))`` makes a tensor.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ Sizes = tuple[int, ...]
 
 
 class View(NamedTuple):
-    """Where the elements of a view lie.
+    """Memory layout of a view: shape, strides and offset.
 
-    shape, strides: sizes, and steps in elements.
-    offset: elements in the storage before the first one, ``Tensor.storage_offset()``.
+    shape, strides: sizes, and strides in elements.
+    offset: the elements in the storage before the first one, ``Tensor.storage_offset()``.
     """
 
     shape: Sizes
@@ -32,10 +32,10 @@ class View(NamedTuple):
 
 
 def infer_size(shape: Sequence[int], numel: int) -> Sizes:
-    """The shape with its -1, if there is one, filled in (aten/src/ATen/InferSize.h).
+    """Return a shape with its -1, if there is one, replaced by the inferred size (aten/src/ATen/InferSize.h).
 
     Raises:
-        ShapeError: the shape does not hold ``numel`` elements, or cannot be inferred.
+        ShapeError: the shape does not have ``numel`` elements, or cannot be inferred.
 
     >>> infer_size((2, -1), 6)
     (2, 3)
@@ -64,10 +64,10 @@ def infer_size(shape: Sequence[int], numel: int) -> Sizes:
 
 
 def view_strides(shape: Sequence[int], strides: Sequence[int], new_shape: Sequence[int]) -> Sizes | None:
-    """The strides with which ``new_shape`` shows the same elements, None where only a copy can.
+    """Return the strides with which ``new_shape`` is a view of the same elements; None if they must be copied.
 
-    ``computeStride`` in aten/src/ATen/TensorUtils.cpp: dimensions are merged into chunks that lie evenly in memory,
-    and every chunk has to be filled by dimensions of the new shape.
+    ``computeStride`` in aten/src/ATen/TensorUtils.cpp: dimensions are merged into chunks with uniform strides, and
+    every chunk has to be filled by dimensions of the new shape.
 
     >>> view_strides((2, 3), (3, 1), (3, 2)), view_strides((2, 3), (1, 2), (6,))
     ((2, 1), None)
@@ -95,10 +95,10 @@ def view_strides(shape: Sequence[int], strides: Sequence[int], new_shape: Sequen
 
 
 def view(source: View, new_shape: Sequence[int]) -> View:
-    """``Tensor.view``.
+    """Return the view of ``Tensor.view``: the same elements with another shape.
 
     Raises:
-        ShapeError: the number of elements differs, or only a copy could have that shape.
+        ShapeError: the number of elements differs, or the elements would have to be copied.
     """
     inferred = infer_size(new_shape, number_of_elements(source.shape))
     new_strides = view_strides(source.shape, source.strides, inferred)
@@ -111,7 +111,7 @@ def view(source: View, new_shape: Sequence[int]) -> View:
 
 
 def reshape(source: View, new_shape: Sequence[int]) -> tuple[Sizes, View | None]:
-    """``Tensor.reshape``: the inferred shape, and the view that has it or None where the elements have to be copied.
+    """Return the inferred shape of ``Tensor.reshape``, and its view, or None if the elements have to be copied.
 
     Raises:
         ShapeError: the number of elements differs.
@@ -122,17 +122,17 @@ def reshape(source: View, new_shape: Sequence[int]) -> tuple[Sizes, View | None]
 
 
 def view_as_dtype(source: View, dtype: DType, new_dtype: DType) -> View:
-    """``Tensor.view(dtype)``: the same bytes as elements of another dtype.
+    """Return the view of ``Tensor.view(dtype)``: the same bytes as elements of another dtype.
 
     Args:
-        source: of the tensor; its storage offset has to fit the new elements, too.
-        dtype, new_dtype: of the tensor and of the view.
+        source: the layout of the tensor; its storage offset has to be a multiple of the new elements, too.
+        dtype, new_dtype: the dtypes of the tensor and of the view.
 
     Returns:
         The view, in new elements.
 
     Raises:
-        ShapeError: the bytes do not fall into whole elements.
+        ShapeError: the bytes do not divide into whole elements.
     """
     shape, strides, offset = source
     old_size, new_size = dtype.itemsize, new_dtype.itemsize
@@ -170,7 +170,7 @@ def _require_divisible(value: int, ratio: int, name: str, clause: str) -> None:
 
 
 def transpose(source: View, dim0: int, dim1: int) -> View:
-    """``Tensor.transpose``: two dimensions change places.
+    """Return the view of ``Tensor.transpose``: two dimensions are swapped.
 
     Raises:
         DimensionError: there is no such dimension.
@@ -184,7 +184,7 @@ def transpose(source: View, dim0: int, dim1: int) -> View:
 
 
 def t(source: View) -> View:
-    """``Tensor.t``: the transpose of a matrix; vectors and numbers stay.
+    """Return the view of ``Tensor.t``: the transpose of a matrix; vectors and zero-dim tensors are unchanged.
 
     Raises:
         ShapeError: more than two dimensions.
@@ -196,7 +196,7 @@ def t(source: View) -> View:
 
 
 def permute(source: View, dims: Sequence[int]) -> View:
-    """``Tensor.permute``: the dimensions in another order.
+    """Return the view of ``Tensor.permute``: the dimensions in another order.
 
     Raises:
         ShapeError: ``dims`` does not name every dimension once.
@@ -226,11 +226,11 @@ def _reordered(source: View, order: Sequence[int]) -> View:
 
 
 def narrow(source: View, dim: int, start: int, length: int) -> View:
-    """``Tensor.narrow``: ``length`` positions of a dimension, beginning with ``start``.
+    """Return the view of ``Tensor.narrow``: ``length`` elements of a dimension, beginning at index ``start``.
 
     Raises:
-        ShapeError: the tensor has no dimensions, or the range does not lie in the dimension.
-        DimensionError: there is no such dimension, or ``start`` lies outside of it.
+        ShapeError: the tensor has no dimensions, or the range exceeds the dimension.
+        DimensionError: there is no such dimension, or ``start`` is out of bounds.
     """
     shape = source.shape
     if not shape:
@@ -249,10 +249,10 @@ def narrow(source: View, dim: int, start: int, length: int) -> View:
 
 
 def select(source: View, dim: int, index: int) -> View:
-    """``Tensor.select``: one position of a dimension, which disappears.
+    """Return the view of ``Tensor.select``: one index of a dimension, which is removed.
 
     Raises:
-        DimensionError: there is no such dimension or position.
+        DimensionError: there is no such dimension or index.
     """
     shape, strides, offset = source
     if not shape:
@@ -267,7 +267,7 @@ def select(source: View, dim: int, index: int) -> View:
 
 
 def slice(source: View, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> View:
-    """``aten::slice.Tensor``: the positions ``start:end:step`` of a dimension, as Python's slices clamp them.
+    """Return the view of ``aten::slice.Tensor``: the indices ``start:end:step`` of a dimension, clamped as in Python.
 
     Raises:
         DimensionError: there is no such dimension.
@@ -295,7 +295,7 @@ def _clamp(position: int, size: int) -> int:
 
 
 def diagonal(source: View, offset: int = 0, dim1: int = 0, dim2: int = 1) -> View:
-    """``Tensor.diagonal``: a diagonal of two dimensions, as a last dimension in their place.
+    """Return the view of ``Tensor.diagonal``: two dimensions are replaced by their diagonal, as the last dimension.
 
     Raises:
         DimensionError: there is no such dimension.
@@ -319,7 +319,7 @@ def diagonal(source: View, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Vie
 
 
 def unfold(source: View, dimension: int, size: int, step: int) -> View:
-    """``Tensor.unfold``: windows of ``size`` positions, ``step`` apart, the window as a new last dimension.
+    """Return the view of ``Tensor.unfold``: windows of ``size`` elements, ``step`` apart, as a new last dimension.
 
     Raises:
         DimensionError: there is no such dimension.
@@ -347,12 +347,12 @@ def unfold(source: View, dimension: int, size: int, step: int) -> View:
 
 
 def expand(source: View, size: Sequence[int], type_name: str = "torch.FloatTensor") -> View:
-    """``Tensor.expand``: dimensions of size 1, and new ones in front, repeat without a copy (stride 0).
+    """Return the view of ``Tensor.expand``: dimensions of size 1 and new leading ones repeat, with stride 0.
 
     Args:
-        source: of the tensor.
-        size: the new sizes, -1 to keep one.
-        type_name: how the error for too few sizes calls the tensor.
+        source: the layout of the tensor.
+        size: the new sizes, with -1 to keep one.
+        type_name: the name of the tensor type in the error for too few sizes.
 
     Raises:
         ShapeError: a size differs from one that is not 1.
@@ -393,7 +393,7 @@ def expand(source: View, size: Sequence[int], type_name: str = "torch.FloatTenso
 
 
 def squeeze(source: View, dims: int | Sequence[int] | None = None) -> View:
-    """``Tensor.squeeze``: without the dimensions of size 1, or without those of them that ``dims`` names.
+    """Return the view of ``Tensor.squeeze``: without dimensions of size 1, or only those that ``dims`` names.
 
     Raises:
         DimensionError: there is no such dimension.
@@ -410,10 +410,10 @@ def squeeze(source: View, dims: int | Sequence[int] | None = None) -> View:
 
 
 def unsqueeze(source: View, dim: int) -> View:
-    """``Tensor.unsqueeze``: with a dimension of size 1 more.
+    """Return the view of ``Tensor.unsqueeze``: with an additional dimension of size 1.
 
     Raises:
-        DimensionError: there is no such place.
+        DimensionError: there is no such position.
     """
     shape, strides, offset = source
     dimension = wrap_dimension(dim, len(shape) + 1)
@@ -427,7 +427,7 @@ def unsqueeze(source: View, dim: int) -> View:
 
 
 def required_storage(shape: Sequence[int], strides: Sequence[int], offset: int = 0) -> int:
-    """How many elements a storage has to have for that view; 0 for one without elements.
+    """Return how many elements a storage needs for a view; 0 for a view without elements.
 
     >>> required_storage((2, 3), (4, 1), 5)
     12
@@ -440,16 +440,16 @@ def required_storage(shape: Sequence[int], strides: Sequence[int], offset: int =
 def as_strided(
     shape: Sequence[int], strides: Sequence[int], storage_offset: int, storage_size: int, itemsize: int
 ) -> View:
-    """``Tensor.as_strided``: any shape and strides inside the storage.
+    """Return the view of ``Tensor.as_strided``: any shape and strides within the storage.
 
     Args:
-        shape, strides: of the view.
-        storage_offset: elements from the beginning of the storage; so is the offset of the result.
-        storage_size: bytes of the storage.
-        itemsize: bytes of an element.
+        shape, strides: the shape and strides of the view.
+        storage_offset: the offset in elements from the beginning of the storage, also of the result.
+        storage_size: the size of the storage in bytes.
+        itemsize: the size of an element in bytes.
 
     Raises:
-        ShapeError: the view does not lie in the storage.
+        ShapeError: the view exceeds the storage.
     """
     if len(shape) != len(strides):
         raise ShapeError("mismatch in length of strides and shape")
