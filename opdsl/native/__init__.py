@@ -1,6 +1,7 @@
-"""native_functions.yaml as data: entries with every key as a typed value, read, checked, grouped, compared and written.
+"""Model of native_functions.yaml: entries with every key as a typed value, read, checked, grouped, compared and
+written.
 
-``rules`` holds the invariants; beside the entries stand derivatives.yaml, tags.yaml and selected_operators.yaml.
+``rules`` has the invariants; further modules read derivatives.yaml, tags.yaml and selected_operators.yaml.
 
 May import: ``opdsl.errors``, ``opdsl.schema``; PyYAML only when a text is read.
 """

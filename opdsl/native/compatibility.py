@@ -1,7 +1,7 @@
-"""What changed between two sets of entries, and whether it breaks callers.
+"""Comparison of two sets of entries: the changes, and whether each breaks callers.
 
-Source of the rules about schemas: PyTorch's ``FunctionSchema::isBackwardCompatibleWith``. That a function or a method
-goes away, or moves to another Python module, breaks callers too.
+Source of the rules about schemas: PyTorch's ``FunctionSchema::isBackwardCompatibleWith``. Removing a function or
+method, or moving it to another Python module, breaks callers, too.
 """
 
 from __future__ import annotations
@@ -41,11 +41,12 @@ OTHER_KEYS = (
 
 @attrs.frozen
 class Change:
-    """One difference between an old and a new operator of one name.
+    """Difference between an old and a new operator with the same name.
 
     operator: its qualified name.
-    breaks: whether a call that was right before may be wrong now.
-    location: where the new entry stands, or the old one that has gone.
+    message: a description of the difference.
+    breaks: whether a call that was valid before may be invalid now.
+    location: of the new entry, or of the old one if it was removed.
     """
 
     operator: str
@@ -62,7 +63,8 @@ Difference = tuple[str, bool]
 
 
 def compare(old: Iterable[NativeFunction], new: Iterable[NativeFunction]) -> list[Change]:
-    """The changes from old to new entries: those that break callers first, each kind in the order of the entries.
+    """Return the changes from old to new entries: first those that break callers, each kind in the order of the
+    entries.
 
     >>> from opdsl.native import loads
     >>> [(change.message, change.breaks) for change in compare(
@@ -84,7 +86,7 @@ def compare(old: Iterable[NativeFunction], new: Iterable[NativeFunction]) -> lis
 
 
 def _gone(entry: NativeFunction, after: dict[str, NativeFunction]) -> list[Difference]:
-    """An operator that is not there any more, with the one that may have its name now."""
+    """Return the difference for a removed operator, with the name of an operator that may replace it."""
     same = [
         value.name
         for value in after.values()
@@ -99,7 +101,7 @@ def _nameless(schema: FunctionSchema) -> str:
 
 
 def differences_of(old: NativeFunction, new: NativeFunction) -> Iterator[Difference]:
-    """What changed in an entry."""
+    """Yield the differences between two entries."""
     yield from schema_differences(old.schema, new.schema)
     for variant in Variant:
         if variant in old.variants - new.variants:
@@ -118,7 +120,7 @@ def _module(name: str | None) -> str:
 
 
 def schema_differences(old: FunctionSchema, new: FunctionSchema) -> Iterator[Difference]:
-    """What changed in a schema, argument by argument and return by return."""
+    """Yield the differences between two schemas, return by return and argument by argument."""
     yield from _return_differences(old.returns, new.returns)
     inputs = old.positional + old.keyword_only
     yield from _argument_differences(old, new, inputs, new.positional + new.keyword_only, "argument")
@@ -156,7 +158,7 @@ def _argument_differences(
     after: tuple[Argument, ...],
     what: str,
 ) -> Iterator[Difference]:
-    """Arguments are compared by place, as positional calls have them."""
+    """Yield the differences between two lists of arguments, compared by position, as positional calls require."""
     names = [argument.name for argument in after]
     for index, argument in enumerate(before):
         if argument.name not in names and (
@@ -181,7 +183,7 @@ def _argument_differences(
 def _changes_of(
     before: Argument, after: Argument, old: FunctionSchema, new: FunctionSchema, what: str
 ) -> Iterator[Difference]:
-    """What changed in an argument that kept its name and place."""
+    """Yield the differences of an argument that kept its name and position."""
     what = f"the {what} {after.name}"
     if before.type != after.type:
         yield f"{what} is {after.type} now, and was {before.type}", not takes_all_of(after.type, before.type)
@@ -204,9 +206,9 @@ def _alias_change(what: str, before: Argument | Return, after: Argument | Return
 
 
 def takes_all_of(type: Type, other: Type) -> bool:
-    """Whether every value of another type is a value of a type.
+    """Return whether every value of the type ``other`` is a value of the type ``type``.
 
-    A list may be written to, so that its elements have to be of types that take each other's values.
+    A list may be written to, so each element type has to accept the values of the other one.
 
     >>> takes_all_of(OptionalType(BaseType.int), BaseType.int), takes_all_of(BaseType.int, BaseType.Scalar)
     (True, False)
@@ -228,5 +230,5 @@ def takes_all_of(type: Type, other: Type) -> bool:
 
 
 def is_compatible(old: FunctionSchema, new: FunctionSchema) -> bool:
-    """Whether every call that fits an old schema fits the new one, as PyTorch decides it."""
+    """Return whether every call that fits an old schema fits the new one, by PyTorch's rules."""
     return not any(breaks for _, breaks in schema_differences(old, new))

@@ -1,7 +1,7 @@
-"""derivatives.yaml: which formula gives the gradient of which input.
+"""Reader and checker of derivatives.yaml, which declares derivative formulas for the inputs of operators.
 
-Formulas are C++ and stay text; only the names in them are looked at. Source of the rules: PyTorch's
-``load_derivatives.py``, and what it lets through.
+Formulas are C++ and remain text; only the names in them are analyzed. Source of the rules: PyTorch's
+``load_derivatives.py``, and the formulas that it accepts.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ Source: ``gen_autograd_functions.py``.
 
 
 class FormulaKind(enum.Enum):
-    """What a formula says."""
+    """Kind of a derivative formula."""
 
     backward = "backward"
     forward = "forward"
@@ -74,15 +74,15 @@ class FormulaKind(enum.Enum):
 
 @attrs.frozen
 class Formula:
-    """A formula and what it is for.
+    r"""Derivative formula, with the names that it is for.
 
-    names: the arguments whose gradients a backward formula gives; the results whose tangents a forward one gives.
+    names: the arguments whose gradients a backward formula computes; the results whose tangents a forward one computes.
     text: as written.
-    kind: a gradient, a tangent, or that there is none.
+    kind: gradient, tangent, or declared absence of a derivative.
 
     >>> from opdsl.native import loads, read_derivatives
-    >>> entries = loads("- func: relu(Tensor self) -> Tensor\\n  dispatch:\\n    CPU: relu")
-    >>> text = "- name: relu(Tensor self) -> Tensor\\n  self: grad * (result > 0)"
+    >>> entries = loads("- func: relu(Tensor self) -> Tensor\n  dispatch:\n    CPU: relu")
+    >>> text = "- name: relu(Tensor self) -> Tensor\n  self: grad * (result > 0)"
     >>> derivatives, _, _ = read_derivatives(text, entries)
     >>> derivatives[0].formulas["Default"][0].text
     'grad * (result > 0)'
@@ -94,23 +94,23 @@ class Formula:
 
     @property
     def is_forward(self) -> bool:
-        """Whether it gives tangents of results."""
+        """Return whether the formula computes tangents of results."""
         return self.kind in (FormulaKind.forward, FormulaKind.auto_linear, FormulaKind.auto_element_wise)
 
 
 @attrs.frozen
 class Derivative:
-    """The formulas of one operator.
+    r"""Derivative formulas of one operator.
 
     schema: the operator's.
-    formulas: by dispatch key; ``Default`` where none is named.
-    output_differentiability: for each result whether it has a gradient, or a C++ condition for the only one; None where
+    formulas: by dispatch key; ``Default`` if no key is named.
+    output_differentiability: for each result whether it has a gradient, or a C++ condition for the only one; None if
         all have.
-    location: where it stands.
+    location: of the entry in the file.
 
     >>> from opdsl.native import loads, read_derivatives
-    >>> entries = loads("- func: relu(Tensor self) -> Tensor\\n  dispatch:\\n    CPU: relu")
-    >>> text = "- name: relu(Tensor self) -> Tensor\\n  self: grad * (result > 0)"
+    >>> entries = loads("- func: relu(Tensor self) -> Tensor\n  dispatch:\n    CPU: relu")
+    >>> text = "- name: relu(Tensor self) -> Tensor\n  self: grad * (result > 0)"
     >>> derivatives, _, _ = read_derivatives(text, entries)
     >>> derivatives[0].differentiable
     ('self',)
@@ -123,7 +123,7 @@ class Derivative:
 
     @property
     def differentiable(self) -> tuple[str, ...]:
-        """The arguments that have a gradient under any key."""
+        """Return the arguments that have a gradient formula under any key."""
         names = (
             name
             for formulas in self.formulas.values()
@@ -135,11 +135,11 @@ class Derivative:
 
 
 def load_derivatives(path: str | PathLike[str], entries: Iterable[NativeFunction]) -> tuple[Derivative, ...]:
-    """Reads a file like PyTorch's derivatives.yaml.
+    r"""Read a file like PyTorch's derivatives.yaml.
 
-    entries: the operators that it is about; what is generated beside them counts too.
+    entries: the operators that the derivatives are for; generated ones are included.
 
-    Raises NativeYamlError with all faults, each with its place; OSError where the file cannot be read.
+    Raises NativeYamlError with all faults, each with its location; OSError if the file cannot be read.
 
     Args:
         path: the file.
@@ -148,10 +148,10 @@ def load_derivatives(path: str | PathLike[str], entries: Iterable[NativeFunction
         The derivatives.
 
     >>> from opdsl.native import loads, read_derivatives
-    >>> entries = loads("- func: relu(Tensor self) -> Tensor\\n  dispatch:\\n    CPU: relu")
+    >>> entries = loads("- func: relu(Tensor self) -> Tensor\n  dispatch:\n    CPU: relu")
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-    ...     _ = file.write("- name: relu(Tensor self) -> Tensor\\n  self: grad * (result > 0)")
+    ...     _ = file.write("- name: relu(Tensor self) -> Tensor\n  self: grad * (result > 0)")
     ...     file.flush()
     ...     from opdsl.native import load_derivatives
     ...     str(load_derivatives(file.name, entries)[0].schema)
@@ -170,21 +170,21 @@ def read_derivatives(
     file: str = "<string>",
     is_unread: Callable[[str], bool] = lambda schema: False,
 ) -> tuple[tuple[Derivative, ...], list[Fault], Source]:
-    """The derivatives of a text, what is wrong with them, and the source to show it in.
+    r"""Return the derivatives of a text, their faults, and the source to show the faults in.
 
-    is_unread: whether the entry of a schema, or of a variant of it, could not be read: nothing is said of its
-        derivatives then.
+    is_unread: returns whether the entry of a schema, or of a variant of it, could not be read; its derivatives are
+        not checked then.
 
-    Raises NativeYamlError for what is no YAML.
+    Raises NativeYamlError for invalid YAML.
 
     Args:
         text: of a derivatives.yaml.
-        entries: the operators that it is about; what is generated beside them counts too.
-        file: what places in it are called.
+        entries: the operators that the derivatives are for; generated ones are included.
+        file: the name used in locations.
 
     >>> from opdsl.native import loads, read_derivatives
-    >>> entries = loads("- func: relu(Tensor self) -> Tensor\\n  dispatch:\\n    CPU: relu")
-    >>> text = "- name: relu(Tensor self) -> Tensor\\n  other: grad"
+    >>> entries = loads("- func: relu(Tensor self) -> Tensor\n  dispatch:\n    CPU: relu")
+    >>> text = "- name: relu(Tensor self) -> Tensor\n  other: grad"
     >>> [fault.message for fault in read_derivatives(text, entries)[1]]
     ['relu has no argument or result other']
     """
@@ -200,7 +200,7 @@ def read_derivatives(
 
 
 class Reader:
-    """Reads entries, and collects what is wrong with them."""
+    """Reader of the entries of derivatives.yaml, which collects faults."""
 
     def __init__(self, source: Source, known: Mapping[str, NativeFunction], is_unread: Callable[[str], bool]) -> None:
         self.source = source
@@ -210,11 +210,11 @@ class Reader:
         self.faults: list[Fault] = []
 
     def fault(self, rule: str, message: str, node: Node, start: int = 0, end: int | None = None) -> None:
-        """Notes what is wrong with a node."""
+        """Record a fault of a node."""
         self.faults.append(fault_at(self.source, rule, message, node, start, end))
 
     def derivative(self, node: Node) -> Derivative | None:
-        """One entry; None where it belongs to no operator."""
+        """Read one entry; return None if it belongs to no operator."""
         if not isinstance(node, MappingNode):
             self.fault("derivative", "an entry is a mapping that begins with 'name:'", node)
             return None
@@ -245,7 +245,7 @@ class Reader:
         return values
 
     def _entry(self, node: Node, name: Node | None) -> NativeFunction | None:
-        """The operator that an entry is about."""
+        """Return the operator that an entry belongs to."""
         if not isinstance(name, Scalar):
             self.fault("derivative-name", "an entry needs 'name:' with the schema of an operator", name or node)
             return None
@@ -268,7 +268,7 @@ class Reader:
         return entry
 
     def _differentiability(self, entry: NativeFunction, node: Node) -> tuple[bool, ...] | str | None:
-        """``[True, False]``, or a condition for a single result."""
+        """Read ``output_differentiability``: ``[True, False]``, or a condition for a single result."""
         items = node.items if isinstance(node, Sequence) else None
         texts = [tensor.text for tensor in items or () if isinstance(tensor, Scalar)]
         if items is None or len(texts) != len(items) or not texts:
@@ -285,7 +285,7 @@ class Reader:
         return texts[0]
 
     def _by_key(self, entry: NativeFunction, node: Node) -> Iterator[tuple[str, tuple[Formula, ...]]]:
-        """``dispatch``: formulas for each of some keys."""
+        """Read ``dispatch``, which has formulas for several dispatch keys."""
         if not isinstance(node, MappingNode):
             self.fault("derivative-key", "expected dispatch keys with formulas each", node)
             return
@@ -299,7 +299,7 @@ class Reader:
                 self.fault("derivative-key", "expected formulas", value)
 
     def _formulas(self, entry: NativeFunction, node: MappingNode, other: tuple[str, ...]) -> tuple[Formula, ...]:
-        """The formulas in a mapping, by the names that they are for."""
+        """Read the formulas in a mapping, whose keys are the names that they are for."""
         formulas: list[Formula] = []
         for key, value in node.pairs:
             if key.text in other:
@@ -320,7 +320,7 @@ class Reader:
         return tuple(formulas)
 
     def _check_composite(self, derivative: Derivative, entry: NativeFunction, name: Node) -> None:
-        """INV-56: what decomposes has the derivatives of what it is made of."""
+        """Check INV-56: a composite operator has no derivatives, since it has those of the operators that it calls."""
         composite = entry.kernels.keys() and entry.kernels.keys() <= {COMPOSITE_IMPLICIT, COMPOSITE_IMPLICIT_NESTED}
         if composite and not entry.is_structured and derivative.differentiable:
             message = f"{entry.name} has derivatives, so it needs a kernel that is not CompositeImplicitAutograd"
@@ -328,7 +328,7 @@ class Reader:
 
 
 def _kind(schema: FunctionSchema, names: tuple[str, ...], text: str) -> FormulaKind:
-    """What a formula is: forward ones are for names that no argument has."""
+    """Return the kind of a formula. Formulas for names that are no argument are forward formulas."""
     stripped = text.strip().lower()
     if names[0] not in [argument.name for argument in schema.arguments]:
         forward = (FormulaKind.auto_linear, FormulaKind.auto_element_wise)
@@ -346,7 +346,7 @@ def _kind(schema: FunctionSchema, names: tuple[str, ...], text: str) -> FormulaK
 
 
 def _named(schema: FunctionSchema, formula: Formula) -> Iterator[str]:
-    """What a formula is for is an argument or a result."""
+    """Check that a formula is for an argument or a result."""
     arguments = {argument.name for argument in schema.arguments}
     results = {"result", *(returned.name for returned in schema.returns if returned.name is not None)}
     results |= {f"result{index}" for index in range(len(schema.returns))}
@@ -358,7 +358,7 @@ def _named(schema: FunctionSchema, formula: Formula) -> Iterator[str]:
 
 
 def _differentiable(schema: FunctionSchema, formula: Formula) -> Iterator[str]:
-    """Only Tensors have gradients."""
+    """Check that gradients are only declared for Tensors."""
     if formula.is_forward or formula.kind is FormulaKind.non_differentiable:
         return
     types = {argument.name: argument.type for argument in schema.arguments}
@@ -368,12 +368,12 @@ def _differentiable(schema: FunctionSchema, formula: Formula) -> Iterator[str]:
 
 
 def is_differentiable(type: Type) -> bool:
-    """Whether values of a type can have gradients: Tensors, lists of them, and either of these or nothing."""
+    """Return whether values of a type can have gradients: Tensors, lists of Tensors, and optional ones."""
     return BaseType.Tensor.value in str(type)
 
 
 def _balanced(schema: FunctionSchema, formula: Formula) -> Iterator[str]:
-    """Brackets are closed; texts in quotes have none."""
+    """Check that brackets are closed, ignoring those in quotes."""
     opened: list[str] = []
     for character in _compiled(QUOTED).sub('""', formula.text):
         if character in BRACKETS.values():
@@ -386,7 +386,7 @@ def _balanced(schema: FunctionSchema, formula: Formula) -> Iterator[str]:
 
 
 def _named_gradients(schema: FunctionSchema, formula: Formula) -> Iterator[str]:
-    """``grad_x`` is the gradient of a result that is called x."""
+    """Check that each ``grad_x`` is the gradient of a result that is called x."""
     names = {f"grad_{returned.name}" for returned in schema.returns if returned.name is not None}
     names |= {argument.name for argument in schema.arguments} | {"grad_input_mask"}
     for word in dict.fromkeys(_compiled(NAMED_GRADIENT).findall(formula.text)):
@@ -395,14 +395,14 @@ def _named_gradients(schema: FunctionSchema, formula: Formula) -> Iterator[str]:
 
 
 def _indices(schema: FunctionSchema, formula: Formula) -> Iterator[str]:
-    """``grads[i]`` is the gradient of a result that there is."""
+    """Check that each ``grads[i]`` is the gradient of an existing result."""
     for index in _compiled(GRADIENT_INDEX).findall(formula.text):
         if len(index) > 4 or int(index) >= len(schema.returns):
             yield f"grads[{index[:9]}] is the gradient of no result: {schema.name} gives {len(schema.returns)}"
 
 
 def _known_names(schema: FunctionSchema, formula: Formula) -> Iterator[str]:
-    """A value is an argument or a result, the primal or tangent of one (``x_p``, ``x_t``), or a word of formulas."""
+    """Check that names are arguments, results, their primals or tangents (``x_p``, ``x_t``), or words of formulas."""
     if formula.kind not in (FormulaKind.backward, FormulaKind.forward) or LAMBDA in formula.text:
         return
     values = {argument.name for argument in schema.arguments}
@@ -431,7 +431,7 @@ RULES_OF_TEXTS = frozenset(("brackets", "named-gradients", "gradient-index", "kn
 
 
 def _gradient_use(schema: FunctionSchema, formulas: list[Formula]) -> Iterator[str]:
-    """An entry says ``grad``, ``grads[i]`` or ``grad_x`` for the gradients of results, one of these only."""
+    """Check that an entry uses only one of ``grad``, ``grads[i]`` and ``grad_x`` for the gradients of results."""
     texts = [formula.text for formula in formulas if formula.kind is FormulaKind.backward]
     grad = any(_compiled(NAME.format("grad")).search(text) for text in texts)
     grads = sum(len(_compiled(NAME.format("grads")).findall(text)) for text in texts)

@@ -1,7 +1,7 @@
-"""Entries to the text of native_functions.yaml.
+"""Writer of native_functions.yaml.
 
-An entry that was read and not changed is written as it stood, with the comments around it; any other one in the form
-that PyTorch's own file has.
+An entry that was read and not changed is written with its original text and comments; any other one in the format of
+PyTorch's own file.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ FUNCTION_ONLY = frozenset((Variant.function,))
 
 
 def dumps(entries: Iterable[NativeFunction], *, verbatim: bool = True) -> str:
-    """The text of entries; ``loads`` of it gives equal values, and so does torchgen's parser.
+    """Format entries as YAML text. ``loads`` of it returns equal values, and so does torchgen's parser.
 
-    verbatim: write unchanged entries that were read from a text as they stood there, and the comments above changed
-        ones too; False writes all in the canonical form, without comments.
+    verbatim: whether unchanged entries are written with their original text, and comments above changed ones are kept;
+        otherwise all are written in the canonical form, without comments.
 
     Args:
-        entries: read, or made.
+        entries: read from a text, or constructed.
 
     >>> from opdsl.native import loads
     >>> print(dumps(loads("[{func: 'relu(Tensor self) -> Tensor', variants: 'function, method'}]")), end="")
@@ -59,7 +59,7 @@ def dumps(entries: Iterable[NativeFunction], *, verbatim: bool = True) -> str:
 
 
 def printed(entry: NativeFunction) -> str:
-    """One entry in the canonical form, a line for each key that is not at its default."""
+    """Format one entry in the canonical form, with a line for each key that differs from its default."""
     lines = [f"- func: {plain_or_quoted(str(entry.schema))}"]
     for write in WRITERS:
         lines += [f"  {line}" for line in write(entry)]
@@ -67,7 +67,7 @@ def printed(entry: NativeFunction) -> str:
 
 
 class Layout:
-    """Which parts of a source belong to which entry: the lines of its own, and the comments above it."""
+    """Assignment of the lines of a source to entries: the lines of an entry, and the comments above it."""
 
     def __init__(self, source: Source) -> None:
         self.text = source.text
@@ -75,18 +75,20 @@ class Layout:
         self.places = {id(mapping): index for index, mapping in enumerate(source.entries)}
 
     def holds_lines_of(self, origin: Origin) -> bool:
-        """Whether an entry has lines of its own, as it has in a block list, which other entries may stand between."""
+        """Return whether an entry has its own lines, as in a block list, so that other entries can be inserted before
+        it.
+        """
         return self.text.startswith("-", self._line_start(origin.mapping))
 
     def above(self, origin: Origin) -> str:
-        """The empty lines and comments between an entry and the one before it."""
+        """Return the empty lines and comments between an entry and the previous one."""
         place = self.places[id(origin.mapping)]
         start = self._content_end(place - 1) if place > 0 else 0
         lines = self.text[start : self._line_start(origin.mapping)].splitlines(keepends=True)
         return "".join(line for line in lines if line.lstrip()[:1] in ("", "#"))
 
     def own(self, origin: Origin) -> str:
-        """The lines of an entry."""
+        """Return the lines of an entry."""
         place = self.places[id(origin.mapping)]
         text = self.text[self._line_start(origin.mapping) : self._content_end(place)]
         if place == len(self.entries) - 1:
@@ -97,7 +99,9 @@ class Layout:
         return self.text.rfind("\n", 0, node.start.index) + 1
 
     def _content_end(self, place: int) -> int:
-        """Where the entry's last line ends, with the indented comments right below it; for the last one, the text."""
+        """Return the end of an entry's last line and the indented comments directly below; the end of the text for the
+        last entry.
+        """
         if place == len(self.entries) - 1:
             return len(self.text)
         position = _after_line(self.text, _last_index(self.entries[place], self.text))
@@ -110,13 +114,15 @@ class Layout:
 
 
 def _after_line(text: str, index: int) -> int:
-    """Where the line after the one that holds an index begins."""
+    """Return the index at which the line after the one with the given index begins."""
     end = text.find("\n", index)
     return len(text) if end < 0 else end + 1
 
 
 def _last_index(node: Node, text: str) -> int:
-    """Where the text of a node ends: libyaml ends a block only where the next one begins, past all comments."""
+    """Return the index of a node's last character. libyaml ends a block only where the next one begins, after all
+    comments.
+    """
     if isinstance(node, Scalar) or text[node.start.index : node.start.index + 1] in ("[", "{"):
         return max(node.start.index, node.end.index - 1)
     inside = node.items[-1] if isinstance(node, Sequence) else node.pairs[-1][1]
@@ -124,7 +130,7 @@ def _last_index(node: Node, text: str) -> int:
 
 
 def _without_markers(text: str) -> str:
-    """Text between entries without directives and marks of documents, which could stand in one place only."""
+    """Remove YAML directives and document markers from text between entries, since they are valid in one place only."""
     if not any(mark in text for mark in ("---", "...", "%")):
         return text
     return "".join(line for line in text.splitlines(keepends=True) if not line.startswith(("---", "...", "%")))
@@ -229,7 +235,7 @@ WRITERS: tuple[Callable[[NativeFunction], Iterator[str]], ...] = (
 
 
 def plain_or_quoted(text: str) -> str:
-    """A YAML scalar that reads back as the text, in double quotes where it has to be.
+    """Format text as a YAML scalar, in double quotes if necessary.
 
     >>> plain_or_quoted("a: b"), plain_or_quoted("no"), plain_or_quoted("add.out")
     ('"a: b"', '"no"', 'add.out')
@@ -240,14 +246,14 @@ def plain_or_quoted(text: str) -> str:
 
 
 def _flow(texts: Iterable[str]) -> str:
-    """A list in one line."""
+    """Format texts as a list on one line."""
     safe = _compiled(PLAIN_ITEM)
     items = [plain_or_quoted(text) if safe.fullmatch(text) else f'"{"".join(map(_escaped, text))}"' for text in texts]
     return f"[{', '.join(items)}]"
 
 
 def _escaped(character: str) -> str:
-    """A character inside double quotes."""
+    """Return the escape sequence of a character inside double quotes, or the character itself."""
     if character in '"\\':
         return f"\\{character}"
     code = ord(character)

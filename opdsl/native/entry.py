@@ -1,4 +1,4 @@
-"""Entries of native_functions.yaml as frozen values, one field for each key."""
+"""Entries of native_functions.yaml as frozen values, with one field for each key."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ MADE = Location("<made>", 1, 1)
 
 
 class Variant(enum.Enum):
-    """How an operator is called."""
+    """Variant of an operator in Python: function or method."""
 
     function = "function"
     method = "method"
 
 
 class DeviceCheck(enum.Enum):
-    """Whether all Tensors have to live on one device."""
+    """Check of whether all Tensors are on one device."""
 
     NoCheck = "NoCheck"
     ExactSame = "ExactSame"
 
 
 class UfuncKey(enum.Enum):
-    """Which kernels of a ufunc an inner loop serves."""
+    """Kind of ufunc kernel that an inner loop is used for."""
 
     Generic = "Generic"
     ScalarOnly = "ScalarOnly"
@@ -48,13 +48,13 @@ class UfuncKey(enum.Enum):
 
 @attrs.frozen
 class Kernel:
-    """The C++ function behind an entry at some dispatch keys.
+    r"""C++ function that implements an entry for some dispatch keys.
 
     namespace: ``a::b`` as written; empty for the default, ``at``.
     name: of the function.
 
     >>> from opdsl.native import loads
-    >>> (relu,) = loads("- func: relu(Tensor self) -> Tensor\\n  dispatch:\\n    CPU, CUDA: relu")
+    >>> (relu,) = loads("- func: relu(Tensor self) -> Tensor\n  dispatch:\n    CPU, CUDA: relu")
     >>> str(relu.kernels["CPU"])
     'relu'
     """
@@ -67,19 +67,19 @@ class Kernel:
 
     @property
     def takes_symbolic_sizes(self) -> bool:
-        """Whether its name says that it takes SymInt as such."""
+        """Return whether the kernel takes SymInt arguments, as its name says."""
         return "_symint" in self.name
 
 
 @attrs.frozen
 class DispatchEntry:
-    """One line of ``dispatch``: the keys that share a kernel, and the kernel.
+    r"""Line of ``dispatch``: dispatch keys that share a kernel, and the kernel.
 
     keys: as written.
     kernel: the function.
 
     >>> from opdsl.native import loads
-    >>> (relu,) = loads("- func: relu(Tensor self) -> Tensor\\n  dispatch:\\n    CPU, CUDA: relu")
+    >>> (relu,) = loads("- func: relu(Tensor self) -> Tensor\n  dispatch:\n    CPU, CUDA: relu")
     >>> print(relu.dispatch[0])
     CPU, CUDA: relu
     """
@@ -93,14 +93,14 @@ class DispatchEntry:
 
 @attrs.frozen
 class UfuncInnerLoop:
-    """A scalar function of C++ from which loops are generated.
+    r"""Scalar C++ function from which kernels with loops are generated.
 
     dtypes: dtypes and classes of them, as written.
-    key: which kernels it serves.
+    key: the kind of kernels.
     name: of the function.
 
     >>> from opdsl.native import loads
-    >>> (relu,) = loads("- func: relu(Tensor self) -> Tensor\\n  dispatch:\\n    CPU, CUDA: relu")
+    >>> (relu,) = loads("- func: relu(Tensor self) -> Tensor\n  dispatch:\n    CPU, CUDA: relu")
     >>> from opdsl.native import UfuncInnerLoop, UfuncKey
     >>> print(UfuncInnerLoop(UfuncKey.Generic, "add", ("Half", "Float")))
     add (Half, Float)
@@ -115,16 +115,16 @@ class UfuncInnerLoop:
 
     @property
     def supported(self) -> tuple[str, ...]:
-        """The dtypes themselves, in order."""
+        """Return the dtypes in order, with dtype classes expanded."""
         return tuple(dict.fromkeys(dtype for name in self.dtypes for dtype in DTYPE_CLASSES.get(name, (name,))))
 
 
 @attrs.frozen
 class Plain:
-    """An entry that stands by itself.
+    r"""Structure of an entry that is neither structured nor a delegate.
 
     >>> from opdsl.native import loads
-    >>> (relu,) = loads("- func: relu(Tensor self) -> Tensor\\n  dispatch:\\n    CPU, CUDA: relu")
+    >>> (relu,) = loads("- func: relu(Tensor self) -> Tensor\n  dispatch:\n    CPU, CUDA: relu")
     >>> relu.structure
     Plain()
     """
@@ -132,16 +132,16 @@ class Plain:
 
 @attrs.frozen
 class Structured:
-    """An out entry whose meta function the other variants share.
+    r"""Structure of an out entry whose meta function is shared by the other variants.
 
     inherits: the class that its meta class derives from.
     precomputed: what the meta function computes for the kernel.
     ufunc: scalar functions from which kernels are generated.
 
     >>> from opdsl.native import loads
-    >>> (relu,) = loads("- func: relu(Tensor self) -> Tensor\\n  dispatch:\\n    CPU, CUDA: relu")
-    >>> text = "- func: f.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)\\n  structured: True\\n"
-    >>> (out,) = loads(f"{text}  dispatch:\\n    CPU: f_out")
+    >>> (relu,) = loads("- func: relu(Tensor self) -> Tensor\n  dispatch:\n    CPU, CUDA: relu")
+    >>> text = "- func: f.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)\n  structured: True\n"
+    >>> (out,) = loads(f"{text}  dispatch:\n    CPU: f_out")
     >>> out.structure
     Structured(inherits=None, precomputed=None, ufunc=())
     """
@@ -153,13 +153,13 @@ class Structured:
 
 @attrs.frozen
 class Delegate:
-    """An entry that the structured out entry of this name implements.
+    r"""Structure of an entry that is implemented by a structured out entry.
 
     to: the name of the out entry.
 
     >>> from opdsl.native import loads
-    >>> (relu,) = loads("- func: relu(Tensor self) -> Tensor\\n  dispatch:\\n    CPU, CUDA: relu")
-    >>> (f,) = loads("- func: f(Tensor self) -> Tensor\\n  structured_delegate: f.out")
+    >>> (relu,) = loads("- func: relu(Tensor self) -> Tensor\n  dispatch:\n    CPU, CUDA: relu")
+    >>> (f,) = loads("- func: f(Tensor self) -> Tensor\n  structured_delegate: f.out")
     >>> str(f.structure.to)
     'f.out'
     """
@@ -172,14 +172,14 @@ PLAIN = Plain()
 
 @attrs.frozen
 class NativeFunction:
-    """One entry.
+    r"""Entry of native_functions.yaml.
 
     schema: ``func``.
-    dispatch: None where the key is missing, which means a composite kernel by default; empty for ``{}``.
-    tags: as written; ``all_tags`` has the inferred ones too.
-    structure: plain, structured, or a delegate; what belongs to structured entries only is inside.
-    origin: where it was read, not part of its value; None for one that was made.
-    declared_at: where one that was made comes from, not part of its value either.
+    dispatch: None if the key is missing, which means a composite kernel by default; empty for ``{}``.
+    tags: as written; ``all_tags`` includes the inferred ones.
+    structure: plain, structured, or a delegate; contains the keys of structured entries.
+    origin: where it was read, not part of its value; None for a constructed entry.
+    declared_at: the location of a constructed entry's declaration, not part of its value either.
     variants, autogen, device_check, device_guard, python_module, cpp_no_default_args: the keys of these names.
     manual_cpp_binding, manual_kernel_registration, category_override: the keys of these names.
     use_const_ref_for_mutable_tensors: the key of this name.
@@ -187,7 +187,7 @@ class NativeFunction:
     The other fields are the keys of the same name, with their defaults.
 
     >>> from opdsl.native import loads
-    >>> (relu,) = loads("- func: relu(Tensor self) -> Tensor\\n  dispatch:\\n    CPU, CUDA: relu")
+    >>> (relu,) = loads("- func: relu(Tensor self) -> Tensor\n  dispatch:\n    CPU, CUDA: relu")
     >>> str(relu.schema), sorted(relu.kernels), relu.is_view
     ('relu(Tensor self) -> Tensor', ['CPU', 'CUDA'], False)
     """
@@ -211,22 +211,22 @@ class NativeFunction:
 
     @property
     def name(self) -> OperatorName:
-        """The operator's name."""
+        """Return the operator's name."""
         return self.schema.name
 
     @property
     def kind(self) -> SchemaKind:
-        """The kind of the schema."""
+        """Return the kind of the schema."""
         return self.schema.kind
 
     @property
     def is_structured(self) -> bool:
-        """Whether it is or delegates to a structured entry."""
+        """Return whether it is a structured entry or delegates to one."""
         return not isinstance(self.structure, Plain)
 
     @property
     def all_tags(self) -> frozenset[str]:
-        """The tags as written and the ones that follow from name and schema (INV-23)."""
+        """Return the tags as written, and those that follow from name and schema (INV-23)."""
         inferred = {PT2_TAG} if self.name.namespace in (None, "aten") else set()
         if self.schema.out:
             inferred.add("out")
@@ -236,12 +236,12 @@ class NativeFunction:
 
     @property
     def default_kernel(self) -> Kernel:
-        """The kernel that an entry without ``dispatch`` has."""
+        """Return the kernel of an entry without ``dispatch``."""
         return Kernel(self.name.base + ("_out" if self.schema.out else ""))
 
     @property
     def kernels(self) -> dict[str, Kernel]:
-        """The kernel of each dispatch key: as written, by default (INV-29), and generated from a ufunc."""
+        """Return the kernel of each dispatch key: as written, by default (INV-29), or generated from a ufunc."""
         kernels = {key: line.kernel for line in self.dispatch or () for key in line.keys}
         if self.dispatch is None and not self.is_structured:
             kernels[COMPOSITE_IMPLICIT] = self.default_kernel
@@ -251,13 +251,14 @@ class NativeFunction:
 
     @property
     def is_view(self) -> bool:
-        """Whether a result shares memory with an argument, or an argument becomes a view (INV-46)."""
+        """Return whether a result shares memory with an argument, or an argument becomes a view (INV-46)."""
         return self.schema.is_view or ("inplace_view" in self.tags and str(self.name) not in METADATA_ONLY)
 
     def location(self, *path: str | int) -> Location:
-        """Where the entry stands in its file, or what ``path`` leads to: ``("dispatch", "CPU")``, ``("tags", 0)``.
+        """Return the location of the entry in its file, or of the node at ``path``: ``("dispatch", "CPU")``, ``("tags",
+        0)``.
 
         Args:
-            path: keys, and positions in lists, one after another.
+            path: keys of mappings and indices of lists, from the outside to the inside.
         """
         return self.declared_at if self.origin is None else self.origin.location(*path)

@@ -1,4 +1,4 @@
-"""The operators that ``autogen`` stands for: out and functional variants that no entry declares.
+"""Operators that ``autogen`` generates: out and functional variants without an entry.
 
 Source: torchgen's ``native_function_generation.py`` (INV-43 and INV-45).
 """
@@ -23,12 +23,12 @@ BASES = (SchemaKind.mutable, SchemaKind.inplace, SchemaKind.out, SchemaKind.func
 
 
 def generated(entries: Iterable[NativeFunction]) -> tuple[NativeFunction, ...]:
-    """The operators that PyTorch generates beside the entries.
+    """Return the operators that PyTorch generates in addition to the entries.
 
-    Each has a composite kernel that calls the variant it was made from, and the tag ``generated``.
+    Each has a composite kernel that calls the variant it was generated from, and the tag ``generated``.
 
     Args:
-        entries: those of one file, or several.
+        entries: of one file, or several.
 
     >>> from opdsl.native import loads
     >>> [str(function.schema) for function in generated(loads(
@@ -39,7 +39,7 @@ def generated(entries: Iterable[NativeFunction]) -> tuple[NativeFunction, ...]:
 
 
 def by_signature(entries: Iterable[NativeFunction]) -> dict[FunctionSchema, Kinds]:
-    """Entries with one signature together; of two of one kind, the first."""
+    """Group entries by signature and kind. If two have the same kind, the first is kept."""
     functions: dict[FunctionSchema, Kinds] = {}
     for entry in entries:
         functions.setdefault(entry.schema.signature(), {}).setdefault(entry.kind, entry)
@@ -47,7 +47,9 @@ def by_signature(entries: Iterable[NativeFunction]) -> dict[FunctionSchema, Kind
 
 
 def variants_made(kinds: Kinds) -> tuple[NativeFunction, ...]:
-    """What is generated beside entries with one signature: an out variant, a functional one, both or neither."""
+    """Return the operators that are generated for entries with one signature: an out variant, a functional one, both or
+    none.
+    """
     if not might_make(kinds) or is_left_alone(kinds):
         return ()
     base = next(kinds[kind] for kind in BASES if kind in kinds)
@@ -60,14 +62,14 @@ def variants_made(kinds: Kinds) -> tuple[NativeFunction, ...]:
 
 
 def might_make(kinds: Kinds) -> bool:
-    """Whether a variant is missing that an entry calls for; asked first, because for most operators none is."""
+    """Return whether a variant that an entry requires is missing; a fast check that is false for most operators."""
     if SchemaKind.out in kinds:
         return SchemaKind.functional not in kinds
     return any(kind.autogen for kind in kinds.values())
 
 
 def is_left_alone(kinds: Mapping[SchemaKind, NativeFunction]) -> bool:
-    """Whether nothing is generated: views, what is bound by hand, what decomposes, and lone out variants (INV-43)."""
+    """Return whether nothing is generated: for views, manual bindings, composites, and single out variants (INV-43)."""
     entries = kinds.values()
     if not kinds.keys() & set(BASES) or kinds.keys() == {SchemaKind.out} or is_exempt(kinds):
         return True
@@ -76,7 +78,7 @@ def is_left_alone(kinds: Mapping[SchemaKind, NativeFunction]) -> bool:
 
 
 def is_exempt(kinds: Mapping[SchemaKind, NativeFunction]) -> bool:
-    """Whether the entries need no variants: all bound by hand, a view among them, or all composite and none core."""
+    """Return whether no variants are needed: for manual bindings, views, and composites outside the core set."""
     entries = kinds.values()
     if any(entry.is_view and entry.name.base != "set_" for entry in entries):
         return True
@@ -86,7 +88,7 @@ def is_exempt(kinds: Mapping[SchemaKind, NativeFunction]) -> bool:
 
 
 def can_have_out(base: NativeFunction) -> bool:
-    """Whether there is something to write to: ``self``, or a result that is a Tensor."""
+    """Return whether an out variant is possible: ``self`` or a Tensor result can be written."""
     if base.kind is SchemaKind.inplace:
         return base.schema.self_argument is not None
     count = sum(is_tensor_like(returned.type) for returned in base.schema.returns)
@@ -94,7 +96,7 @@ def can_have_out(base: NativeFunction) -> bool:
 
 
 def _made(base: NativeFunction, schema: FunctionSchema) -> NativeFunction:
-    """A generated operator: a function with a composite kernel, not to be called by users (INV-45)."""
+    """Build a generated operator with a composite kernel, which users do not call (INV-45)."""
     kernel = _kernel(schema) + ("_symint" if _takes_symbolic(base.schema) else "")
     return NativeFunction(
         schema,

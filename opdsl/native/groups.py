@@ -1,4 +1,4 @@
-"""Entries that belong together: the variants of one operator, and views with their copies.
+"""Groups of entries: the variants of one operator, and views with their copying variants.
 
 Source: torchgen's ``get_grouped_native_functions`` and ``get_grouped_by_view_native_functions``.
 """
@@ -20,15 +20,15 @@ Key = TypeVar("Key")
 
 @attrs.frozen
 class VariantGroup:
-    """The variants of one operator: entries with one signature, a functional and an out one at least.
+    r"""Group of the variants of one operator: entries with one signature, at least a functional and an out one.
 
     functional: the variant that writes nothing.
-    out: the one that writes given tensors.
-    inplace: the one that writes its first argument.
-    mutable: one that writes other arguments.
+    out: the variant that writes output arguments.
+    inplace: the variant that writes its first argument.
+    mutable: the variant that writes other arguments.
 
     >>> from opdsl.native import loads, structured_groups, variant_groups, view_groups
-    >>> text = "- func: f(Tensor self) -> Tensor\\n- func: f.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"
+    >>> text = "- func: f(Tensor self) -> Tensor\n- func: f.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"
     >>> entries = loads(text)
     >>> [str(member.name) for member in variant_groups(entries)[0].members]
     ['f', 'f.out']
@@ -41,25 +41,25 @@ class VariantGroup:
 
     @property
     def is_structured(self) -> bool:
-        """Whether the out variant is structured and the others delegate to it."""
+        """Return whether the out variant is structured, so that the others delegate to it."""
         return isinstance(self.out.structure, Structured)
 
     @property
     def members(self) -> tuple[NativeFunction, ...]:
-        """All there are: functional, out, in-place, mutable."""
+        """Return the existing variants in the order functional, out, in-place, mutable."""
         return tuple(one for one in (self.functional, self.out, self.inplace, self.mutable) if one is not None)
 
 
 @attrs.frozen
 class ViewGroup:
-    """A view, with the variant that copies and the one that changes its argument into the view.
+    r"""View with its copying variant and its in-place variant, which turns the argument into the view.
 
     view: the view.
     view_copy: the variant that copies.
-    view_inplace: the one that makes its argument the view.
+    view_inplace: the variant that turns its argument into the view.
 
     >>> from opdsl.native import loads, structured_groups, variant_groups, view_groups
-    >>> entries = loads("- func: t(Tensor(a) self) -> Tensor(a)\\n- func: t_copy(Tensor self) -> Tensor")
+    >>> entries = loads("- func: t(Tensor(a) self) -> Tensor(a)\n- func: t_copy(Tensor self) -> Tensor")
     >>> view_groups(entries)[0].view_inplace is None
     True
     """
@@ -70,7 +70,8 @@ class ViewGroup:
 
 
 def variant_groups(entries: Iterable[NativeFunction]) -> tuple[VariantGroup | NativeFunction, ...]:
-    """Entries grouped by signature, those that are in no group as they are, in the order of first appearance.
+    r"""Group entries by signature, in the order of first appearance. Entries that belong to no group are returned
+    alone.
 
     Raises NativeYamlError where two entries have one signature and one kind (INV-39).
 
@@ -78,7 +79,7 @@ def variant_groups(entries: Iterable[NativeFunction]) -> tuple[VariantGroup | Na
         entries: in any order.
 
     >>> from opdsl.native import loads, structured_groups, variant_groups, view_groups
-    >>> text = "- func: f(Tensor self) -> Tensor\\n- func: f.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"
+    >>> text = "- func: f(Tensor self) -> Tensor\n- func: f.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"
     >>> entries = loads(text)
     >>> variant_groups(entries)[0].is_structured
     False
@@ -94,7 +95,7 @@ def variant_groups(entries: Iterable[NativeFunction]) -> tuple[VariantGroup | Na
 
 
 def structured_groups(entries: Iterable[NativeFunction]) -> tuple[VariantGroup, ...]:
-    """The groups whose out variant is structured.
+    """Return the variant groups whose out variant is structured.
 
     Raises NativeYamlError where two entries have one signature and one kind (INV-39).
 
@@ -109,15 +110,15 @@ def structured_groups(entries: Iterable[NativeFunction]) -> tuple[VariantGroup, 
 
 
 def view_groups(entries: Iterable[NativeFunction]) -> tuple[ViewGroup, ...]:
-    """The views with their variants.
+    r"""Return the views with their copying and in-place variants.
 
-    Raises NativeYamlError where two entries play one part for one view.
+    Raises NativeYamlError if two entries have the same role for one view.
 
     Args:
         entries: in any order.
 
     >>> from opdsl.native import loads, structured_groups, variant_groups, view_groups
-    >>> entries = loads("- func: t(Tensor(a) self) -> Tensor(a)\\n- func: t_copy(Tensor self) -> Tensor")
+    >>> entries = loads("- func: t(Tensor(a) self) -> Tensor(a)\n- func: t_copy(Tensor self) -> Tensor")
     >>> [str(group.view_copy.name) for group in view_groups(entries)]
     ['t_copy']
     """
@@ -140,14 +141,14 @@ def _variant_group(kinds: dict[SchemaKind, NativeFunction]) -> VariantGroup | No
 
 
 def _view_part(entry: NativeFunction) -> str:
-    """What an entry is to a view: the view, its in-place form, or by its kind another variant."""
+    """Return the role of an entry in a view group: ``view``, ``view_inplace``, or the name of its kind."""
     if not entry.is_view:
         return entry.kind.name
     return "view_inplace" if entry.name.is_inplace else "view"
 
 
 def _place(parts: dict[Key, NativeFunction], key: Key, entry: NativeFunction) -> None:
-    """Puts an entry where no other may be."""
+    """Add an entry to a group, or raise an error if its role is taken."""
     other = parts.setdefault(key, entry)
     if other is entry:
         return
@@ -159,7 +160,7 @@ def _place(parts: dict[Key, NativeFunction], key: Key, entry: NativeFunction) ->
 
 
 def _error(entry: NativeFunction, rule: str, message: str) -> NativeYamlError:
-    """An error at an entry's schema, wherever the entry came from."""
+    """Build an error located at an entry's schema, also for an entry that was not read from a file."""
     location = entry.location("func")
     if entry.origin is None:
         fault = Fault(rule, message, location, 0, len(str(entry.schema)))

@@ -1,4 +1,4 @@
-"""Entries as JSON, for tools; ``entries.schema.json`` beside this module says what is in it."""
+"""Conversion of entries to JSON, for tools; ``entries.schema.json`` in this folder is the JSON Schema."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ SCHEMA_FILE = Path(__file__).with_name("entries.schema.json")
 
 
 def to_json(entries: Iterable[NativeFunction]) -> str:
-    """The text of a JSON document with entries; every part of an entry is a value, no text has to be parsed.
+    """Format entries as a JSON document, in which every part of an entry is a value that needs no parsing.
 
     Args:
-        entries: read, or made.
+        entries: read from a text, or constructed.
 
     >>> from opdsl.native import loads
     >>> json.loads(to_json(loads("- func: f(Tensor self) -> Tensor")))["entries"][0]["arguments"][0]["type"]
@@ -33,7 +33,7 @@ def to_json(entries: Iterable[NativeFunction]) -> str:
 
 
 def json_schema() -> dict[str, Any]:
-    """The JSON Schema of what ``to_json`` gives.
+    """Return the JSON Schema of the documents that ``to_json`` writes.
 
     >>> from opdsl.native import json_schema
     >>> json_schema()["type"]
@@ -44,7 +44,7 @@ def json_schema() -> dict[str, Any]:
 
 
 def entry_value(entry: NativeFunction) -> dict[str, Any]:
-    """One entry as JSON values."""
+    """Convert an entry to JSON values."""
     name = entry.name
     return {
         "name": name.qualified,
@@ -109,7 +109,7 @@ def _alias(alias: Alias | None) -> dict[str, Any] | None:
 
 
 def _value(value: DefaultValue) -> Any:
-    """A default; names and what JSON has no number for are ``{"symbol": name}``."""
+    """Convert a default to a JSON value; names, infinities and NaN become ``{"symbol": name}``."""
     if isinstance(value, tuple):
         return [_value(flag) for flag in value]
     if isinstance(value, Symbol):

@@ -1,4 +1,4 @@
-"""The names that native_functions.yaml draws on: dispatch keys, tags, and dtypes of ufuncs.
+"""Names that native_functions.yaml may use: dispatch keys, tags, and dtypes of ufuncs.
 
 Source: torch 2.13.0, ``torchgen/model.py`` and ``torchgen/packaged/ATen/native/tags.yaml``.
 """

@@ -1,4 +1,4 @@
-"""native_functions.yaml to entries: ``values`` reads their keys; every fault is collected with its place."""
+"""Reader of native_functions.yaml in today's form; it collects every fault with its location."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STUB_KEYS = frozenset(("backend", "cpp_namespace", "supported", "full_codegen", 
 
 
 def read_file(path: str | PathLike[str]) -> str:
-    """The text of a file in UTF-8. Raises NativeYamlError where it is something else."""
+    """Return the text of a UTF-8 file. Raises NativeYamlError for other encodings."""
     with open(path, "rb") as file:
         content = file.read()
     try:
@@ -42,7 +42,7 @@ def read_file(path: str | PathLike[str]) -> str:
 
 
 def read_today(text: str, *, file: str = "<string>", tags: Container[str] = TAGS) -> tuple[NativeFunction, ...]:
-    """The entries of a text in today's form. Raises NativeYamlError with all faults, each with its place."""
+    """Return the entries of a text in today's form. Raises NativeYamlError with all faults, each with its location."""
     entries, faults, source = read_entries(text, file=file, tags=tags)
     if faults:
         raise error_of(source, faults)
@@ -53,14 +53,14 @@ def read_today(text: str, *, file: str = "<string>", tags: Container[str] = TAGS
 def read_entries(
     text: str, *, file: str = "<string>", tags: Container[str] = TAGS
 ) -> tuple[tuple[NativeFunction, ...], list[Fault], Source]:
-    """The entries whose schemas can be read, the faults, and the source to show them in, for callers who go on."""
+    """Return the entries whose schemas can be read, all faults, and the source to show them in."""
     source = Source(file, text)
     reading = Reading(source, tags)
     return entries_of(reading, read_nodes(source)), reading.faults, source
 
 
 def entries_of(reading: Reading, document: Node | None) -> tuple[NativeFunction, ...]:
-    """The entries of a document whose schemas can be read; faults go to ``reading``."""
+    """Return the entries of a document whose schemas can be read; faults are added to ``reading``."""
     if document is None:
         message = "the file is empty; it is a list of entries, each beginning with '- func:', or [] for none"
         reading.faults.append(Fault("INV-17", message, Location(reading.source.file, 1, 1), 0, 0))
@@ -85,7 +85,7 @@ def entries_of(reading: Reading, document: Node | None) -> tuple[NativeFunction,
 
 
 def _other_file(document: Node) -> str:
-    """What a document without entries is, where it can be told."""
+    """Return a message about the kind of a document without entries; an empty string if it is unknown."""
     keys = [key.text for key, _ in document.pairs] if isinstance(document, Mapping) else []
     texts = [key for key in keys if key in STUB_KEYS]
     if not texts:
@@ -97,7 +97,7 @@ def _other_file(document: Node) -> str:
 
 
 def error_of(source: Source, faults: list[Fault]) -> NativeYamlError:
-    """The error that shows faults, in the order of the file."""
+    """Build the error that shows faults, in the order of the file."""
     ordered = sorted(faults, key=lambda fault: fault.start)
     shown = [fault.shown(source) for fault in ordered[:MOST_SHOWN]]
     if len(ordered) > MOST_SHOWN:
@@ -109,7 +109,7 @@ def error_of(source: Source, faults: list[Fault]) -> NativeYamlError:
 
 
 def _entry(reading: Reading, node: Node) -> NativeFunction | None:
-    """One entry; None where its schema cannot be read."""
+    """Read one entry; return None if its schema cannot be read."""
     if not isinstance(node, Mapping):
         reading.fault("INV-17", "an entry is a mapping that begins with 'func:'", node)
         return None
@@ -146,8 +146,10 @@ def _entry(reading: Reading, node: Node) -> NativeFunction | None:
 def _structure(
     reading: Reading, values: dict[str, Any], nodes: dict[str, Node], *, is_whole: bool
 ) -> Plain | Structured | Delegate:
-    """What the keys about structured kernels say together (INV-30 to INV-33); ``structured`` is missed in an entry only
-    that could be read as a whole."""
+    """Combine the keys about structured kernels (INV-30 to INV-33).
+
+    A missing ``structured`` is reported only for an entry that was read completely.
+    """
     structured = values.pop("structured", False)
     delegate = values.pop("structured_delegate", None)
     parts = {key: values.pop(key) for key in ("inherits", "precomputed", "ufunc") if key in values}

@@ -1,4 +1,4 @@
-"""``load`` and ``loads``: the entries of a file or text like native_functions.yaml, of today's form or an older one."""
+"""Functions ``load`` and ``loads``, which read entries from a file or text, in today's form or an older one."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from opdsl.native.load import read_file, read_today
 def load(
     path: str | PathLike[str], *, tags: Container[str] = TAGS, dialect: str = "today"
 ) -> tuple[NativeFunction, ...]:
-    """Reads a file like native_functions.yaml.
+    """Read a file like native_functions.yaml.
 
     path: the file, in UTF-8.
     tags: the tags that entries may carry.
-    dialect: the release of PyTorch whose form the file has, from ``0.4`` on, or ``detect``. Entries of an older one
-        are read as ``dialects.upgrade`` would write them; rules that only today's form has are left to ``check``.
+    dialect: the release of PyTorch whose form the file has, from ``0.4`` on, or ``detect``. Entries of an older form
+        are converted as by ``dialects.upgrade``; rules that only today's form has are left to ``check``.
 
-    Raises NativeYamlError with all faults of all entries, each with its place; DialectError where there is no such
-    release; OSError where the file cannot be read.
+    Raises NativeYamlError with all faults of all entries, each with its location; DialectError if there is no such
+    release; OSError if the file cannot be read.
 
     Returns:
         The entries, in the order of the file.
@@ -41,14 +41,15 @@ def load(
 def loads(
     text: str, *, file: str = "<string>", tags: Container[str] = TAGS, dialect: str = "today"
 ) -> tuple[NativeFunction, ...]:
-    """Reads the text of a file like native_functions.yaml; ``file`` is what locations call it, the rest as in ``load``.
+    """Read the text of a file like native_functions.yaml.
 
-    Raises NativeYamlError with all faults of all entries, each with its place; DialectError.
+    Raises NativeYamlError with all faults of all entries, each with its location; DialectError if there is no such
+    release.
 
     Args:
         text: of the file.
-        file: what locations call it.
-        tags, dialect: as of ``load``.
+        file: the name used in locations.
+        tags, dialect: see ``load``.
 
     Returns:
         The entries, in the order of the text.

@@ -1,6 +1,6 @@
-"""YAML text to nodes with places, by libyaml's events: no object is ever made of what the text says.
+"""Parser from YAML text to nodes with locations, by libyaml's events; it never constructs objects from the text.
 
-Anchors, aliases and explicit tags are refused and nesting is bounded, so that no text can grow or run.
+Anchors, aliases and explicit tags are refused and nesting is bounded, so that no text can expand or execute code.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ MOST_ITEMS = 100_000
 
 
 def read_nodes(source: Source) -> Node | None:
-    """The document of a text; None for an empty one.
+    """Return the root node of a YAML text; None for an empty one.
 
-    Raises NativeYamlError for what is no YAML, or YAML of a kind that such files do not have.
+    Raises NativeYamlError for invalid YAML, or for YAML features that such files do not use.
     """
     import yaml
 
@@ -44,7 +44,7 @@ def read_nodes(source: Source) -> Node | None:
 
 
 def _document(source: Source, yaml: Any, get_event: Callable[[], Any]) -> Node | None:
-    """The only document of a stream."""
+    """Parse the only document of a stream."""
     get_event()
     event = get_event()
     if isinstance(event, yaml.StreamEndEvent):
@@ -59,7 +59,7 @@ def _document(source: Source, yaml: Any, get_event: Callable[[], Any]) -> Node |
 
 
 class Builder:
-    """Makes nodes of events."""
+    """Builder of nodes from libyaml's events."""
 
     __slots__ = (
         "alias",
@@ -81,7 +81,7 @@ class Builder:
         self.mapping_start, self.mapping_end = yaml.MappingStartEvent, yaml.MappingEndEvent
 
     def node(self, event: Any, depth: int) -> Node:
-        """The node that an event begins."""
+        """Build the node that an event starts."""
         kind = type(event)
         if kind is self.alias or event.anchor is not None:
             raise _refused(self.source, "anchors and aliases are not allowed: write the value out", event.start_mark)
@@ -94,7 +94,7 @@ class Builder:
         return self.sequence(event, depth) if kind is self.sequence_start else self.mapping(event, depth)
 
     def sequence(self, start: Any, depth: int) -> Sequence:
-        """A sequence and all in it."""
+        """Build a sequence with its items."""
         items: list[Node] = []
         get_event, end = self.get_event, self.sequence_end
         event = get_event()
@@ -106,7 +106,7 @@ class Builder:
         return Sequence(items, start.start_mark, event.end_mark)
 
     def mapping(self, start: Any, depth: int) -> Mapping:
-        """A mapping and all in it."""
+        """Build a mapping with its pairs."""
         pairs: list[tuple[Scalar, Node]] = []
         get_event, end = self.get_event, self.mapping_end
         event = get_event()
@@ -126,7 +126,7 @@ def _refused(source: Source, message: str, mark: Mark) -> NativeYamlError:
 
 
 def _place(source: Source, index: int) -> tuple[int, int, int]:
-    """Line and column of an index."""
+    """Return line and column of an index, and the index."""
     before = source.text[:index]
     return before.count("\n"), index - (before.rfind("\n") + 1), index
 

@@ -1,4 +1,6 @@
-"""What native_functions.yaml had once: keys, dispatch keys and types, when, and what stands for them today."""
+"""Former features of native_functions.yaml: keys, dispatch keys and types, with their releases and today's
+replacements.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +9,11 @@ import attrs
 
 @attrs.frozen
 class Retired:
-    """Something that is no more.
+    """Feature that today's files do not have.
 
-    since, until: the first and the last release of PyTorch that had it; empty for what no release had.
-    instead: what to do today.
-    is_lost: whether dropping it takes away something that the entry said, so that a person has to look.
+    since, until: the first and the last release of PyTorch that had it; empty if no release had it.
+    instead: its replacement today.
+    is_lost: whether dropping it loses information, so that a person has to review the entry.
     """
 
     since: str
@@ -119,12 +121,14 @@ FIRST_RELEASES = {
 
 
 def former_key(name: str) -> str:
-    """What became of a key, to go on from "is no key of an entry"; empty for what never was one."""
+    """Return a note about a former key, to follow "is no key of an entry"; an empty string if it never was one."""
     return f" today: it {RETIRED_KEYS[name]}" if name in RETIRED_KEYS else ""
 
 
 def former_dispatch_key(name: str) -> str:
-    """What became of a dispatch key, in the same way."""
+    """Return a note about a former dispatch key, to follow "is no dispatch key ... here"; an empty string if it never
+    was one.
+    """
     if name in RENAMED_DISPATCH_KEYS:
         new, until = RENAMED_DISPATCH_KEYS[name]
         return f" since PyTorch {until}: write {new}"
@@ -132,7 +136,7 @@ def former_dispatch_key(name: str) -> str:
 
 
 def former_type(name: str) -> str:
-    """What became of a type of schemas, as a sentence; empty for what never was one."""
+    """Return a sentence about a former type of schemas; an empty string if it never was one."""
     if name in RETIRED_TYPES:
         return f"{name} is no schema type today: it {RETIRED_TYPES[name]}"
     base, tail, until = FORMER_TYPES.get(name, ("", "", ""))

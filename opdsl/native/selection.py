@@ -1,4 +1,4 @@
-"""Selective builds: PyTorch's selected_operators.yaml, and the entries that it asks for.
+"""Selective builds: reads PyTorch's selected_operators.yaml, and selects the entries that it needs.
 
 Source of the format: ``torchgen/selective_build``.
 """
@@ -40,11 +40,11 @@ KEYS = frozenset(
 
 @attrs.frozen
 class SelectedOperator:
-    """What a selection says of one operator.
+    """Options of one operator in a selection.
 
-    is_root: whether models call it themselves; others are called by operators.
-    include_all_overloads: whether a name without overload stands for all of its packet.
-    is_used_for_training: whether gradients are wanted.
+    is_root: whether models call it directly; others are called by operators.
+    is_used_for_training: whether gradients are needed.
+    include_all_overloads: whether a name without overload stands for all overloads of the packet.
 
     >>> from opdsl.native import SelectedOperator, Selection, load_selection, loads, select
     >>> SelectedOperator(include_all_overloads=False).is_root
@@ -58,10 +58,10 @@ class SelectedOperator:
 
 @attrs.frozen
 class Selection:
-    """Which operators a build has.
+    """Selection of the operators that a build contains.
 
     operators: by qualified name.
-    include_all: whether it has all there are.
+    include_all: whether it has all operators.
 
     >>> from opdsl.native import SelectedOperator, Selection, load_selection, loads, select
     >>> Selection({"aten::add": SelectedOperator()}).missing(loads("- func: relu(Tensor self) -> Tensor"))
@@ -72,10 +72,10 @@ class Selection:
     include_all: bool = False
 
     def selects(self, name: OperatorName) -> bool:
-        """Whether an operator is selected, by its name or with all of its packet.
+        """Return whether an operator is selected, by its own name or by its packet.
 
         Args:
-            name: of the operator.
+            name: the operator's name.
 
         >>> Selection({"aten::add": SelectedOperator()}).selects(parse_operator_name("add.Tensor"))
         True
@@ -86,10 +86,10 @@ class Selection:
         return packet is not None and packet.include_all_overloads
 
     def missing(self, entries: Iterable[NativeFunction]) -> tuple[str, ...]:
-        """The selected names that no entry, and nothing generated beside them, has.
+        """Return the selected names that neither an entry nor a generated operator has.
 
         Args:
-            entries: all that there are.
+            entries: all entries.
         """
         listed = tuple(entries)
         names = [function.name for function in listed]
@@ -99,20 +99,20 @@ class Selection:
 
 
 def load_selection(path: str | PathLike[str]) -> Selection:
-    """Reads a file like PyTorch's selected_operators.yaml.
+    r"""Read a file like PyTorch's selected_operators.yaml.
 
-    Raises NativeYamlError with all faults, each with its place; OSError where the file cannot be read.
+    Raises NativeYamlError with all faults, each with its location; OSError if the file cannot be read.
 
     Args:
         path: the file.
 
     Returns:
-        What is selected.
+        The selection.
 
     >>> from opdsl.native import SelectedOperator, Selection, load_selection, loads, select
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-    ...     _ = file.write("operators:\\n  aten::relu:\\n    is_root_operator: true")
+    ...     _ = file.write("operators:\n  aten::relu:\n    is_root_operator: true")
     ...     file.flush()
     ...     list(load_selection(file.name).operators)
     ['aten::relu']
@@ -135,7 +135,7 @@ def load_selection(path: str | PathLike[str]) -> Selection:
 
 
 def _values(reading: Reading, node: MappingNode, known: Iterable[str] | None) -> dict[str, Node]:
-    """The values of a mapping by key, each key known and given once."""
+    """Return the values of a mapping by key, after checking that each key is known and given once."""
     values: dict[str, Node] = {}
     for key, value in node.pairs:
         if known is not None and key.text not in known:
@@ -176,17 +176,17 @@ def _flag(reading: Reading, node: Node | None, *, default: bool) -> bool:
 
 
 def select(entries: Iterable[NativeFunction], selection: Selection) -> tuple[NativeFunction, ...]:
-    """The entries that a selection asks for, and those that they cannot be without, in the order that they have.
+    r"""Return the entries that a selection asks for, and those that they depend on, in the order of the file.
 
-    An entry comes with the structured one that it delegates to; what writes, with its variants that do not; a generated
-    operator, with the entry that it is made from; a view, with its copy, and an in-place view with the view.
+    An entry depends on the structured entry that it delegates to; a mutable one on its other variants; a generated
+    operator on the entry that it is generated from; a view on its copying variant, and an in-place view on the view.
 
     Args:
-        entries: all that there are.
-        selection: which of them.
+        entries: all entries.
+        selection: the selected operators.
 
     >>> from opdsl.native import SelectedOperator, Selection, load_selection, loads, select
-    >>> entries = loads("- func: relu(Tensor self) -> Tensor\\n- func: exp(Tensor self) -> Tensor")
+    >>> entries = loads("- func: relu(Tensor self) -> Tensor\n- func: exp(Tensor self) -> Tensor")
     >>> [str(entry.name) for entry in select(entries, Selection({"aten::exp": SelectedOperator()}))]
     ['exp']
     """
@@ -204,7 +204,7 @@ def select(entries: Iterable[NativeFunction], selection: Selection) -> tuple[Nat
 
 
 class _Needs:
-    """What an entry cannot be without."""
+    """Index of the dependencies between entries."""
 
     def __init__(self, entries: tuple[NativeFunction, ...]) -> None:
         self.by_name = {entry.name.qualified: entry for entry in entries}
@@ -222,7 +222,7 @@ class _Needs:
                 self.generated.append((members[0], names))
 
     def of(self, entry: NativeFunction) -> list[NativeFunction]:
-        """The entries that one needs."""
+        """Return the entries that an entry depends on."""
         needed = []
         if entry.is_structured or entry.schema.is_mutable or entry.autogen:
             needed += self.variants.get(id(entry), [])

@@ -1,4 +1,4 @@
-"""Where values come from: a file's text, the YAML nodes in it, and places that errors can point at."""
+"""Text of a file, its YAML nodes, and locations for error messages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from opdsl.schema.faults import shortened, underlined
 
 
 class Mark(Protocol):
-    """A place in a text, counted from 0, as libyaml gives it."""
+    """Protocol of libyaml's position in a text, counted from 0."""
 
     line: int
     column: int
@@ -17,9 +17,9 @@ class Mark(Protocol):
 
 
 class Location(NamedTuple):
-    """A place in a file, counted from 1.
+    """Location in a file, counted from 1.
 
-    file: its name, or what a text is called.
+    file: its name, or the name given to a text.
     line, column: counted from 1.
 
     >>> from opdsl.native import check, loads
@@ -36,7 +36,7 @@ class Location(NamedTuple):
 
 
 class Scalar:
-    """A YAML scalar: its text, and whether it was quoted (or of a block style)."""
+    """YAML scalar: its text, and whether it was quoted (or of a block style)."""
 
     __slots__ = ("end", "quoted", "start", "text")
 
@@ -48,7 +48,7 @@ class Scalar:
 
 
 class Sequence:
-    """A YAML sequence."""
+    """YAML sequence."""
 
     __slots__ = ("end", "items", "start")
 
@@ -59,7 +59,7 @@ class Sequence:
 
 
 class Mapping:
-    """A YAML mapping, in the order of the text and with whatever keys are repeated."""
+    """YAML mapping, in the order of the text, with repeated keys kept."""
 
     __slots__ = ("end", "pairs", "start")
 
@@ -73,7 +73,7 @@ Node = Scalar | Sequence | Mapping
 
 
 class Source:
-    """A file's name and text, the nodes of the entries in it, and those of which not everything could be read."""
+    """File name and text, with the nodes of its entries, and those of entries that were not read completely."""
 
     __slots__ = ("entries", "file", "text", "unread")
 
@@ -85,7 +85,7 @@ class Source:
 
 
 class Origin:
-    """Where an entry was read: its source and the mapping in it."""
+    """Origin of an entry: its source and its YAML mapping."""
 
     __slots__ = ("_owner", "mapping", "source")
 
@@ -95,24 +95,28 @@ class Origin:
         self._owner: weakref.ref[object] | None = None
 
     def belongs_to(self, entry: object) -> None:
-        """Notes which value was read here."""
+        """Record the value that was read from this mapping."""
         self._owner = weakref.ref(entry)
 
     def was_rewritten(self) -> None:
-        """Notes that the value is not quite what stands here: an older dialect's text was read by today's rules."""
+        """Record that the value differs from the text, since the text of an older dialect was converted."""
         self._owner = None
 
     def is_of(self, entry: object) -> bool:
-        """Whether this very value was read here; one changed with ``attrs.evolve`` only has its origin from there."""
+        """Return whether a value is the one read here; a copy changed by ``attrs.evolve`` keeps its origin, but is
+        not.
+        """
         return self._owner is not None and self._owner() is entry
 
     def location(self, *path: str | int) -> Location:
-        """The place of the entry, or of what ``path`` leads to; of the last value on the way where it leads nowhere."""
+        """Return the location of the entry, or of the node at ``path`` (of its last existing parent if there is
+        none).
+        """
         node = self.node(*path)
         return Location(self.source.file, node.start.line + 1, node.start.column + 1)
 
     def node(self, *path: str | int) -> Node:
-        """The node that ``path`` leads to; the last one on the way where it leads nowhere."""
+        """Return the node at ``path``, or its last existing parent."""
         node: Node = self.mapping
         for step in path:
             inside = _step(node, step)
@@ -123,7 +127,7 @@ class Origin:
 
 
 def _step(node: Node, step: str | int) -> Node | None:
-    """The node inside a mapping under a key (alone or one of several joined by commas), or at a place of a sequence."""
+    """Return the value of a mapping's key (alone or one of several joined by commas), or the item of a sequence."""
     if isinstance(node, Mapping):
         for key, value in node.pairs:
             if step == key.text or step in [name.strip() for name in key.text.split(",")]:
@@ -134,7 +138,7 @@ def _step(node: Node, step: str | int) -> Node | None:
 
 
 class Other(NamedTuple):
-    """A further place that a fault is about: the other of two entries that do not go together."""
+    """Further location of a fault: the other of two entries that contradict each other."""
 
     location: Location
     start: int
@@ -142,16 +146,16 @@ class Other(NamedTuple):
 
 
 class Fault(NamedTuple):
-    """A broken rule at a place.
+    r"""Violation of a rule, with its location.
 
     start, end: the offending text, as indices into the source's text.
-    others: further places that belong to it.
+    others: further locations that belong to it.
     rule: the number of the invariant, ``INV-49``.
-    message: what is wrong.
-    location: where.
+    message: a description of the violation.
+    location: of the offending text.
 
     >>> from opdsl.native import check, loads
-    >>> check(loads("- func: f(int x) -> int\\n  variants: method"))[0].rule
+    >>> check(loads("- func: f(int x) -> int\n  variants: method"))[0].rule
     'INV-49'
     """
 
@@ -163,10 +167,10 @@ class Fault(NamedTuple):
     others: tuple[Other, ...] = ()
 
     def shown(self, source: Source) -> str:
-        """The place, what is wrong, and the line with the offending text underlined; then the other places.
+        """Format the fault: location, message, and the line with the offending text underlined; then further locations.
 
         Args:
-            source: the text that it is in.
+            source: the source that contains it.
         """
         lines = [f"{self.location}: {self.message} [{self.rule}]", underlined(source.text, self.start, self.end)]
         for other in self.others:
@@ -175,7 +179,7 @@ class Fault(NamedTuple):
 
 
 def fault_at(source: Source, rule: str, message: str, node: Node, start: int = 0, end: int | None = None) -> Fault:
-    """A fault at a node, or at the part of its text between two offsets where the text stands there as it is."""
+    """Build a fault at a node, or at a part of its text between two offsets, if the source has the text literally."""
     first, last = node.start.index, node.end.index
     line, column = node.start.line, node.start.column
     if isinstance(node, Scalar) and node.start.line == node.end.line:

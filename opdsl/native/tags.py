@@ -1,4 +1,4 @@
-"""tags.yaml: the tags that entries may carry, each with what it says."""
+"""Reader of tags.yaml: the tags that entries may carry, with descriptions."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ KEYS = ("tag", "desc")
 
 
 def load_tags(path: str | PathLike[str]) -> dict[str, str]:
-    """Reads a file like PyTorch's tags.yaml: a list of ``tag`` and ``desc``.
+    r"""Read a file like PyTorch's tags.yaml: a list of ``tag`` and ``desc``.
 
-    Raises NativeYamlError where a tag is given twice or has no description (INV-22), OSError where there is no file.
+    Raises NativeYamlError if a tag is given twice or has no description (INV-22), OSError if there is no file.
 
     Args:
         path: the file.
 
     Returns:
-        What each tag says, by its name.
+        The descriptions of tags, by name.
 
     >>> import tempfile
     >>> from opdsl.native import load_tags
     >>> with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-    ...     _ = file.write("- tag: core\\n  desc: part of the core set")
+    ...     _ = file.write("- tag: core\n  desc: part of the core set")
     ...     file.flush()
     ...     load_tags(file.name)
     {'core': 'part of the core set'}
@@ -45,7 +45,7 @@ def load_tags(path: str | PathLike[str]) -> dict[str, str]:
 
 
 def _read(reading: Reading, node: Node, texts: dict[str, str]) -> None:
-    """One tag."""
+    """Read one tag."""
     pairs = node.pairs if isinstance(node, Mapping) else []
     values = {key.text: value for key, value in pairs}
     for key, _ in pairs:

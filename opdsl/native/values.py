@@ -1,4 +1,4 @@
-"""What stands under the keys of an entry, read into typed values; faults are noted with their places."""
+"""Readers of the values of an entry's keys, which record faults with their locations."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ Member = TypeVar("Member", bound=enum.Enum)
 
 
 class Reading:
-    """What readers of values need: the source, the tags that may be used, and where faults go.
+    """State of reading a file: the source, the allowed tags, and the faults.
 
-    former_types: types of schemas that are no more, and are read all the same.
-    unread: how many values could not be read.
+    former_types: former types of schemas that are accepted.
+    unread: number of values that could not be read.
     """
 
     __slots__ = ("faults", "former_types", "source", "tags", "unread")
@@ -70,12 +70,12 @@ class Reading:
         self.unread = 0
 
     def fault(self, rule: str, message: str, node: Node, start: int = 0, end: int | None = None) -> None:
-        """Notes at a node, or at a part of its text, what cannot be read."""
+        """Record a value that cannot be read, at a node or at a part of its text."""
         self.unread += 1
         self._note(rule, message, node, start, end)
 
     def violation(self, rule: str, message: str, node: Node, start: int, end: int) -> None:
-        """Notes a rule that a schema breaks which can be read."""
+        """Record a rule that a readable schema violates."""
         self._note(rule, message, node, start, end)
 
     def _note(self, rule: str, message: str, node: Node, start: int, end: int | None) -> None:
@@ -87,7 +87,7 @@ class Reading:
 
 
 def _text(reading: Reading, node: Node, rule: str = "INV-17") -> str | None:
-    """Text that YAML reads as text."""
+    """Return the text of a scalar that YAML reads as text."""
     if not isinstance(node, Scalar):
         reading.fault(rule, "expected text", node)
         return None
@@ -99,7 +99,7 @@ def _text(reading: Reading, node: Node, rule: str = "INV-17") -> str | None:
 
 
 def _boolean(reading: Reading, node: Node) -> bool | None:
-    """``True`` or ``False``, not quoted."""
+    """Read ``True`` or ``False``, not quoted."""
     boolean = BOOLEANS.get(node.text) if isinstance(node, Scalar) and not node.quoted else None
     if boolean is None:
         reading.fault("INV-17", "expected True or False", node)
@@ -107,7 +107,7 @@ def _boolean(reading: Reading, node: Node) -> bool | None:
 
 
 def _member(choices: type[Member], rule: str) -> Callable[[Reading, Node], Member | None]:
-    """A reader of an enumeration's members by name."""
+    """Return a reader of an enumeration's members by name."""
 
     def read(reading: Reading, node: Node) -> Member | None:
         text = _text(reading, node, rule)
@@ -120,7 +120,7 @@ def _member(choices: type[Member], rule: str) -> Callable[[Reading, Node], Membe
 
 
 def _pieces(text: str, separator: str) -> Iterator[tuple[int, str]]:
-    """The pieces between separators, without spaces around them, and where each begins."""
+    """Yield the pieces between separators, stripped of spaces, with the index at which each begins."""
     position = 0
     for piece in text.split(separator):
         yield position + len(piece) - len(piece.lstrip()), piece.strip()
@@ -128,13 +128,13 @@ def _pieces(text: str, separator: str) -> Iterator[tuple[int, str]]:
 
 
 def _hold_spelling(reading: Reading, rule: str, node: Node, text: str, spelled: str) -> None:
-    """Notes a text that torchgen, which looks for ``", "``, would take apart in another way."""
+    """Record a text that torchgen, which splits at ``", "``, would split differently."""
     if text != spelled:
         reading.violation(rule, f"spaces and commas stand as torchgen wants them: {spelled}", node, 0, len(text))
 
 
 def _texts(reading: Reading, node: Node, rule: str = "INV-17") -> list[tuple[str, Node]]:
-    """A list of texts, or a single one, each with its node."""
+    """Return a list of texts, or a single one, each with its node."""
     items = node.items if isinstance(node, Sequence) else [node]
     return [(text, item) for item in items if (text := _text(reading, item, rule)) is not None]
 
@@ -204,7 +204,7 @@ def _dispatch(reading: Reading, node: Node) -> tuple[DispatchEntry, ...] | None:
 
 
 def _dispatch_keys(reading: Reading, key: Scalar, seen: set[str]) -> tuple[str, ...]:
-    """The keys of one line; ``seen`` are those of the lines before it."""
+    """Read the keys of one line; ``seen`` has the keys of earlier lines."""
     if key.text in DISPATCH_KEYS and key.text not in seen:
         seen.add(key.text)
         return (key.text,)
@@ -272,7 +272,7 @@ def _inherits(reading: Reading, node: Node) -> str | None:
 
 
 def _arguments(reading: Reading, node: Node, text: str, start: int) -> tuple[Argument, ...]:
-    """Arguments between commas."""
+    """Read arguments separated by commas."""
     arguments = []
     for offset, piece in _pieces(text, ","):
         first = start + offset
@@ -330,7 +330,7 @@ def _ufunc(reading: Reading, node: Node) -> tuple[UfuncInnerLoop, ...]:
 
 
 def _inner_loop(reading: Reading, node: Node, key: UfuncKey) -> UfuncInnerLoop | None:
-    """``name (dtype, dtype)``"""
+    """Read ``name (dtype, dtype)``."""
     text = _text(reading, node, "INV-33")
     if text is None:
         return None
@@ -386,7 +386,7 @@ def _not_text() -> re.Pattern[str]:
 
 
 def meant(reading: Reading, name: str, known: Iterable[str]) -> str:
-    """The known name that was probably meant, as part of a message."""
+    """Return a hint with the most similar known name, as part of a message; an empty string if there is none."""
     import difflib
 
     if len(reading.faults) > MOST_GUESSES or len(name) > LONGEST_GUESS:

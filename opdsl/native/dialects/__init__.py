@@ -1,9 +1,9 @@
-"""native_functions.yaml as it was: every form since PyTorch 0.4, found out, loaded, and rewritten into today's.
+"""Dialects of native_functions.yaml: detects, loads and upgrades every form of the file since PyTorch 0.4.
 
-``signature`` takes schemas of any age apart; ``spellings``, ``options``, ``writes``, ``overloads`` and ``keys`` say
-what each thing is today, ``retired`` what is no more; ``draft`` and ``edits`` change the text and leave the rest of it
-alone; ``today`` writes what only today's rules ask for. May import: ``opdsl.errors``, ``opdsl.schema``, and the modules
-of ``opdsl.native`` beside it.
+``signature`` parses schemas of any age; ``spellings``, ``options``, ``writes``, ``overloads`` and ``keys`` convert the
+parts of an entry to today's form, ``retired`` lists former features; ``draft`` and ``edits`` change the text and keep
+the rest of it; ``today`` adds what only today's rules require. May import: ``opdsl.errors``, ``opdsl.schema``, and the
+modules of ``opdsl.native`` next to it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which dialect a text has: by the oldest thing in its entries, and the newest."""
+"""Detection of a text's dialect, by the oldest and the newest feature in its entries."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ LAST_WITH_METHODS = "0.4.1"
 
 
 def dialect_of_drafts(drafts: list[Draft]) -> Dialect:
-    """The dialect that has all that is in rewritten entries, or the nearest one."""
+    """Return the dialect that has all features of rewritten entries, or the nearest one."""
     oldest = oldest_thing(drafts)
     until, since = None if oldest is None else oldest.until, _first_release(drafts)
     if until == CPP and since is None:
-        # 0.4 and 1.0 have one grammar and two defaults: only where a function is the default, both are written out.
+        # 0.4 and 1.0 have the same grammar, but different defaults of ``variants``: 1.0 writes out both variants.
         texts = [draft.text("variants") for draft in drafts]
         both = sum(text in (BOTH, "method, function") for text in texts)
         until = CPP if both > texts.count("function") else LAST_WITH_METHODS
@@ -30,7 +30,7 @@ def dialect_of_drafts(drafts: list[Draft]) -> Dialect:
 
 
 def oldest_thing(drafts: Iterable[Draft]) -> Change | None:
-    """What was left behind first, of all that is in rewritten entries."""
+    """Return the change of the feature that was abandoned first, among all features of rewritten entries."""
     return min(
         (change for draft in drafts for change in _former(draft)),
         key=lambda change: version_of(change.until or ""),
@@ -39,7 +39,7 @@ def oldest_thing(drafts: Iterable[Draft]) -> Change | None:
 
 
 def _former(draft: Draft) -> Iterator[Change]:
-    """What today's form does not have: what was rewritten, and types that nothing stands for."""
+    """Yield the former features of an entry: changes by which it was rewritten, and types without replacement."""
     yield from (change for change in draft.changes.values() if change.until is not None)
     func = draft.func
     for parameter in () if draft.signature is None or func is None else draft.signature.parameters:
@@ -50,7 +50,7 @@ def _former(draft: Draft) -> Iterator[Change]:
 
 
 def _first_release(drafts: Iterable[Draft]) -> str | None:
-    """The first release that had all that is in the entries."""
+    """Return the first release that had all features of the entries."""
     releases = set()
     for draft in drafts:
         releases |= {FIRST_RELEASES[key] for key in draft.nodes if key in FIRST_RELEASES}

@@ -1,4 +1,4 @@
-"""The forms that native_functions.yaml has had, one after the other."""
+"""List of the forms that native_functions.yaml has had, in chronological order."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ Version = tuple[int, ...]
 
 @attrs.frozen
 class Dialect:
-    """What the file was like in a run of PyTorch's releases.
+    """Form of the file in a range of PyTorch's releases.
 
-    name: the first of them.
-    last: the last one; None for the form of today.
-    says: what is particular to it.
-    is_method_by_default: whether an entry without ``variants`` is a function and a method, not a function only.
-    has_unnamed_overloads: whether several operators have one name, and their arguments alone tell them apart.
+    name: the first release.
+    last: the last release; None for the form of today.
+    says: its distinguishing features.
+    is_method_by_default: whether an entry without ``variants`` is a function and a method, or only a function.
+    has_unnamed_overloads: whether several operators have one name, and differ only in their arguments.
 
     >>> from opdsl.native import detect
     >>> detect("- func: abs_out(Tensor result, Tensor self) -> Tensor")[0].last
@@ -51,7 +51,7 @@ DETECT = "detect"
 
 
 def version_of(text: str) -> Version:
-    """A version as numbers that compare.
+    """Return a version as numbers that can be compared.
 
     >>> version_of("1.10.0") > version_of("1.9.1")
     True
@@ -60,9 +60,9 @@ def version_of(text: str) -> Version:
 
 
 def dialect_of(text: str) -> Dialect:
-    """The dialect of a release of PyTorch, like ``1.5.1``, or ``today``.
+    """Return the dialect of a release of PyTorch, like ``1.5.1``, or of ``today``.
 
-    Raises DialectError where there is no such release.
+    Raises DialectError if there is no such release.
 
     >>> dialect_of("1.5.1").name
     '1.4'
@@ -79,10 +79,10 @@ def dialect_of(text: str) -> Dialect:
 
 
 def detected(oldest: str | None, newest: str | None) -> Dialect:
-    """The dialect of a text by what is in it.
+    """Return the dialect of a text from its features.
 
-    oldest: the first release that has the newest thing in the text.
-    newest: the last release that has the oldest thing; where that was before, the thing was left behind by mistake.
+    oldest: the first release that has the newest feature of the text.
+    newest: the last release that has the oldest feature. If this was before ``oldest``, the feature is a leftover.
     """
     if newest is None:
         return TODAY

@@ -1,4 +1,4 @@
-"""An entry while it is rewritten: its schema taken apart, its keys, and what was changed."""
+"""Entry that is being rewritten: its parsed schema, its keys, and its changes."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from opdsl.native.source import Location, Mapping, Node, Scalar, Source
 
 @attrs.frozen
 class Change:
-    """Something that was rewritten.
+    """Change made by rewriting an entry.
 
-    message: what was there, and what is there now.
-    location: where it was.
-    until: the last release of PyTorch that wrote it so; None for what belongs to no dialect.
-    needs_person: whether something was said that today's form cannot say.
+    message: the old and the new text.
+    location: of the old text.
+    until: the last release of PyTorch that had the old form; None if it belongs to no dialect.
+    needs_person: whether information was lost, so that a person has to review it.
 
     >>> from opdsl.native import upgrade
     >>> upgrade("- func: abs_out(Tensor result, Tensor self) -> Tensor").changes[0].location.line
@@ -36,11 +36,11 @@ class Change:
 
 
 class Draft:
-    """One entry.
+    """Entry that is being rewritten.
 
-    signature: what ``func`` says; None where it cannot be read.
+    signature: the parsed ``func``; None if it cannot be parsed.
     nodes: the values by their keys.
-    changes: what was changed, by its message.
+    changes: the changes, by message.
     """
 
     def __init__(self, source: Source, mapping: Mapping, is_flow: bool) -> None:
@@ -56,57 +56,57 @@ class Draft:
 
     @property
     def func(self) -> Scalar | None:
-        """The text of the schema."""
+        """Return the scalar of the schema."""
         node = self.nodes.get("func")
         return node if isinstance(node, Scalar) else None
 
     def text(self, key: str) -> str | None:
-        """The text of a key's value, as it will be."""
+        """Return the text of a key's value, after changes."""
         if key in self._dropped:
             return None
         node = self.nodes.get(key)
         return self._texts.get(key, node.text if isinstance(node, Scalar) else None)
 
     def has(self, key: str) -> bool:
-        """Whether the entry has a key, or will have it."""
+        """Return whether the entry has a key, after changes."""
         return key not in self._dropped and (key in self.nodes or key in self._texts)
 
     def note(
         self, message: str, until: str | None = None, *, at: Node | None = None, needs_person: bool = False
     ) -> None:
-        """Notes a change, once for each message."""
+        """Record a change, once for each message."""
         node = at or self.func or self.mapping
         location = Location(self.source.file, node.start.line + 1, node.start.column + 1)
         self.changes.setdefault(message, Change(message, location, until, needs_person))
 
     def put(self, key: str, text: str) -> None:
-        """Writes a key: ``text`` is YAML for its value."""
+        """Set a key; ``text`` is YAML for its value."""
         self._dropped.discard(key)
         self._texts[key] = text
 
     def drop(self, key: str) -> None:
-        """Leaves a key out."""
+        """Remove a key."""
         self._texts.pop(key, None)
         self._dropped.add(key)
 
     def replace(self, start: int, end: int, text: str) -> None:
-        """Writes a part of the text anew."""
+        """Replace a part of the text."""
         self._edits.append(Edit(start, end, text))
 
     def drop_pair(self, mapping: Mapping, index: int) -> None:
-        """Leaves one line of a mapping out, with the comment below which it stands kept."""
+        """Remove one line of a mapping, keeping the comment above it."""
         self._edits.append(deletion(self.source.text, mapping, index))
 
     # ------------------------------------------------------------------------------------------------------- the text
 
     def scalar(self, text: str) -> str:
-        """A text as YAML, where the entry stands."""
+        """Format text as a YAML scalar that is valid in this entry."""
         written = plain_or_quoted(text)
         is_unsafe = self.is_flow and any(character in ",[]{}" for character in written)
         return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"' if is_unsafe and written == text else written
 
     def edits(self) -> Iterator[Edit]:
-        """What is to be written anew in the file."""
+        """Yield the edits of the file's text."""
         yield from self._edits
         text, added = self.source.text, []
         func = self.func
@@ -123,7 +123,7 @@ class Draft:
             yield self._insertion(content_end(text, func), added)
 
     def _insertion(self, end: int, added: list[tuple[str, str]]) -> Edit:
-        """New keys below ``func``."""
+        """Return the edit that inserts new keys below ``func``."""
         if self.is_flow:
             return Edit(end, end, "".join(f", {_line(*texts)}" for texts in added))
         indent = " " * self.mapping.pairs[0][0].start.column
@@ -135,7 +135,7 @@ class Draft:
         return Edit(newline + 1, newline + 1, lines)
 
     def block(self, key: str, value: str) -> str:
-        """YAML for a mapping of one line."""
+        """Format a mapping with one pair as YAML."""
         if self.is_flow:
             return f"{{{key}: {self.scalar(value)}}}"
         indent = " " * (self.mapping.pairs[0][0].start.column + 2)
@@ -147,7 +147,7 @@ def _line(key: str, value: str) -> str:
 
 
 def deletion(text: str, mapping: Mapping, index: int) -> Edit:
-    """The edit that takes one line out of a mapping."""
+    """Return the edit that removes one line of a mapping."""
     key, value = mapping.pairs[index]
     start, end = key.start.index, max(content_end(text, value), key.end.index + 1)
     following = mapping.pairs[index + 1][0].start.index if index + 1 < len(mapping.pairs) else None

@@ -1,4 +1,4 @@
-"""Changes to a text that leave all the rest of it alone, and where in the text before them a place was."""
+"""Edits of a text that keep the rest of it unchanged, and the mapping of indices back to the original text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from opdsl.native.source import Location, Mapping, Node, Scalar, Sequence
 
 
 class Edit(NamedTuple):
-    """A part of a text, and what stands there instead."""
+    """Replacement of a part of a text."""
 
     start: int
     end: int
@@ -20,9 +20,9 @@ class Edit(NamedTuple):
 
 
 class Rewriting:
-    """A text with edits made in it.
+    """Text with edits applied.
 
-    before, after: the texts.
+    before, after: the original and the edited text.
     """
 
     def __init__(self, before: str, edits: Iterable[Edit]) -> None:
@@ -33,7 +33,7 @@ class Rewriting:
         end, length = 0, 0
         for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
             if edit.start < end:
-                continue  # what is inside of a part that is gone is gone with it
+                continue  # an edit within a replaced part has no effect
             pieces += [before[end : edit.start], edit.text]
             length += edit.start - end + len(edit.text)
             end = edit.end
@@ -43,14 +43,16 @@ class Rewriting:
         self.starts = [0, *(index + 1 for index, character in enumerate(before) if character == "\n")]
 
     def place_before(self, index: int) -> int:
-        """Where an index of the text after the edits was before them; within an edit, where that began to be."""
+        """Map an index of the edited text to the original one; within an edit, to the beginning of the replaced
+        part.
+        """
         step = bisect_right(self._after, index) - 1
         place = self._before[step] + index - self._after[step]
         following = self._before[step + 1] if step + 1 < len(self._before) else len(self.before)
         return max(0, min(place, following))
 
     def location_before(self, file: str, index: int) -> Location:
-        """The same as line and column."""
+        """Map an index of the edited text to line and column of the original one."""
         place = self.place_before(index)
         line = bisect_right(self.starts, place)
         return Location(file, line, place - self.starts[line - 1] + 1)
@@ -58,7 +60,7 @@ class Rewriting:
 
 @attrs.define
 class Moved:
-    """A mark in the text before the edits."""
+    """Position in the original text."""
 
     line: int
     column: int
@@ -66,7 +68,7 @@ class Moved:
 
 
 def moved_back(node: Node, rewriting: Rewriting) -> Node:
-    """A node of the text after the edits, with the marks of where it was before them."""
+    """Copy a node of the edited text, with its positions mapped to the original text."""
     start, end = _mark(node.start.index, rewriting), _mark(node.end.index, rewriting)
     if isinstance(node, Scalar):
         return Scalar(node.text, node.quoted, start, end)
@@ -89,7 +91,7 @@ def _mark(index: int, rewriting: Rewriting) -> Moved:
 
 
 def content_end(text: str, node: Node) -> int:
-    """Where the text of a node ends, without the spaces and lines behind it that libyaml counts in."""
+    """Return the end of a node's text, without the trailing spaces and lines that libyaml includes."""
     if isinstance(node, Sequence) and node.items and not text.startswith("[", node.start.index):
         return content_end(text, node.items[-1])
     if isinstance(node, Mapping) and node.pairs and not text.startswith("{", node.start.index):

@@ -1,4 +1,4 @@
-"""The keys of an entry: variants that were meant, kernels without a dispatch key, and keys that are no more."""
+"""Conversion of an entry's keys to today's form: variants, kernels without a dispatch key, and former keys."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BOTH = "function, method"
 
 
 def rewrite_keys(draft: Draft) -> None:
-    """Writes an entry's keys as today; ``func`` has to be taken apart before."""
+    """Rewrite an entry's keys to today's form, after its ``func`` has been parsed."""
     _take_returns(draft)
     _take_defaults(draft)
     _join_variants(draft)
@@ -31,7 +31,7 @@ def rewrite_keys(draft: Draft) -> None:
 
 
 def write_default_variants(draft: Draft) -> None:
-    """Writes out that an entry without ``variants`` was a method too."""
+    """Write ``variants`` into an entry without it, which was a method as well in this dialect."""
     signature = draft.signature
     if signature is not None and not draft.has("variants") and signature.has_self and not signature.out:
         draft.put("variants", BOTH)
@@ -39,7 +39,7 @@ def write_default_variants(draft: Draft) -> None:
 
 
 def _take_returns(draft: Draft) -> None:
-    """``return: [{type: Tensor, name: grid}]`` belongs into ``func``, where it took the place of what stood there."""
+    """Move ``return: [{type: Tensor, name: grid}]`` into ``func``, replacing the returns there."""
     node, signature = draft.nodes.get("return"), draft.signature
     if not isinstance(node, Sequence) or signature is None:
         return
@@ -56,7 +56,9 @@ def _take_returns(draft: Draft) -> None:
 
 
 def _take_defaults(draft: Draft) -> None:
-    """``python_default_init: {p: 2}`` is a default that C++ does not have."""
+    """Move ``python_default_init: {p: 2}``, a default that C++ does not have, into ``func`` and
+    ``cpp_no_default_args``.
+    """
     node, signature = draft.nodes.get("python_default_init"), draft.signature
     if not isinstance(node, Mapping) or signature is None:
         return
@@ -77,7 +79,7 @@ def _take_defaults(draft: Draft) -> None:
 
 
 def _take_default(draft: Draft, argument: Parameter, text: str) -> bool:
-    """Writes one default into the schema, where it is a value and no argument without one follows."""
+    """Write one default into the schema, if it is a literal and all arguments after it have defaults."""
     signature = draft.signature
     assert signature is not None, "asked of entries whose schema could be read"
     if argument.base in BASES and text == "self.type()":
@@ -95,7 +97,7 @@ def _take_default(draft: Draft, argument: Parameter, text: str) -> bool:
 
 
 def _join_variants(draft: Draft) -> None:
-    """``variants: [method, function]`` is one text, and no variant at all is a function."""
+    """Convert a list of ``variants`` to one text; an empty list means a function."""
     node = draft.nodes.get("variants")
     if not isinstance(node, Sequence):
         return
@@ -121,7 +123,7 @@ def _is_retired(key: Scalar) -> bool:
 
 
 def _rewrite_dispatch_keys(draft: Draft, node: Mapping, index: int, key: Scalar, *, is_only: bool) -> None:
-    """One line of ``dispatch``: keys by today's names, those that are no more left out."""
+    """Rename the keys in one line of ``dispatch`` to today's names, and remove former ones."""
     names = [part.strip() for part in key.text.split(",")]
     kept = []
     for name in names:

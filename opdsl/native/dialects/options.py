@@ -1,4 +1,4 @@
-"""``TensorOptions options`` and ``Type dtype``: today four keyword-only arguments."""
+"""Conversion of ``TensorOptions options`` and ``Type dtype`` to the four keyword-only arguments of today."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ARGUMENTS = (("ScalarType", "dtype"), ("Layout", "layout"), ("Device", "device")
 
 
 def spread_options(draft: Draft) -> None:
-    """Writes options as the arguments that they stand for."""
+    """Replace options by the arguments that they stand for."""
     signature = draft.signature
     assert signature is not None, "asked of entries whose schema could be read"
     for options in [argument for argument in signature.arguments if argument.base in BASES and not argument.tail]:
@@ -22,7 +22,7 @@ def spread_options(draft: Draft) -> None:
 
 
 def _spread(options: Parameter) -> list[Parameter]:
-    """The four arguments; they have to be given where the options had to be."""
+    """Return the four arguments; they are required if the options were."""
     tail: str
     values: tuple[str | None, ...]
     if options.default is None:
@@ -34,7 +34,9 @@ def _spread(options: Parameter) -> list[Parameter]:
 
 
 def _place(signature: Signature, options: Parameter, spread: list[Parameter]) -> None:
-    """Puts keyword-only arguments where one was; positional ones behind it follow if they need not be given."""
+    """Replace an argument by keyword-only ones; positional arguments after it become keyword-only, too, if all have
+    defaults.
+    """
     if options in signature.keyword_only:
         place = _index(signature.keyword_only, options)
         signature.keyword_only[place : place + 1] = spread

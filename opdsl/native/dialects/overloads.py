@@ -1,8 +1,8 @@
-"""Names for overloads that had none: operators of one name, which only their arguments told apart.
+"""Names for unnamed overloads: operators with one name that differed only in their arguments.
 
-An overload is named after what its arguments have that those of the others do not: ``sum.dim``, ``add.Scalar``. An
-in-place operator has the overload of its functional variant, and an out variant that and ``_out``. The names do not
-depend on the order of the file, and those that entries have already stay.
+An overload is named after the arguments that the others do not have: ``sum.dim``, ``add.Scalar``. An in-place operator
+has the overload name of its functional variant, and an out variant has it with ``_out`` appended. The names do not
+depend on the order of the file, and existing names are kept.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Key = tuple[tuple[str, str], ...]
 
 
 def name_overloads(drafts: Iterable[Draft], last: str) -> None:
-    """Names overloads in all packets where an operator's name is not its own.
+    """Name overloads in all packets where the names of operators are not unique.
 
     last: the last release of PyTorch that had overloads without names.
     """
@@ -45,7 +45,7 @@ def _has_unnamed_out(members: list[Draft]) -> bool:
 
 
 class Taken:
-    """The names that are in use, as (name, overload) pairs."""
+    """Set of names in use, as (name, overload) pairs."""
 
     def __init__(self, signatures: Iterable[Signature] = ()) -> None:
         self._pairs = {(signature.name, signature.overload) for signature in signatures}
@@ -55,7 +55,7 @@ class Taken:
         return pair in self._pairs
 
     def take(self, name: str, overload: str) -> str:
-        """The overload, with a number where it is in use already."""
+        """Reserve an overload name and return it, with a number appended if it is in use already."""
         joined, number = overload, self._numbers.get((name, overload), 1)
         while (name, joined) in self._pairs:
             number += 1
@@ -66,7 +66,7 @@ class Taken:
 
 
 def _name_packet(members: list[Draft], last: str) -> None:
-    """Names the overloads of one packet."""
+    """Name the overloads of one packet."""
     kinds: dict[str, list[Signature]] = {"": [], "inplace": [], "out": []}
     drafts: dict[int, Draft] = {}
     for draft in members:
@@ -94,7 +94,7 @@ def _rename(draft: Draft, signature: Signature, overload: str, last: str) -> Non
 
 
 def _names(signatures: list[Signature], taken: Taken) -> dict[int, str]:
-    """Names for those without one, by what sets their arguments apart from the others'."""
+    """Return names for unnamed overloads, by the arguments that distinguish them from the others."""
     keys = [_key(signature) for signature in signatures]
     common = set(keys[0]).intersection(*keys) if keys else set()
     types: dict[str, set[str]] = {}
@@ -116,7 +116,9 @@ def _names(signatures: list[Signature], taken: Taken) -> dict[int, str]:
 
 
 def _word(name: str, type: str, types: dict[str, set[str]]) -> str:
-    """What an argument gives to a name: its type where others have one of its name, else its name."""
+    """Return the part of an overload name for an argument: its type if others have another type for it, else its
+    name.
+    """
     if len(types[name]) == 1:
         return name
     plain = type.rstrip("?")
@@ -129,7 +131,7 @@ def _joined(first: str, second: str) -> str:
 
 
 def _key(signature: Signature) -> Key:
-    """The arguments that tell overloads apart: neither out arguments nor TensorOptions."""
+    """Return the arguments that distinguish overloads: all but out arguments and TensorOptions."""
     return tuple(
         (argument.name, argument.type) for argument in signature.arguments if not _is_shared(argument, signature)
     )

@@ -1,4 +1,4 @@
-"""``func`` of any age, taken apart: a lenient grammar that knows no types, and prints what it has in today's form.
+"""Parser of ``func`` of any age: a lenient grammar without knowledge of types, which prints in today's form.
 
 ``signature = name ["." overload] "(" [parameter {"," parameter}] ")" ["->" returns]``, with spaces anywhere.
 """
@@ -18,12 +18,14 @@ DEEPEST = 16
 
 @attrs.define
 class Parameter:
-    """An argument or a return.
+    """Argument or return of a parsed schema.
 
-    base: the type without what stands behind it, ``IntList``.
-    tail: question marks and brackets, ``[2]?``.
-    alias: what the annotation says, ``a!``.
-    start, end: where it stands in the text.
+    base: the type without its suffix, ``IntList``.
+    tail: the suffix: question marks and brackets, ``[2]?``.
+    alias: the text of the alias annotation, ``a!``.
+    name: empty for a return without a name.
+    default: the text of the default.
+    start, end: its position in the text.
     """
 
     base: str
@@ -41,22 +43,22 @@ class Parameter:
 
     @property
     def type(self) -> str:
-        """The type without its annotation."""
+        """Return the type without its annotation."""
         return self.base + self.tail
 
     @property
     def is_written(self) -> bool:
-        """Whether the annotation says so."""
+        """Return whether the alias annotation says that it is written."""
         return self.alias is not None and self.alias.partition("->")[0].rstrip().endswith("!")
 
 
 @attrs.define
 class Signature:
-    """What ``func`` says.
+    """Parsed ``func``.
 
-    keyword_only: the arguments after ``*``, the out arguments among them.
-    returns: None where nothing is said, not even that there is none.
-    is_named: whether the overload stood in the text.
+    keyword_only: the arguments after ``*``, including out arguments.
+    returns: None if ``func`` has no ``->``.
+    is_named: whether the text contained the overload.
     """
 
     name: str
@@ -75,32 +77,32 @@ class Signature:
 
     @property
     def arguments(self) -> list[Parameter]:
-        """All arguments."""
+        """Return all arguments."""
         return self.positional + self.keyword_only
 
     @property
     def parameters(self) -> list[Parameter]:
-        """All arguments and returns."""
+        """Return all arguments and returns."""
         return self.arguments + (self.returns or [])
 
     @property
     def out(self) -> list[Parameter]:
-        """The out arguments."""
+        """Return the out arguments."""
         return [argument for argument in self.keyword_only if argument.is_written]
 
     @property
     def has_self(self) -> bool:
-        """Whether it can be a method."""
+        """Return whether it can be a method."""
         return any(argument.name == "self" for argument in self.positional)
 
     def free_letters(self) -> list[str]:
-        """The names of alias sets that are not in use."""
+        """Return the letters of alias sets that are not in use."""
         used = "".join(parameter.alias or "" for parameter in self.parameters)
         return [letter for letter in ascii_lowercase if letter not in used]
 
 
 def parse_signature(text: str) -> Signature:
-    """Takes a text apart. Raises SchemaError where its parentheses or commas make no sense.
+    """Parse a schema. Raises SchemaError if its parentheses or commas are invalid.
 
     >>> str(parse_signature("f( IntList[2] x={0,1} ,Tensor?(a!) y)->(Tensor,Tensor  z)"))
     'f(IntList[2] x={0,1}, Tensor(a!)? y) -> (Tensor, Tensor z)'
@@ -124,7 +126,7 @@ def parse_signature(text: str) -> Signature:
 
 
 def _returns(text: str, start: int) -> list[Parameter] | None:
-    """What stands behind the arguments."""
+    """Parse the text after the arguments."""
     rest = text[start:].lstrip()
     if not rest:
         return None
@@ -141,7 +143,7 @@ def _returns(text: str, start: int) -> list[Parameter] | None:
 
 
 def _parameter(text: str, start: int, end: int, is_return: bool = False) -> Parameter:
-    """``type name[=default]``; the type's annotation may stand behind what follows Tensor."""
+    """Parse ``type name[=default]``; the annotation may follow the suffix of the type."""
     declared, equals, default = _split_default(text[start:end])
     type, name = _split_name(declared.rstrip(), is_return)
     if name.startswith("*"):
@@ -159,13 +161,13 @@ def _parameter(text: str, start: int, end: int, is_return: bool = False) -> Para
 
 
 def _split_default(text: str) -> tuple[str, str, str]:
-    """What stands before and after the first equals sign."""
+    """Split a text at the first equals sign."""
     before, equals, after = text.partition("=")
     return before, equals, after
 
 
 def _split_name(text: str, is_return: bool) -> tuple[str, str]:
-    """The type and the name, which stands last; a return may have none."""
+    """Split a text into the type and the name, which comes last; a return may have no name."""
     position = len(text)
     while position and (text[position - 1].isalnum() or text[position - 1] == "_"):
         position -= 1
@@ -178,7 +180,7 @@ def _split_name(text: str, is_return: bool) -> tuple[str, str]:
 
 
 def _split_tail(type: str) -> tuple[str, str]:
-    """A type's base, and the question marks and brackets behind it.
+    """Split a type into its base, and the question marks and brackets after it.
 
     >>> _split_tail("std::array<bool,3>?")
     ('std::array<bool,3>', '?')
@@ -190,7 +192,7 @@ def _split_tail(type: str) -> tuple[str, str]:
 
 
 def _pieces(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """The places between the commas that stand in no parentheses, without the spaces around them."""
+    """Return the ranges between commas outside of parentheses, stripped of spaces."""
     pieces: list[tuple[int, int]] = []
     depth, first, quote = 0, start, ""
     for position in range(start, end + 1):
@@ -220,7 +222,7 @@ def _pieces(text: str, start: int, end: int) -> list[tuple[int, int]]:
 
 
 def _end_of_group(text: str, opening: int, shift: int = 0) -> int:
-    """Where the parenthesis at a place is closed."""
+    """Return the index of the matching closing parenthesis."""
     depth = 0
     for position in range(opening, len(text)):
         character = text[position]

@@ -1,4 +1,4 @@
-"""How types and defaults were spelled, and how today's schemas spell them."""
+"""Conversion of former spellings of types and defaults to today's."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ DTYPES = {
 
 
 def respell(draft: Draft) -> None:
-    """Writes the types and defaults of an entry as today."""
+    """Rewrite the types and defaults of an entry to today's spelling."""
     assert draft.signature is not None, "asked of entries whose schema could be read"
     for parameter in draft.signature.parameters:
         respell_type(draft, parameter)
@@ -45,7 +45,7 @@ def respell(draft: Draft) -> None:
 
 
 def respell_type(draft: Draft, parameter: Parameter) -> None:
-    """``IntList[2]`` is ``int[2]``."""
+    """Rewrite a type to today's spelling: ``IntList[2]`` becomes ``int[2]``."""
     base = parameter.base
     if base.startswith(ARRAY) and base.endswith(">"):
         element, _, size = base[len(ARRAY) : -1].partition(",")
@@ -60,7 +60,9 @@ def respell_type(draft: Draft, parameter: Parameter) -> None:
 
 
 def respell_default(draft: Draft, parameter: Parameter) -> None:
-    """``{0,1}`` is ``[0,1]``; nothing at all, ``{}``, is ``None`` but for lists."""
+    """Rewrite a default to today's spelling: ``{0,1}`` becomes ``[0,1]``, and ``{}`` becomes ``None``, or ``[]`` for
+    lists.
+    """
     former = parameter.default
     assert former is not None, "asked of parameters with a default"
     until: str | None = CPP

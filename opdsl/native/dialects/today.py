@@ -1,4 +1,4 @@
-"""What today's rules ask of every entry and say how to mend: written where an older dialect did not ask for it."""
+"""Additions that only today's rules require and that follow from the entry: missing tags, kernels and ``autogen``."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ MENDS_OF_DISPATCH: tuple[tuple[EntryRule, Mend], ...] = ((inv_28, _default_kerne
 
 
 def mend(pairs: list[tuple[Draft, NativeFunction]]) -> None:
-    """Writes what the rules ask for."""
+    """Write what the rules require into entries."""
     for draft, entry in pairs:
         for rule, write in (*MENDS, *(MENDS_OF_DISPATCH if entry.dispatch is not None else ())):
             for breach in rule(entry):
@@ -64,7 +64,9 @@ def mend(pairs: list[tuple[Draft, NativeFunction]]) -> None:
 
 
 def _generate_variants(pairs: list[tuple[Draft, NativeFunction]]) -> None:
-    """Writes ``autogen`` where something writes and nothing functional stands beside it, and where names changed."""
+    """Write ``autogen`` for mutable entries without functional variant, and where names of generated operators
+    changed.
+    """
     corpus = Corpus(tuple(entry for _, entry in pairs))
     drafts = {id(entry): draft for draft, entry in pairs}
     lone = {breach.place.node.start.index for breach in inv_53(corpus)}
@@ -82,7 +84,7 @@ def _generate_variants(pairs: list[tuple[Draft, NativeFunction]]) -> None:
 
 
 def _generated_names(entry: NativeFunction, corpus: Corpus) -> Iterator[OperatorName]:
-    """What ``autogen`` would stand for."""
+    """Yield the names that ``autogen`` would generate."""
     variants = corpus.set_of.get(id(entry))
     asking = attrs.evolve(entry, autogen=(OperatorName(None, entry.name.functional_base, "out"),))
     if variants is not None and variants.kinds.get(entry.kind) is entry:

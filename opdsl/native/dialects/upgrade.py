@@ -1,4 +1,4 @@
-"""Texts of older dialects: finding out which, rewriting them into today's form, and loading them."""
+"""Functions that detect the dialect of an older text, rewrite it into today's form, and load it."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ UNNAMED_OVERLOADS = "1.3.1"
 
 @attrs.frozen
 class Upgrade:
-    """A text in today's form, and what it took.
+    """Text rewritten into today's form, with its changes and remaining faults.
 
     dialect: the form that the text had.
-    text: the text now.
-    changes: what was rewritten, with the places in the text before.
-    source: the text now, by the name that faults call it.
-    faults: what today's rules find in it, which a person has to mend.
+    text: the rewritten text.
+    changes: the changes, with locations in the original text.
+    source: the rewritten text, with the name used in faults.
+    faults: violations of today's rules in it, which a person has to fix.
 
     >>> from opdsl.native import detect, upgrade
     >>> upgrade("- func: relu(Tensor self) -> Tensor").faults
@@ -55,7 +55,7 @@ class Upgrade:
 
     @property
     def needs_person(self) -> bool:
-        """Whether anything is left to do."""
+        """Return whether anything is left for a person to do."""
         return bool(self.faults) or any(change.needs_person for change in self.changes)
 
 
@@ -68,25 +68,25 @@ def upgrade(
     dialect: str = DETECT,
     tags: Container[str] = TAGS,
 ) -> Upgrade:
-    """Rewrites the text of a native_functions.yaml of any age into today's form.
+    r"""Rewrite the text of a native_functions.yaml of any age into today's form.
 
-    Comments and the order of entries are kept, and entries that are as today's are not touched.
+    Comments and the order of entries are kept, and entries in today's form are not changed.
 
-    file: what places in the text are called.
-    to: what places in the text in today's form are called; ``file`` if it is not given.
-    dialect: a release of PyTorch whose file it is, or ``detect``.
+    file: the name used in locations of the original text.
+    to: the name used in locations of the rewritten text; ``file`` by default.
+    dialect: the release of PyTorch that the file belongs to, or ``detect``.
     tags: the tags that entries may carry.
 
-    Raises NativeYamlError for what is no YAML, DialectError for what is no release.
+    Raises NativeYamlError for invalid YAML, DialectError if there is no such release.
 
     Args:
         text: of the file.
 
     Returns:
-        The text in today's form, what was changed, and what is wrong with it.
+        The text in today's form, the changes, and the remaining faults.
 
     >>> done = upgrade("- func: abs_out(Tensor result, Tensor self) -> Tensor")
-    >>> print(done.text, done.dialect, sep="\\n")
+    >>> print(done.text, done.dialect, sep="\n")
     - func: abs.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
     PyTorch 0.4 to 0.4.1
     """
@@ -96,13 +96,13 @@ def upgrade(
 
 
 def detect(text: str, *, file: str = "<string>") -> tuple[Dialect, Change | None]:
-    """The dialect of a text, and the oldest thing in it, which tells.
+    """Return the dialect of a text, and the change of its oldest feature, which determines the dialect.
 
-    Raises NativeYamlError for what is no YAML.
+    Raises NativeYamlError for invalid YAML.
 
     Args:
         text: of a native_functions.yaml.
-        file: what places in it are called.
+        file: the name used in locations.
 
     >>> from opdsl.native import detect, upgrade
     >>> dialect, change = detect("- func: relu(Tensor self) -> Tensor")
@@ -118,12 +118,12 @@ def detect(text: str, *, file: str = "<string>") -> tuple[Dialect, Change | None
 def load_older(
     text: str, *, file: str = "<string>", dialect: str = DETECT, tags: Container[str] = TAGS
 ) -> tuple[NativeFunction, ...]:
-    """The entries of a text of any age, as its form of today has them; their places are those of the text given.
+    """Return the entries of a text of any age in today's form; their locations refer to the given text.
 
-    Rules between entries, and those of schemas that can be read, are left to ``check``. Types that are no more are
+    Rules between entries, and rules of readable schemas, are left to ``check``. Former types without a replacement are
     kept.
 
-    Raises NativeYamlError where entries cannot be read, DialectError for what is no release.
+    Raises NativeYamlError if entries cannot be read, DialectError if there is no such release.
     """
     work = _Work(text, file, dialect)
     if work.dialect is TODAY:
@@ -143,7 +143,7 @@ def load_older(
 
 
 class OlderReading(Reading):
-    """Reads what is retired, too, and leaves broken rules to ``check``."""
+    """State of reading an older text: accepts former features, and leaves violated rules to ``check``."""
 
     __slots__ = ()
 
@@ -152,19 +152,19 @@ class OlderReading(Reading):
         self.former_types = frozenset(RETIRED_TYPES)
 
     def fault(self, rule: str, message: str, node: Node, start: int = 0, end: int | None = None) -> None:
-        """Notes a fault, but for what was retired."""
+        """Record a fault, unless it is about a former feature."""
         names = [part.strip() for part in node.text.split(",")] if isinstance(node, Scalar) else []
         if not any(name in RETIRED_KEYS or name in RETIRED_DISPATCH_KEYS for name in names):
             super().fault(rule, message, node, start, end)
 
     def violation(self, rule: str, message: str, node: Node, start: int, end: int) -> None:
-        """Lets a schema be that can be read."""
+        """Do nothing: a readable schema that violates a rule is accepted."""
 
 
 class _Work:
-    """The steps from a text to its form of today.
+    """Conversion of a text to today's form, step by step.
 
-    rewritten: where entries began that are not as they were.
+    rewritten: the start indices of entries that were changed.
     """
 
     def __init__(self, text: str, file: str, dialect: str) -> None:
@@ -188,7 +188,7 @@ class _Work:
         self.changes.sort(key=lambda change: change.location[1:])
 
     def _mend(self, file: str) -> None:
-        """What today's rules ask for, in the text that the first step left."""
+        """Add what today's rules require to the text that the first step produced."""
         first = self.rewritings[0]
         source = Source(file, first.after)
         document = read_nodes(source)
@@ -206,7 +206,7 @@ class _Work:
 
 
 def _drafts(source: Source, document: Node | None) -> list[Draft]:
-    """The entries of a document, their schemas taken apart where that is possible."""
+    """Return the entries of a document, with their schemas parsed where possible."""
     drafts = []
     items = document.items if isinstance(document, Sequence) else []
     is_flow = isinstance(document, Sequence) and source.text.startswith("[", document.start.index)
@@ -233,7 +233,7 @@ def _draft(source: Source, node: Mapping, is_flow: bool) -> Draft:
 
 
 def _rewrite(drafts: Iterable[Draft]) -> None:
-    """What an entry says by itself."""
+    """Rewrite each entry by itself."""
     for draft in drafts:
         rewrite_keys(draft)
         signature = draft.signature
@@ -255,7 +255,7 @@ def _say_returns(draft: Draft) -> None:
 
 
 def _note_spaces(drafts: Iterable[Draft]) -> None:
-    """Tells of schemas that only their spaces set apart from today's."""
+    """Record changes for schemas that differ from today's form only in spaces."""
     for draft in drafts:
         signature, func = draft.signature, draft.func
         if signature is not None and func is not None and str(signature) != func.text and not draft.changes:

@@ -1,4 +1,4 @@
-"""Alias annotations: writes that only a name told, shorthands, and annotations that stood elsewhere."""
+"""Conversion of alias annotations: writes that only a name implied, shorthands, and misplaced annotations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RESULT = "result"
 
 
 def annotate(draft: Draft) -> None:
-    """Writes an entry's annotations as today."""
+    """Rewrite an entry's annotations to today's form."""
     signature = draft.signature
     assert signature is not None, "asked of entries whose schema could be read"
     _move_behind_tensor(draft, signature)
@@ -28,7 +28,7 @@ def annotate(draft: Draft) -> None:
 
 
 def _move_behind_tensor(draft: Draft, signature: Signature) -> None:
-    """``Tensor?(a!)`` is ``Tensor(a!)?``; taking the text apart has moved it already."""
+    """Record that ``Tensor?(a!)`` becomes ``Tensor(a!)?``, which parsing has done already."""
     text = draft.func.text if draft.func is not None else ""
     for parameter in signature.parameters:
         if (
@@ -43,7 +43,9 @@ def _move_behind_tensor(draft: Draft, signature: Signature) -> None:
 
 
 def _spell_shorthand(draft: Draft, signature: Signature) -> None:
-    """``Tensor!`` is written, and in an alias set of its own; returned, it is the out arguments, or else these."""
+    """Replace ``Tensor!`` by an alias set of its own; a returned one belongs to the out argument, or to a written
+    argument.
+    """
     arguments = [argument for argument in signature.arguments if argument.base == SHORTHAND]
     if not arguments:
         return
@@ -57,7 +59,7 @@ def _spell_shorthand(draft: Draft, signature: Signature) -> None:
 
 
 def _annotate_self(draft: Draft, signature: Signature) -> None:
-    """``abs_(Tensor self) -> Tensor`` writes ``self`` and returns it."""
+    """Annotate ``self`` and the return of an in-place operator such as ``abs_(Tensor self) -> Tensor``."""
     own = next((argument for argument in signature.positional if argument.name == "self"), None)
     if own is None or own.alias is not None or own.base != TENSOR:
         return
@@ -69,7 +71,9 @@ def _annotate_self(draft: Draft, signature: Signature) -> None:
 
 
 def _move_out_arguments(draft: Draft, signature: Signature) -> None:
-    """``abs_out(Tensor result, Tensor self) -> Tensor`` is an overload of ``abs`` whose out arguments come last."""
+    """Convert ``abs_out(Tensor result, Tensor self) -> Tensor`` to an overload of ``abs`` whose out arguments come
+    last.
+    """
     returns = signature.returns or []
     out = signature.positional[: len(returns)]
     if not out or len(out) < len(returns) or any(parameter.base != TENSOR for parameter in (*out, *returns)):
@@ -88,7 +92,7 @@ def _move_out_arguments(draft: Draft, signature: Signature) -> None:
 
 
 def _name_out(argument: Parameter, signature: Signature) -> None:
-    """``result`` and ``result0`` are ``out`` and ``out0``, where no other argument is."""
+    """Rename ``result`` and ``result0`` to ``out`` and ``out0``, unless another argument has that name."""
     number = argument.name.removeprefix(RESULT)
     name = f"out{number}"
     is_by_rule = argument.name == f"{RESULT}{number}" and (not number or number.isdigit())

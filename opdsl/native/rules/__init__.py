@@ -1,7 +1,7 @@
-"""The rules of native_functions.yaml beyond how its values are written: INV-17 to INV-57, each a small named function.
+"""Rules of native_functions.yaml beyond the format of values: INV-17 to INV-57, each a small named function.
 
-``check`` applies them to entries, ``check_text`` to a text, with the faults of its values along with them. May import:
-``opdsl.errors``, ``opdsl.schema``, and the modules of ``opdsl.native`` beside it.
+``check`` applies them to entries, ``check_text`` to a text, and includes the faults of its values. May import:
+``opdsl.errors``, ``opdsl.schema``, and the modules of ``opdsl.native`` next to it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A broken rule as a rule function reports it, and the places in the YAML that it can point at."""
+"""Violation of a rule as reported by a rule function, and functions that return its position in the YAML."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from opdsl.schema.violation import argument_part, part_span, return_part
 
 
 class Place(NamedTuple):
-    """A YAML node, or a part of its text."""
+    """YAML node, or a part of its text."""
 
     node: Node
     start: int = 0
@@ -19,7 +19,7 @@ class Place(NamedTuple):
 
 
 class Breach(NamedTuple):
-    """What is wrong, where, and the other places that it is about."""
+    """Violation of a rule: the message, its position, and further positions."""
 
     message: str
     place: Place
@@ -30,12 +30,12 @@ EntryRule = Callable[[NativeFunction], Iterator[Breach]]
 
 
 def number(rule: Callable[..., object]) -> str:
-    """The number of a rule, from the name of its function: ``inv_30_inherits`` is ``INV-30``."""
+    """Return the number of a rule from its function's name: ``inv_30_inherits`` is ``INV-30``."""
     return f"INV-{rule.__name__.split('_')[1]}"
 
 
 def fault_of(source: Source, rule: str, breach: Breach) -> Fault:
-    """The fault with its places in the text."""
+    """Convert a violation to a fault with locations in the source."""
     others = tuple(_other(source, index) for index in breach.others)
     return fault_at(source, rule, breach.message, *breach.place)._replace(others=others)
 
@@ -49,7 +49,7 @@ def _other(source: Source, place: Place) -> Other:
 
 
 def value(entry: NativeFunction, *path: str | int) -> Place:
-    """The value under a key of an entry; the operator's name where the entry does not have the key."""
+    """Return the position of a key's value in an entry; of the operator's name if the entry does not have the key."""
     origin = entry.origin
     assert origin is not None, "entries are checked with their text"
     node = origin.node(*path)
@@ -57,22 +57,22 @@ def value(entry: NativeFunction, *path: str | int) -> Place:
 
 
 def name(entry: NativeFunction) -> Place:
-    """The operator's name in ``func``."""
+    """Return the position of the operator's name in ``func``."""
     return _in_schema(entry, 0, len(str(entry.name)))
 
 
 def argument(entry: NativeFunction, index: int) -> Place:
-    """An argument in ``func``."""
+    """Return the position of an argument in ``func``."""
     return _in_schema(entry, *part_span(entry.schema, argument_part(index)))
 
 
 def returned(entry: NativeFunction, index: int) -> Place:
-    """A return in ``func``."""
+    """Return the position of a return in ``func``."""
     return _in_schema(entry, *part_span(entry.schema, return_part(index)))
 
 
 def dispatch_key(entry: NativeFunction, key: str) -> Place:
-    """A key in ``dispatch``, alone in its line or one of several."""
+    """Return the position of a key in ``dispatch``, alone on its line or one of several."""
     assert entry.origin is not None, "entries are checked with their text"
     lines = entry.origin.node("dispatch")
     for line, _ in lines.pairs if isinstance(lines, Mapping) else ():
@@ -86,14 +86,14 @@ def dispatch_key(entry: NativeFunction, key: str) -> Place:
 
 
 def part(entry: NativeFunction, text: str, *path: str | int) -> Place:
-    """A part of a scalar's text; all of it where the text is not in it."""
+    """Return the position of a part of a scalar's text; of the whole scalar if the text is not found."""
     place = value(entry, *path)
     start = place.node.text.find(text) if isinstance(place.node, Scalar) else -1
     return Place(place.node, start, start + len(text)) if start >= 0 else place
 
 
 def item(entry: NativeFunction, text: str, key: str) -> Place:
-    """The element of a list that is a text; the whole value where none is."""
+    """Return the position of a list's element with the given text; of the whole list if there is none."""
     place = value(entry, key)
     items = place.node.items if isinstance(place.node, Sequence) else []
     return next((Place(tensor) for tensor in items if isinstance(tensor, Scalar) and tensor.text == text), place)

@@ -1,4 +1,4 @@
-"""All rules over all entries, every fault in one pass."""
+"""Application of all rules to all entries in one pass."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ Rule = TypeVar("Rule", bound=Callable[..., object])
 
 
 def numbered(*rules: Rule) -> tuple[tuple[str, Rule], ...]:
-    """Rules with their numbers."""
+    """Return rules with their numbers."""
     return tuple((number(rule), rule) for rule in rules)
 
 
@@ -92,15 +92,15 @@ nothing then, since to follow them would be wrong."""
 
 
 def check(entries: Iterable[NativeFunction]) -> list[Fault]:
-    """The faults of entries that were read or made: what each breaks, and what they break together.
+    r"""Return the faults of entries, alone and in combination with each other.
 
-    Entries of one text are shown in it; others are shown as ``dumps`` writes them.
+    Faults of entries of one text have locations in it; those of others have locations in the output of ``dumps``.
 
     Args:
-        entries: read, or made.
+        entries: read from a text, or constructed.
 
     >>> from opdsl.native import loads
-    >>> [(fault.rule, fault.message) for fault in check(loads("- func: f(int x) -> int\\n  variants: method"))]
+    >>> [(fault.rule, fault.message) for fault in check(loads("- func: f(int x) -> int\n  variants: method"))]
     [('INV-49', 'f has no argument self, so it is no method')]
     """
     listed = tuple(entries)
@@ -115,17 +115,17 @@ def check(entries: Iterable[NativeFunction]) -> list[Fault]:
 
 
 def check_text(text: str, *, file: str = "<string>", tags: Container[str] = TAGS) -> tuple[list[Fault], Source]:
-    """The faults of a text in the order of the text, and the source to show them in.
+    r"""Return the faults of a text in order, and the source to show them in.
 
-    A text that is no YAML has one fault, where it stops being YAML.
+    A text that is not valid YAML has one fault, at the first invalid position.
 
     Args:
         text: of a native_functions.yaml.
-        file: what places in it are called.
+        file: the name used in locations.
         tags: the tags that entries may carry.
 
     >>> from opdsl.native import check_text
-    >>> faults, source = check_text("- func: f(int x) -> int\\n  variants: method")
+    >>> faults, source = check_text("- func: f(int x) -> int\n  variants: method")
     >>> print(faults[0].shown(source))
     <string>:2:13: f has no argument self, so it is no method [INV-49]
       variants: method
@@ -159,5 +159,5 @@ def _faults(entries: tuple[NativeFunction, ...], source: Source) -> list[Fault]:
 
 
 def rules_of(entry: NativeFunction) -> tuple[tuple[str, EntryRule], ...]:
-    """The rules that say something about an entry, with their numbers."""
+    """Return the rules that apply to an entry, with their numbers."""
     return RULES[entry.dispatch is not None, entry.is_structured]

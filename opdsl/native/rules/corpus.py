@@ -1,4 +1,4 @@
-"""All entries of a file, with what the rules across entries look up: by name, by packet, by signature."""
+"""Index of all entries of a file by name, packet and signature, for rules that compare entries."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from opdsl.schema import FunctionSchema, SchemaKind
 
 
 class Variants:
-    """Entries with one signature, and what is generated beside them.
+    """Entries with one signature, and the operators generated from them.
 
     kinds: the entries, by kind.
-    generated: the generated ones.
+    generated: the generated operators.
     """
 
     __slots__ = ("generated", "kinds")
@@ -24,7 +24,7 @@ class Variants:
         self.generated: tuple[NativeFunction, ...] = ()
 
     def get(self, kind: SchemaKind) -> NativeFunction | None:
-        """The entry of a kind, declared or generated."""
+        """Return the declared or generated operator of a kind, or None."""
         function = self.kinds.get(kind)
         return (
             next((function for function in self.generated if function.kind is kind), None)
@@ -34,12 +34,12 @@ class Variants:
 
     @property
     def members(self) -> tuple[NativeFunction, ...]:
-        """The entries, in the order of the file."""
+        """Return the entries, in the order of the file."""
         return tuple(self.kinds.values())
 
     @property
     def is_group(self) -> bool:
-        """Whether there are a functional and an out variant, which torchgen groups."""
+        """Return whether there are a functional and an out variant, which torchgen groups."""
         kinds = self.kinds
         if SchemaKind.functional in kinds and SchemaKind.out in kinds:
             return True
@@ -47,11 +47,11 @@ class Variants:
 
 
 class Corpus:
-    """Entries and the ways to find them.
+    """Index of the entries of a file.
 
     views: the entries that are views.
-    clashes: entries that have the signature and kind of another, with that other.
-    twins: entries that have the name of another, with that other.
+    clashes: entries with the signature and kind of an earlier one, paired with that one.
+    twins: entries with the name of an earlier one, paired with that one.
     """
 
     def __init__(self, entries: tuple[NativeFunction, ...]) -> None:

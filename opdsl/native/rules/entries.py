@@ -1,7 +1,8 @@
-"""INV-18 to INV-37: what one entry has to hold, beyond what its values are read by.
+"""Rules INV-18 to INV-37, about single entries, beyond the format of values.
 
-Not here because no entry can be made that breaks them: the values of INV-20, INV-22, INV-26, INV-32 and INV-33, and
-what INV-17, INV-30 and INV-31 say of keys that exclude each other. The loader reports those, by the same numbers.
+Not here, because no entry can be constructed that violates them: the values of INV-20, INV-22, INV-26, INV-32 and
+INV-33, and the parts of INV-17, INV-30 and INV-31 about keys that exclude each other. The loader reports these, by the
+same numbers.
 """
 
 from __future__ import annotations
@@ -29,21 +30,21 @@ SEEDED = "nondeterministic_seeded"
 
 
 def inv_18_out(entry: NativeFunction) -> Iterator[Breach]:
-    """What has out arguments is a function only."""
+    """Check that an operator with out arguments is a function only."""
     if entry.schema.out and entry.variants != {Variant.function}:
         message = f"{entry.name} has out arguments, so it is a function only: variants: function"
         yield Breach(message, value(entry, "variants"))
 
 
 def inv_19_method(entry: NativeFunction) -> Iterator[Breach]:
-    """A function of a Python module is no method."""
+    """Check that a function of a Python module is not a method."""
     if entry.python_module is not None and Variant.method in entry.variants:
         message = f"{entry.name} is found in torch.{entry.python_module}, so it is no method: drop method"
         yield Breach(message, part(entry, "method", "variants"))
 
 
 def inv_19_module(entry: NativeFunction) -> Iterator[Breach]:
-    """The Python module is one that there is; torchgen accepts any."""
+    """Check that the Python module exists; torchgen accepts any."""
     module = entry.python_module
     if module is not None and module not in PYTHON_MODULES:
         message = f"{module} is no Python module of functions{_meant(module, PYTHON_MODULES)}"
@@ -51,21 +52,21 @@ def inv_19_module(entry: NativeFunction) -> Iterator[Breach]:
 
 
 def inv_20_foreach(entry: NativeFunction) -> Iterator[Breach]:
-    """Foreach kernels take Tensors of several devices."""
+    """Check that foreach operators, which take Tensors of several devices, have no device check."""
     if entry.name.base.startswith("_foreach") and entry.device_check is not DeviceCheck.NoCheck:
         message = f"{entry.name} takes lists of Tensors from any devices: device_check: NoCheck"
         yield Breach(message, value(entry, "device_check"))
 
 
 def inv_21(entry: NativeFunction) -> Iterator[Breach]:
-    """Const references for written Tensors are not for out arguments."""
+    """Check that operators with out arguments do not ask for const references to written Tensors."""
     if entry.use_const_ref_for_mutable_tensors and entry.schema.out:
         message = "out arguments are never const references: drop use_const_ref_for_mutable_tensors"
         yield Breach(message, value(entry, "use_const_ref_for_mutable_tensors"))
 
 
 def inv_23(entry: NativeFunction) -> Iterator[Breach]:
-    """The tags that follow from name and schema do not contradict them."""
+    """Check that the tags ``out`` and ``inplace`` do not contradict name and schema."""
     for tag, holds in (("out", bool(entry.schema.out)), ("inplace", entry.name.is_inplace)):
         if tag in entry.tags and not holds:
             yield Breach(
@@ -74,7 +75,7 @@ def inv_23(entry: NativeFunction) -> Iterator[Breach]:
 
 
 def inv_24(entry: NativeFunction) -> Iterator[Breach]:
-    """What is random says so."""
+    """Check that random operators are tagged as such."""
     if SEEDED in entry.tags:
         return
     reason = _randomness(entry)
@@ -83,7 +84,9 @@ def inv_24(entry: NativeFunction) -> Iterator[Breach]:
 
 
 def _randomness(entry: NativeFunction) -> str:
-    """Why an entry counts as random; empty where it does not. torchgen looks for parts of names."""
+    """Return the reason why an entry counts as random; an empty string if it does not. As torchgen, it searches the
+    name.
+    """
     text = str(entry.name)
     if "rand" in text:
         return 'has "rand" in its name'
@@ -98,14 +101,14 @@ def _randomness(entry: NativeFunction) -> str:
 
 
 def inv_25(entry: NativeFunction) -> Iterator[Breach]:
-    """Kernels are registered by hand or by ``dispatch``."""
+    """Check that kernels are registered either manually or by ``dispatch``."""
     if entry.manual_kernel_registration and entry.dispatch is not None:
         message = "with manual_kernel_registration, dispatch has no effect: drop one of them"
         yield Breach(message, value(entry, "manual_kernel_registration"), (value(entry, "dispatch"),))
 
 
 def inv_27(entry: NativeFunction) -> Iterator[Breach]:
-    """One composite kernel at most, beside which one for nested tensors may stand."""
+    """Check that there is at most one composite kernel, besides one for nested tensors."""
     if not entry.dispatch:
         return
     keys = [key for line in entry.dispatch for key in line.keys if key in COMPOSITES]
@@ -118,7 +121,7 @@ def inv_27(entry: NativeFunction) -> Iterator[Breach]:
 
 
 def inv_28(entry: NativeFunction) -> Iterator[Breach]:
-    """A table with nothing but the default in it is left out, and so is a renamed default."""
+    """Check that a dispatch table is left out if it only has the default kernel, possibly with another name."""
     lines = entry.dispatch
     if lines is None or len(lines) != 1 or lines[0].keys != (COMPOSITE_IMPLICIT,):
         return
@@ -131,7 +134,7 @@ def inv_28(entry: NativeFunction) -> Iterator[Breach]:
 
 
 def inv_29(entry: NativeFunction) -> Iterator[Breach]:
-    """Factories say which kernels they have: they are not to be decomposed."""
+    """Check that factories have a dispatch table, since they are not to be decomposed."""
     if entry.dispatch is not None or not isinstance(entry.structure, Plain):
         return
     base, schema = entry.name.base, entry.schema
@@ -142,12 +145,12 @@ def inv_29(entry: NativeFunction) -> Iterator[Breach]:
 
 
 def has_tensor(type: Type) -> bool:
-    """Whether a type is a Tensor, or a list of them, or may be one."""
+    """Return whether a type is a Tensor, a list of Tensors, or an optional one."""
     return BaseType.Tensor.value in str(type)
 
 
 def inv_30_structured(entry: NativeFunction) -> Iterator[Breach]:
-    """A structured entry is an out variant, and keeps its device guard."""
+    """Check that a structured entry is an out variant, and keeps its device guard."""
     if not isinstance(entry.structure, Structured):
         return
     if entry.kind not in (SchemaKind.out, SchemaKind.mutable, SchemaKind.scratch):
@@ -158,7 +161,7 @@ def inv_30_structured(entry: NativeFunction) -> Iterator[Breach]:
 
 
 def inv_30_inherits(entry: NativeFunction) -> Iterator[Breach]:
-    """The class that a structured kernel derives from is one that there is; torchgen accepts any."""
+    """Check that the base class of a structured kernel exists; torchgen accepts any."""
     inherits = entry.structure.inherits if isinstance(entry.structure, Structured) else None
     if inherits is not None and inherits not in STRUCTURED_PARENTS:
         message = f"{inherits} is no class that structured kernels derive from{_meant(inherits, STRUCTURED_PARENTS)}"
@@ -166,14 +169,16 @@ def inv_30_inherits(entry: NativeFunction) -> Iterator[Breach]:
 
 
 def inv_30_kernels(entry: NativeFunction) -> Iterator[Breach]:
-    """A structured entry has kernels; torchgen accepts one without."""
+    """Check that a structured entry has kernels; torchgen accepts one without."""
     structure = entry.structure
     if isinstance(structure, Structured) and not entry.dispatch and not structure.ufunc:
         yield Breach(f"{entry.name} is structured, but no kernel is named: add dispatch", value(entry, "structured"))
 
 
 def inv_31(entry: NativeFunction) -> Iterator[Breach]:
-    """A delegate is no out variant, keeps its device guard, and leaves the kernels to the structured entry."""
+    """Check that a delegate is not an out variant, keeps its device guard, and leaves the kernels to the structured
+    entry.
+    """
     if not isinstance(entry.structure, Delegate):
         return
     if entry.kind is SchemaKind.out:
@@ -188,7 +193,7 @@ def inv_31(entry: NativeFunction) -> Iterator[Breach]:
 
 
 def inv_32_targets(entry: NativeFunction) -> Iterator[Breach]:
-    """What a meta function replaces is an argument; torchgen ignores others."""
+    """Check that names which a meta function replaces are arguments; torchgen ignores others."""
     precomputed = entry.structure.precomputed if isinstance(entry.structure, Structured) else None
     if precomputed is None:
         return
@@ -200,7 +205,7 @@ def inv_32_targets(entry: NativeFunction) -> Iterator[Breach]:
 
 
 def inv_33_dispatch(entry: NativeFunction) -> Iterator[Breach]:
-    """The kernels that a ufunc generates are not named."""
+    """Check that kernels generated from a ufunc are not named."""
     if not isinstance(entry.structure, Structured) or not entry.structure.ufunc:
         return
     for line in entry.dispatch or ():
@@ -210,7 +215,7 @@ def inv_33_dispatch(entry: NativeFunction) -> Iterator[Breach]:
 
 
 def inv_34(entry: NativeFunction) -> Iterator[Breach]:
-    """Arguments whose default C++ does not have are arguments with a default."""
+    """Check that ``cpp_no_default_args`` names arguments with a default."""
     for text in entry.cpp_no_default_args:
         if not any(argument.name == text and argument.default is not None for argument in entry.schema.arguments):
             yield Breach(
@@ -219,7 +224,7 @@ def inv_34(entry: NativeFunction) -> Iterator[Breach]:
 
 
 def inv_37(entry: NativeFunction) -> Iterator[Breach]:
-    """No argument has a name that Python keeps for itself."""
+    """Check that no argument's name is a keyword of Python."""
     for index, parameter in enumerate(entry.schema.arguments):
         if iskeyword(parameter.name) and (str(entry.name), parameter.name) not in KEYWORD_ARGUMENTS:
             yield Breach(f"{parameter.name} is a keyword of Python: rename the argument", argument(entry, index))

@@ -1,4 +1,4 @@
-"""INV-49 to INV-53 and INV-57: what PyTorch's code generators ask of entries."""
+"""Rules INV-49 to INV-53 and INV-57, which PyTorch's code generators require of entries."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from opdsl.schema import BaseType, ListType, OptionalType, SchemaKind, Type
 
 
 def inv_49(entry: NativeFunction) -> Iterator[Breach]:
-    """A method has something to be a method of."""
+    """Check that a method has an argument ``self``."""
     if Variant.method in entry.variants and entry.schema.self_argument is None:
         message = f"{entry.name} has no argument self, so it is no method"
         yield Breach(message, part(entry, "method", "variants"))
 
 
 def inv_50_dispatch(entry: NativeFunction) -> Iterator[Breach]:
-    """The kernels that are generated for structured entries are not named."""
+    """Check that kernels generated for structured entries are not named."""
     if not isinstance(entry.structure, Structured):
         return
     for line in entry.dispatch or ():
@@ -30,7 +30,7 @@ def inv_50_dispatch(entry: NativeFunction) -> Iterator[Breach]:
 
 
 def inv_50_schema(entry: NativeFunction) -> Iterator[Breach]:
-    """Structured operators are functional, in-place or out, and take no TensorOptions."""
+    """Check that structured operators are functional, in-place or out, and take no TensorOptions."""
     if not entry.is_structured:
         return
     if entry.kind in (SchemaKind.mutable, SchemaKind.scratch):
@@ -42,7 +42,7 @@ def inv_50_schema(entry: NativeFunction) -> Iterator[Breach]:
 
 
 def inv_51_arguments(entry: NativeFunction) -> Iterator[Breach]:
-    """C++ knows lists of bools by their size."""
+    """Check that lists of bools have a size, as C++ requires."""
     for index, parameter in enumerate(entry.schema.arguments):
         type = parameter.type.element if isinstance(parameter.type, OptionalType) else parameter.type
         if isinstance(type, ListType) and type.element is BaseType.bool and type.size is None:
@@ -50,7 +50,7 @@ def inv_51_arguments(entry: NativeFunction) -> Iterator[Breach]:
 
 
 def inv_51_returns(entry: NativeFunction) -> Iterator[Breach]:
-    """Lists that are returned have no size and are new; what may be missing is a Tensor."""
+    """Check that returned lists have no size and are new, and that only Tensors are returned as optional values."""
     for index, declared in enumerate(entry.schema.returns):
         fault = _return_fault(declared.type, declared.is_written)
         if fault:
@@ -68,7 +68,7 @@ def _return_fault(type: Type, is_written: bool) -> str:
 
 
 def inv_52(entry: NativeFunction) -> Iterator[Breach]:
-    """All kernels of an operator live in one C++ namespace."""
+    """Check that all kernels of an operator are in one C++ namespace."""
     lines = entry.dispatch or ()
     for line in lines[1:]:
         if line.kernel.namespace != lines[0].kernel.namespace:
@@ -79,9 +79,9 @@ def inv_52(entry: NativeFunction) -> Iterator[Breach]:
 
 
 def inv_53(corpus: Corpus) -> Iterator[Breach]:
-    """What writes to its arguments has a functional and an out variant beside it, or decomposes."""
+    """Check that a mutable operator has a functional and an out variant, or is composite."""
     for variants in corpus.sets.values():
-        # A lone out variant is INV-44.
+        # INV-44 covers an out variant without other variants.
         if variants.is_group or variants.kinds.keys() == {SchemaKind.out}:
             continue
         for entry in variants.members:
@@ -93,7 +93,7 @@ def inv_53(corpus: Corpus) -> Iterator[Breach]:
 
 
 def inv_57_tensors(entry: NativeFunction) -> Iterator[Breach]:
-    """Functors on ``self`` and ``other`` stand for operators of two Tensors."""
+    """Check that functors on ``self`` and ``other`` are declared only for operators of two Tensors."""
     loops = entry.structure.ufunc if isinstance(entry.structure, Structured) else ()
     tensors = [argument for argument in entry.schema.positional if argument.type is BaseType.Tensor]
     for loop in loops:
@@ -103,7 +103,7 @@ def inv_57_tensors(entry: NativeFunction) -> Iterator[Breach]:
 
 
 def inv_57_names(entry: NativeFunction) -> Iterator[Breach]:
-    """CUDA has one function for what ScalarOnly and Generic name."""
+    """Check that ScalarOnly and Generic name the same function, since CUDA has one for both."""
     loops = entry.structure.ufunc if isinstance(entry.structure, Structured) else ()
     by_key = {loop.key: loop for loop in loops}
     one, other = by_key.get(UfuncKey.ScalarOnly), by_key.get(UfuncKey.Generic)

@@ -1,4 +1,7 @@
-"""Entries of which not everything could be read, and their kin: what is missing there may only be unreadable."""
+"""Index of entries that could not be read completely, and of their variants.
+
+Rules that report something missing ignore such entries, since the missing part may only be unreadable.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +23,10 @@ Family = tuple[str | None, str]
 
 
 class Unread:
-    """The entries of a source that could not be read in full.
+    r"""Entries of a source that could not be read completely.
 
     >>> from opdsl.native.load import read_entries
-    >>> _, _, source = read_entries("- func: f(Tensor self, -> Tensor\\n- func: g() -> ()")
+    >>> _, _, source = read_entries("- func: f(Tensor self, -> Tensor\n- func: g() -> ()")
     >>> [Unread(source).has(entry) for entry in source.entries]
     [True, False]
     """
@@ -35,18 +38,18 @@ class Unread:
         self._families = {_family(scalar) for scalar in source.unread}
 
     def has(self, node: Node) -> bool:
-        """Whether a node stands in one of them."""
+        """Return whether a node belongs to such an entry."""
         return bool(self._unread) and id(self._entry(node)) in self._unread
 
     def has_kin_of(self, breach: Breach) -> bool:
-        """Whether one of them may be a variant of an operator that a breach is about."""
+        """Return whether such an entry may be a variant of an operator that a violation is about."""
         if not self._families:
             return False
         nodes = [breach.place.node, *(place.node for place in breach.others)]
         return None in self._families or any(_family(self._entry(node)) in self._families for node in nodes)
 
     def has_kin_called(self, schema: str) -> bool:
-        """Whether one of them may be the operator of a schema, or a variant of it."""
+        """Return whether such an entry may be the operator of a schema, or a variant of it."""
         return None in self._families or family_of(schema) in self._families
 
     def _entry(self, node: Node) -> Node:
@@ -54,14 +57,14 @@ class Unread:
 
 
 def _family(entry: Node) -> Family | None:
-    """The family of an entry; None where not even a name can be read."""
+    """Return the family of an entry; None if not even its name can be read."""
     pairs = entry.pairs if isinstance(entry, Mapping) else []
     texts = [value.text for key, value in pairs if key.text == "func" and isinstance(value, Scalar)]
     return family_of(texts[0]) if texts else None
 
 
 def family_of(schema: str) -> Family | None:
-    """The family of the operator whose name a text begins with; None where it begins with none."""
+    """Return the family of the operator whose name a text begins with; None if it does not begin with a name."""
     match = BEGINNING.match(schema)
     if match is None:
         return None

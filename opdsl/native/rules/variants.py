@@ -1,4 +1,4 @@
-"""INV-35 to INV-45: what entries have to hold together, as variants of one operator."""
+"""Rules INV-35 to INV-45, about the entries that are variants of one operator."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from opdsl.schema import GENERATED, OperatorName, SchemaKind
 
 
 def inv_35(corpus: Corpus) -> Iterator[Breach]:
-    """An operator is declared once, so that it has one kernel for a dispatch key."""
+    """Check that each operator is declared once, so that it has one kernel for a dispatch key."""
     for entry, first in corpus.twins:
         yield Breach(f"{entry.name} is declared twice", name(entry), (name(first),))
 
 
 def inv_36(corpus: Corpus) -> Iterator[Breach]:
-    """What an entry delegates to is there, and structured."""
+    """Check that the entry that another delegates to exists and is structured."""
     for entry in corpus.entries:
         if not isinstance(entry.structure, Delegate):
             continue
@@ -38,18 +38,18 @@ def inv_36(corpus: Corpus) -> Iterator[Breach]:
 
 
 def delegate_of(corpus: Corpus, entry: NativeFunction) -> NativeFunction | None:
-    """The entry that another delegates to; it has the same namespace."""
+    """Return the entry that another delegates to, in the same namespace, or None."""
     assert isinstance(entry.structure, Delegate), "asked of delegates only"
     return corpus.by_name.get(qualified(entry, entry.structure.to))
 
 
 def qualified(entry: NativeFunction, other: OperatorName) -> str:
-    """The whole name of what an entry calls by a name without a namespace."""
+    """Return the qualified name of an operator that an entry refers to without a namespace."""
     return OperatorName(entry.name.namespace, other.base, other.overload).qualified
 
 
 def inv_38(corpus: Corpus) -> Iterator[Breach]:
-    """What changes its argument into a view is in-place, and the view itself is there."""
+    """Check that an operator tagged ``inplace_view`` is in-place, and that the view itself exists."""
     for entry in corpus.entries:
         if "inplace_view" not in entry.tags or entry.name.base in INPLACE_VIEWS_WITHOUT_BASE:
             continue
@@ -63,14 +63,14 @@ def inv_38(corpus: Corpus) -> Iterator[Breach]:
 
 
 def inv_39(corpus: Corpus) -> Iterator[Breach]:
-    """Of the operators with one signature, each kind is there once."""
+    """Check that no two entries have the same signature and kind."""
     for entry, first in corpus.clashes:
         message = f"{entry.name} and {first.name} have one signature and are of one kind, {entry.kind}"
         yield Breach(message, name(entry), (name(first),))
 
 
 def inv_40_functional(corpus: Corpus) -> Iterator[Breach]:
-    """Where there are several variants, the functional one is there."""
+    """Check that several variants of an operator include the functional one."""
     for variants in corpus.sets.values():
         kinds = variants.kinds
         if (
@@ -86,7 +86,7 @@ def inv_40_functional(corpus: Corpus) -> Iterator[Breach]:
 
 
 def inv_40_namespaces(corpus: Corpus) -> Iterator[Breach]:
-    """Variants of one operator share its namespace."""
+    """Check that the variants of one operator are in one namespace."""
     bare: dict[tuple[str, str], Variants] = {}
     if len({entry.name.namespace for entry in corpus.entries}) < 2:
         return
@@ -102,7 +102,7 @@ def inv_40_namespaces(corpus: Corpus) -> Iterator[Breach]:
 
 
 def inv_40_structured(corpus: Corpus) -> Iterator[Breach]:
-    """All variants of an operator are structured, or none is."""
+    """Check that all variants of an operator are structured, or none is."""
     for variants in corpus.sets.values():
         out = variants.get(SchemaKind.out)
         if out is None or variants.get(SchemaKind.functional) is None:
@@ -126,7 +126,7 @@ def inv_40_structured(corpus: Corpus) -> Iterator[Breach]:
 
 
 def inv_40_mutable(corpus: Corpus) -> Iterator[Breach]:
-    """The functional variant of a mutable operator is called ``x_functional``."""
+    """Check that the functional variant of a mutable operator is called ``x_functional``."""
     for variants in corpus.sets.values():
         mutable, functional = variants.kinds.get(SchemaKind.mutable), variants.kinds.get(SchemaKind.functional)
         if mutable is None or functional is None or variants.get(SchemaKind.out) is None:
@@ -137,7 +137,7 @@ def inv_40_mutable(corpus: Corpus) -> Iterator[Breach]:
 
 
 def inv_41_composite(corpus: Corpus) -> Iterator[Breach]:
-    """A structured entry has no composite kernel."""
+    """Check that a structured entry has no composite kernel."""
     for entry in corpus.entries:
         if not isinstance(entry.structure, Structured) or not entry.dispatch:
             continue
@@ -147,7 +147,7 @@ def inv_41_composite(corpus: Corpus) -> Iterator[Breach]:
 
 
 def inv_41_delegates(corpus: Corpus) -> Iterator[Breach]:
-    """The variants of a structured operator delegate to its own out variant."""
+    """Check that the variants of a structured operator delegate to its own out variant."""
     for entry in corpus.entries:
         target = delegate_of(corpus, entry) if isinstance(entry.structure, Delegate) else None
         variants = corpus.set_of.get(id(entry))
@@ -163,7 +163,7 @@ def inv_41_delegates(corpus: Corpus) -> Iterator[Breach]:
 
 
 def inv_42(corpus: Corpus) -> Iterator[Breach]:
-    """``autogen`` names the operators that are generated, all of them and no others."""
+    """Check that ``autogen`` names exactly the operators that are generated."""
     for variants in corpus.sets.values():
         if not variants.is_group:
             continue
@@ -191,7 +191,9 @@ def _bare(name: OperatorName) -> str:
 
 
 def inv_43(corpus: Corpus) -> Iterator[Breach]:
-    """``autogen`` stands where something is generated; PyTorch's own file has it at composite operators too."""
+    """Check that ``autogen`` is given only where something is generated; composite operators may have it, as in
+    PyTorch.
+    """
     for variants in corpus.sets.values():
         if variants.generated or not any(member.autogen for member in variants.members):
             continue
@@ -214,7 +216,7 @@ def _reason(variants: Variants) -> str:
 
 
 def inv_44(corpus: Corpus) -> Iterator[Breach]:
-    """An out variant has another variant beside it."""
+    """Check that an out variant has another variant."""
     for variants in corpus.sets.values():
         if variants.kinds.keys() != {SchemaKind.out} or is_exempt(variants.kinds):
             continue
@@ -227,7 +229,7 @@ def inv_44(corpus: Corpus) -> Iterator[Breach]:
 
 
 def inv_45_tag(corpus: Corpus) -> Iterator[Breach]:
-    """What an entry declares is not generated."""
+    """Check that an entry is not tagged as generated."""
     for entry in corpus.entries:
         if GENERATED in entry.tags:
             message = f"{entry.name} has an entry, so it is not {GENERATED}: drop the tag"
@@ -235,7 +237,7 @@ def inv_45_tag(corpus: Corpus) -> Iterator[Breach]:
 
 
 def inv_45_name(corpus: Corpus) -> Iterator[Breach]:
-    """The names of generated operators are free."""
+    """Check that the names of generated operators are not taken."""
     for variants in corpus.sets.values():
         for function in variants.generated:
             taken = corpus.by_name.get(function.name.qualified)

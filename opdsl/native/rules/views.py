@@ -1,4 +1,4 @@
-"""INV-46 to INV-48 and INV-54: views, their copies and their in-place forms."""
+"""Rules INV-46 to INV-48 and INV-54, about views, their copying variants and their in-place variants."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ COPY_ENDINGS = ("_copy", "_scatter")
 
 
 def needs_copy(entry: NativeFunction) -> bool:
-    """Whether a view needs a copying variant: it does not decompose, is not in-place, and is no inverse of another."""
+    """Return whether a view needs a copying variant: it is not composite, not in-place, and not the inverse of another
+    view.
+    """
     return (
         COMPOSITE_IMPLICIT not in entry.kernels
         and "inplace_view" not in entry.tags
@@ -25,17 +27,17 @@ def needs_copy(entry: NativeFunction) -> bool:
 
 
 def copy_name(view: NativeFunction) -> OperatorName:
-    """What the copying variant of a view is called."""
+    """Return the name of the copying variant of a view."""
     return OperatorName(view.name.namespace, f"{view.name.base}_copy", view.name.overload)
 
 
 def views(corpus: Corpus) -> Iterator[NativeFunction]:
-    """The views that need a copying variant."""
+    """Return the views that need a copying variant."""
     return (entry for entry in corpus.views if needs_copy(entry))
 
 
 def copies(corpus: Corpus) -> Iterator[tuple[NativeFunction, NativeFunction]]:
-    """The views that need a copying variant, each with the entry that has its name."""
+    """Yield the views that need a copying variant, each with the entry that has its name."""
     for entry in views(corpus):
         copy = corpus.by_name.get(copy_name(entry).qualified)
         if copy is not None:
@@ -43,7 +45,7 @@ def copies(corpus: Corpus) -> Iterator[tuple[NativeFunction, NativeFunction]]:
 
 
 def inv_46(corpus: Corpus) -> Iterator[Breach]:
-    """A view that does not decompose has a copying variant."""
+    """Check that a view that is not composite has a copying variant."""
     for entry in views(corpus):
         wanted = copy_name(entry)
         if wanted.qualified not in corpus.by_name:
@@ -52,7 +54,7 @@ def inv_46(corpus: Corpus) -> Iterator[Breach]:
 
 
 def inv_47_signature(corpus: Corpus) -> Iterator[Breach]:
-    """The copying variant takes and gives what the view does."""
+    """Check that the copying variant has the arguments and returns of the view."""
     for view, copy in copies(corpus):
         if copy.schema.signature(strip_view_copy=True) != view.schema.signature(strip_view_copy=True):
             message = f"{copy.name} copies what {view.name} views, so it takes the same arguments and gives the same"
@@ -60,14 +62,14 @@ def inv_47_signature(corpus: Corpus) -> Iterator[Breach]:
 
 
 def inv_47_tag(corpus: Corpus) -> Iterator[Breach]:
-    """The copying variant says what it is."""
+    """Check that the copying variant has the tag ``view_copy``."""
     for view, copy in copies(corpus):
         if "view_copy" not in copy.tags:
             yield Breach(f"{copy.name} copies what {view.name} views: add the tag view_copy", name(copy), (name(view),))
 
 
 def inv_47_name(corpus: Corpus) -> Iterator[Breach]:
-    """What says that it is a copying variant is named so."""
+    """Check that the name of an entry tagged ``view_copy`` ends as that of a copying variant."""
     for entry in corpus.entries:
         if "view_copy" in entry.tags and not entry.name.base.endswith(COPY_ENDINGS):
             message = f"{entry.name} is tagged view_copy, so its name ends in {' or '.join(COPY_ENDINGS)}"
@@ -75,7 +77,9 @@ def inv_47_name(corpus: Corpus) -> Iterator[Breach]:
 
 
 def inv_47_view(corpus: Corpus) -> Iterator[Breach]:
-    """What a copying variant copies is a view: of one kind and with one signature, torchgen takes one of the two."""
+    """Check that an operator with a copying variant is a view, since torchgen cannot distinguish two entries of one
+    kind.
+    """
     for variants in corpus.sets.values():
         first = variants.members[0]
         if not first.name.base.endswith(COPY_ENDINGS):
@@ -92,14 +96,14 @@ def inv_47_view(corpus: Corpus) -> Iterator[Breach]:
 
 
 def inv_48_tag(corpus: Corpus) -> Iterator[Breach]:
-    """What changes its argument into a view is tagged so."""
+    """Check that an in-place operator that turns its argument into a view has the tag ``inplace_view``."""
     for entry in corpus.views:
         if entry.name.is_inplace and "inplace_view" not in entry.tags:
             yield Breach(f"{entry.name} changes its argument into a view: add the tag inplace_view", name(entry))
 
 
 def inv_48_pair(corpus: Corpus) -> Iterator[Breach]:
-    """A view and its in-place form have one signature, and both decompose or neither does."""
+    """Check that a view and its in-place variant have one signature, and that both or neither are composite."""
     for entry in corpus.entries:
         if "inplace_view" not in entry.tags or entry.name.base in INPLACE_VIEWS_WITHOUT_BASE:
             continue
@@ -118,7 +122,9 @@ def inv_48_pair(corpus: Corpus) -> Iterator[Breach]:
 
 
 def inv_54(corpus: Corpus) -> Iterator[Breach]:
-    """A view that does not decompose is one of its first argument, a plain Tensor, and gives a Tensor or a list."""
+    """Check that a view that is not composite views its first argument, a Tensor, and returns a Tensor or a list of
+    Tensors.
+    """
     for entry in views(corpus):
         schema = entry.schema
         first = schema.arguments[0] if schema.arguments else None
