@@ -34,7 +34,7 @@ __all__ = ["Argument", "BackwardPlans", "Constant", "Parameter"]
 
 
 class Constant(NamedTuple):
-    """Argument of a formula that has one value in all calls of a node's kind."""
+    """Argument of a formula that is the same for all nodes with a recipe, so that it is not saved."""
 
     value: Any
 

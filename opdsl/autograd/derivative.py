@@ -190,7 +190,7 @@ class Declared(NamedTuple):
 
 
 class DeclaredDerivative:
-    """Derivative of declared formulas, which an author attaches to an operator.
+    """Derivative that consists of declared formulas, which an author attaches to an operator.
 
     Args:
         schema: of the operator.

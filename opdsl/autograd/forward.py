@@ -26,7 +26,7 @@ __all__ = ["UnpackedDual", "dual_level", "make_dual", "unpack_dual"]
 
 
 class UnpackedDual(NamedTuple):
-    """A tensor and its tangent, as ``unpack_dual`` returns them.
+    """Pair of a tensor and its tangent, as ``unpack_dual`` returns it.
 
     primal: the tensor without its tangent.
     tangent: the derivative; None where the tensor depends on no dual tensor.
@@ -43,7 +43,7 @@ class UnpackedDual(NamedTuple):
 
 
 class _Level:
-    """The dual tensors of one ``dual_level``."""
+    """Dual tensors of one ``dual_level``, with their tangents."""
 
     def __init__(self) -> None:
         self.duals: list[Tensor] = []

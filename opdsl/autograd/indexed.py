@@ -26,7 +26,7 @@ PLACE = "place"
 
 
 class IndexedDerivative:
-    """Derivative of an indexed operator.
+    """Derivative of an operator that is declared by a function of indices (``IndexedDefinition``).
 
     Args:
         definition: the operator's.

@@ -132,7 +132,7 @@ def _without_memory(form: TensorMeta) -> Tensor:
 
 
 def _summed(take: Take, whole: Tensor, gradients: Sequence[Tensor]) -> Tensor:
-    """Add gradients by index, for elements that views show several times."""
+    """Return the gradient of a tensor whose views show elements repeatedly: incoming gradients are added by index."""
     count, shape = whole.numel(), whole.shape
     numbered = whole.new_ones((count,), dtype=int64).cumsum(0).sub(1).view(shape)
     total = whole.view((count,))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class OperandSpec(NamedTuple):
-    """One operand of a loop: its dtype and strides.
+    """Operand of a loop: its dtype and strides.
 
     dtype: how the operand is stored; for a Python number, the dtype that it is computed in.
     strides: bytes to the next element for each of the call's sizes, innermost last; None for a Python number.
@@ -30,14 +30,14 @@ class OperandSpec(NamedTuple):
 
 
 class NewArray(NamedTuple):
-    """An output that the kernel allocates: its shape and its strides in elements."""
+    """Output that the kernel allocates: its shape and its strides in elements."""
 
     shape: tuple[int, ...]
     strides: tuple[int, ...]
 
 
 class Output(NamedTuple):
-    """An output of a call.
+    """Output of a kernel call: its dtype, and the array to allocate for it.
 
     dtype: of its elements.
     new: the array to make; None where it is given.
@@ -55,7 +55,7 @@ def outputs_of(call: Any) -> list[Output]:
 
 
 class PointwiseCall(NamedTuple):
-    """A pointwise loop over coalesced dimensions.
+    """Call of a pointwise kernel: a loop over coalesced dimensions, with dtypes and strides of all operands.
 
     sizes: coalesced sizes, innermost last; ``()`` is a single element, any 0 an empty loop.
     inputs: in the order of the scalar function's parameters.
@@ -70,7 +70,7 @@ class PointwiseCall(NamedTuple):
 
 
 class IndirectCall(NamedTuple):
-    """A pointwise loop in which one operand is read or written at computed positions (gather or scatter).
+    """Call of a pointwise kernel in which one operand is read or written at computed positions (gather or scatter).
 
     sizes: coalesced sizes, innermost last.
     inputs: in the order of the scalar function's parameters.
@@ -113,7 +113,7 @@ class Folding(NamedTuple):
 
 
 class ReductionCall(NamedTuple):
-    """A reduction of inputs into outputs.
+    """Call of a reduction kernel: sizes of kept and reduced dimensions, with dtypes and strides of all operands.
 
     kept, reduced: coalesced sizes of the dimensions that stay and of those that are reduced, innermost last; ``()`` is
         a single element. Without elements to reduce, results come from ``init``.
@@ -158,7 +158,7 @@ class Recurring(NamedTuple):
 
 
 class RowCall(NamedTuple):
-    """A computation along one dimension (the row), repeated for every element of the other dimensions.
+    """Call of a kernel that computes along one dimension (the row), for every element of the other dimensions.
 
     kept: coalesced sizes of the other dimensions, innermost last.
     length: of the row.
@@ -174,7 +174,7 @@ class RowCall(NamedTuple):
 
 
 class IndexedAccess(NamedTuple):
-    """One read or write of an indexed loop, at indices that its scalar function computes.
+    """Read or write of an array in an indexed loop, at indices that its scalar function computes.
 
     array: which input it reads; for a write, which result it writes.
     first, dims: the position of its first index among the results of the graph, and its number of indices.
@@ -337,7 +337,7 @@ class WindowSpec(NamedTuple):
 
 
 class ConvolutionCall(NamedTuple):
-    """A convolution, its transpose, or the gradient of its weight.
+    """Call of a kernel for a convolution, its transpose, or the gradient of its weight.
 
     kind: ``correlate`` writes a result for each window; ``spread``, its transpose, writes images from results;
         ``weigh`` writes the gradient of the weight, from gradients of results and images.

@@ -143,7 +143,7 @@ def has_compiler(device_type: str) -> bool:
 
 
 def compiler_for(device_type: str) -> Compiler:
-    """The compiler of a backend, imported on first use.
+    """Return the compiler of a backend, importing it on first use.
 
     Raises:
         DeviceError: there is no such backend, or it has no compiler.

@@ -123,7 +123,7 @@ def _pinned_array(form: TensorMeta) -> Any:
 
 
 def maker_for(form: TensorMeta) -> Callable[[], Any]:
-    """Return a function that allocates the array of a new tensor with a geometry at each call."""
+    """Return a function without arguments that allocates the array of a new tensor with a geometry."""
     memory = device_memory(form.device)
     make = getattr(memory, "maker", None) or partial(partial, memory.empty)
     maker: Callable[[], Any] = make(form.shape, form.strides, form.dtype, form.device)
@@ -171,8 +171,8 @@ def place_inside(tensor: Tensor, shape: tuple[int, ...], strides: tuple[int, ...
 
 
 def as_resized(output: Tensor, shape: tuple[int, ...], strides: tuple[int, ...] | None = None) -> Tensor:
-    """Return a view of the memory that ``output`` will have once it is resized to ``shape``; ``output`` itself where
-    nothing changes or new memory is needed.
+    """Return a view of the memory that ``output`` will have after a resize to ``shape``; ``output`` itself if its shape
+    stays or it needs new memory.
     """
     if output.geometry.shape == shape:
         return output
@@ -213,7 +213,7 @@ _UNSET = object()
 
 
 class Target(NamedTuple):
-    """One ``out=`` or in-place output of a call.
+    """Output of an ``out=`` or in-place call, with its specification.
 
     out: the tensor that the caller passed.
     spec: its required dtype, shape and strides.

@@ -27,7 +27,7 @@ _GROWTH = 1
 
 
 class Step(NamedTuple):
-    """One operator call that a composite's body made.
+    """Operator call that a composite's body made, with the split of its tensors.
 
     operator: the operator.
     cut: how its tensors are split, or pending; None where they are neither.
@@ -212,8 +212,8 @@ class ByItsCalls:
         return all(dim is not None and tensor.ndim > dim and tensor.shape[dim] == 1 for tensor, dim in pairs)
 
     def _waiting(self, arguments: Arguments, inputs: tuple[str | None, ...]) -> tuple[str | None, ...]:
-        """Return the pending reductions of results for those of arguments; () where the arguments have to be reduced
-        first.
+        """Return the pending reductions of a body's results, given those of its arguments; () where these have to be
+        reduced first.
         """
         following = _Following(self.rule_of, folds=True)
         reductions = iter(inputs)

@@ -27,7 +27,7 @@ Arguments = tuple[Any, ...]
 
 @frozen
 class Cut:
-    """One way to split a call into pieces.
+    """Way to split a call into pieces: the split dimension of each tensor, and how results are put together.
 
     inputs: for each tensor among the arguments the dimension that is split; None where every piece gets all of it.
     outputs: for each result the dimension along which pieces' results are concatenated; None where they are combined.

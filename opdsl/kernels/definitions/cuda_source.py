@@ -113,7 +113,7 @@ class Handed(NamedTuple):
 
 
 class CudaSource(NamedTuple):
-    """An out-kernel in CUDA C++.
+    """Out-kernel in CUDA C++: its source text, entry point and parameters.
 
     text: the translation unit.
     file, line: the position of its first line, for messages.

@@ -154,10 +154,8 @@ class IndexedDefinition(Definition):
             self._require_ranges(indexed)
 
     def _declared(self) -> IndexedFunction | None:
-        """Return the function as it can be read at declaration; None where this needs values that the shape function
-        returns.
-
-        These need not be numbers, so that the function cannot be read without them.
+        """Return the function as far as the declaration determines it; None if reading it needs values that the shape
+        function returns in a call.
         """
         from opdsl.scalar.indexed import EXTREMA
 

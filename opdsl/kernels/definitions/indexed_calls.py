@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Resolved(NamedTuple):
-    """A call of an indexed definition, with all values that follow from its sizes and arguments.
+    """Call of an indexed definition, with all values that follow from its sizes and arguments.
 
     function: the function to compute.
     tensors: those that it reads, by name.
@@ -68,7 +68,7 @@ def numbers_of(resolved: Resolved) -> tuple[list[str], list[str]]:
 def loop_of(
     resolved: Resolved, outputs: Sequence[TensorMeta], words: Sequence[str], numbers: Sequence[str]
 ) -> IndexedLoop:
-    """Return the typed loop of a call.
+    """Return the indexed loop of a call, specialized for its dtypes.
 
     Raises:
         UnsupportedDTypeError: an operation does not exist for these dtypes.

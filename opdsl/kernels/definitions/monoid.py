@@ -105,11 +105,12 @@ def require_exact(function: ScalarFunction, types: Mapping[str, str], results: S
 
 
 def refuse_rounding(prepare: Callable[[], T]) -> T | None:
-    """Call a function that types a definition's functions, and raise at declaration only if results would be rounded;
-    other errors are raised when the operator is called.
+    """Call a function that specializes a definition for integers, and let only errors of rounded results through.
+
+    An author then sees these errors at the declaration; other errors are raised when the operator is called.
 
     Args:
-        prepare: types the functions for integers.
+        prepare: specializes the functions for integers.
 
     Returns:
         Its result; None where integers are not supported.
@@ -151,7 +152,8 @@ def _shown(values: Sequence[object]) -> str:
 
 
 def typed(function: ScalarFunction | None, types: Sequence[str], results: Sequence[str]) -> TypedGraph:
-    """Return a function typed by position; without a function, the one that returns its first parameters.
+    """Specialize a scalar function for the types of its parameters, in order; for None, build the one that returns its
+    first parameters.
 
     Raises:
         ScalarFunctionError: an operation does not exist for the types, or would round its results.

@@ -70,7 +70,7 @@ _NUMBER_ROLES = {
 
 
 class Formula(NamedTuple):
-    """One scalar function of a pointwise operator, with the conditions under which it applies.
+    """Scalar function of a pointwise operator, with the conditions under which it applies.
 
     function: the scalar function.
     configuration: its dtype rules.
@@ -93,7 +93,7 @@ class Formula(NamedTuple):
 
 
 class Elementwise(NamedTuple):
-    """A call of a pointwise operator, with its formula and loop.
+    """Call of a pointwise operator, with the formula that applies and its loop.
 
     formula: the one that applies.
     iteration: shape, dtypes and strides of the loop.

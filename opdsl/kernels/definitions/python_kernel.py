@@ -16,7 +16,7 @@ from opdsl.schema import FunctionSchema
 
 
 class PythonKernel(Kernel):
-    """A Python function as a kernel.
+    """Kernel that calls a Python function.
 
     Args:
         function: takes the schema's parameters, its keyword-only ones by name or by position, as it declares them.

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 class Reducing(NamedTuple):
-    """A call of a reduction: its functions, dimensions and dtypes.
+    """Call of a reduction: its functions, dimensions and dtypes.
 
     fold: the functions.
     dims: the dimensions that are reduced, ascending.
@@ -154,7 +154,7 @@ class ReductionDefinition(Definition):
             self.folds.append(fold)
 
     def _typed(self, fold: Fold, dtype: DType) -> Folding:
-        """Type the functions of a fold for tensors of a dtype."""
+        """Specialize the functions of a fold for tensors of a dtype."""
         value = DTYPE_RULES[fold.promote](self.label, dtype, None, None)
         results = [RESULT_RULES[rule](value, dtype, None) for rule in fold.results]
         numbers = [float64 if number.role is Role.FLOAT else int64 for number in fold.numbers]

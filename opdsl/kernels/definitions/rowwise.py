@@ -22,7 +22,7 @@ from opdsl.runtime.viewing import make_view
 
 
 class Rowwise(NamedTuple):
-    """A call of a row operator or a scan.
+    """Call of a row operator or a scan: its shape, row dimensions and operands.
 
     shape: the shape that all operands broadcast to.
     dims: of a row.

@@ -168,7 +168,7 @@ class ScanDefinition(RowwiseDefinition):
             raise KernelSignatureError(f"{self.name}: the scan does not fit {self.schema}: {fault}.")
 
     def _typed(self, dtype: DType) -> Scanning:
-        """Type the functions for tensors of a dtype."""
+        """Specialize the functions for tensors of a dtype."""
         return self.scanning(self.rule(self.label, dtype, None, None))
 
     def _check(self, functions: _Functions, promote: str, known: Iterable[str]) -> None:

@@ -63,7 +63,7 @@ class PreparedCall(NamedTuple):
 
 
 class CompiledCall(NamedTuple):
-    """A compiled kernel and its inputs.
+    """Compiled kernel with its inputs, ready to run.
 
     compute: called with ``values`` and the outputs that it does not allocate; returns those that it does.
     values: arrays and numbers.

@@ -27,7 +27,7 @@ class OutputCast(Enum):
 
 
 class Promotion(NamedTuple):
-    """One kind of type promotion, as ``promote=`` names it.
+    """Kind of type promotion, as ``promote=`` names it.
 
     floating: whether integers and bools are computed in the default dtype.
     boolean: whether the result is bool.

@@ -33,7 +33,7 @@ class NumberRole(Enum):
 
 
 class Number(NamedTuple):
-    """A Python number as an operand: its type and its role, not its value."""
+    """Python number as an operand: its type and its role, not its value."""
 
     type: type
     role: NumberRole

@@ -180,7 +180,7 @@ class _Scope:
         self.named(compute.names, compute.graph.result_types)
 
     def local(self, local: Local) -> None:
-        """Check local memory of a point."""
+        """Check a declaration of local memory."""
         self.array(local.array)
 
     def fetch(self, fetch: Fetch) -> None:

@@ -1,4 +1,4 @@
-"""Loop distribution: schedules that run each statement for all points of a tile before the next statement.
+"""Loop distribution: schedules that run each statement for all outer iterations of a tile before the next statement.
 
 Values that later statements read are then stored in local arrays with one element for each point.
 """
@@ -68,12 +68,13 @@ class Folds(NamedTuple):
 
 
 def across(program: Program, lanes: int, folds: Folds) -> Program:
-    """Distribute the points of a program's outermost loop in tiles: each iteration of an inner loop runs for a tile of
-    points.
+    """Distribute the outermost loop of a program in tiles: each iteration of an inner loop runs for all outer
+    iterations of a tile.
 
     Args:
-        program: its points have folds, scans, loops without nested loops, and statements that follow these.
-        lanes: points of a tile.
+        program: its outer iterations (points) have folds, scans, loops without nested loops, and statements after
+            these.
+        lanes: outer iterations of a tile.
         folds: how their folds are ordered.
     """
     (loop,) = program.body
@@ -86,13 +87,14 @@ def across(program: Program, lanes: int, folds: Folds) -> Program:
 
 
 def along(program: Program, lanes: int, folds: Folds) -> Program:
-    """Split the fold of each point among several lanes, whose accumulators are combined at the end.
+    """Split the fold in each outer iteration among several lanes, whose accumulators are combined at the end.
 
     A lane takes every ``lanes``-th iteration of the last range; of a fold in order it takes a chunk, and the remainder
     comes last.
 
     Args:
-        program: its points begin with a fold; a fold in order has one range, of at least ``lanes ** 2`` iterations.
+        program: its outer iterations (points) begin with a fold; a fold in order has one range, of at least ``lanes **
+            2`` iterations.
         lanes: a power of two.
         folds: how a lane orders its iterations.
     """
@@ -177,7 +179,7 @@ class _Brought(NamedTuple):
 
 
 def in_tiles(loop: For, lanes: int) -> For:
-    """Split a loop into tiles of ``lanes`` points."""
+    """Split a loop into tiles of ``lanes`` iterations."""
     points = attrs.evolve(loop, part=Part(_TILE, lanes), place=_LANE)
     return For(_TILE, Parts(loop.size, lanes), (points,))
 
@@ -185,10 +187,10 @@ def in_tiles(loop: For, lanes: int) -> For:
 def distributed(
     loop: For, rewrite: _Loop = lambda loop: (loop,), inwards: _Loop | None = None
 ) -> tuple[Statement, ...]:
-    """Distribute the points of a tile: run each statement for all points of the tile before the next statement.
+    """Distribute the loop over a tile: run each statement for all iterations of the tile before the next statement.
 
     Args:
-        loop: the points of a tile, see ``in_tiles``.
+        loop: over the iterations (points) of a tile, see ``in_tiles``.
         rewrite: rewrites each loop over the points.
         inwards: rewrites inner loops, which then run inside of a sequential loop over the points; None to run the loop
             over the points inside of each iteration of the inner loop.
@@ -198,9 +200,10 @@ def distributed(
 
 
 class Tile:
-    """Builder of the statements of a tile of points.
+    """Builder of the statements of a tile: a number of adjacent outer iterations (points).
 
-    loop: over its points; its body is ignored. function, inwards: see ``distributed``.
+    loop: over its points; its body is ignored.
+    function, inwards: see ``distributed``.
     spread: for values of a point the local array that holds them for all points, and their types.
     widened: the local arrays of a point, which have an additional dimension here.
     apart: the names of loads of strided elements that are copied to contiguous memory, and the dtypes of their arrays.
@@ -229,7 +232,7 @@ class Tile:
         self.loops = 0
 
     def distributed(self, statements: Sequence[Statement]) -> Iterator[Statement]:
-        """Yield the statements of a point, distributed over all points of the tile."""
+        """Yield statements of one outer iteration, distributed over all iterations of the tile."""
         plain: list[Statement] = []
         for place, statement in enumerate(statements):
             if isinstance(statement, Local):
@@ -259,9 +262,7 @@ class Tile:
                 yield attrs.evolve(self.points(self.inwards(one)), in_order=True)
 
     def kept(self, statements: Sequence[Statement], behind: Sequence[Statement]) -> Iterator[Statement]:
-        """Yield statements for all points, which store the values that later statements (``behind``) read in local
-        arrays.
-        """
+        """Yield a loop over the tile that runs statements, and stores values that ``behind`` reads in local arrays."""
         names = {name for statement in statements_of(behind) for name in names_of(statement)}
         read = {name for statement in behind for name in read_by(statement)} - names
         stores = []
@@ -274,14 +275,14 @@ class Tile:
         yield from self.all_points([*statements, *stores])
 
     def all_points(self, statements: Iterable[Statement]) -> tuple[Statement, ...]:
-        """Build a loop over the points of the tile, with the statements before it renamed to be unique."""
+        """Build a loop over the tile's iterations, with the statements before it renamed to be unique."""
         points = self.rewrite(self.points(statements))
         self.loops += 1
         names = {name: f"{name}_{self.loops}" for point in points for name in names_of(point)}
         return tuple(renamed(point, names) for point in points)
 
     def points(self, statements: Iterable[Statement]) -> For:
-        """Build a loop over the points of the tile, which first reloads the stored values that it reads."""
+        """Build a loop over the tile's iterations, which first reloads the stored values that it reads."""
         body = [self.moved(statement) for statement in statements]
         read = {name for statement in body for name in read_by(statement)}
         names = {name for statement in body for name in names_of(statement)}
@@ -289,7 +290,7 @@ class Tile:
         return attrs.evolve(self.loop, body=(*known, *body))
 
     def moved(self, statement: Statement) -> Statement:
-        """Add the lane to the indices of accesses to a point's local arrays."""
+        """Add the lane index to accesses of local arrays that have an element for each iteration of the tile."""
         if isinstance(statement, (When, For, Fold)):
             return attrs.evolve(statement, body=tuple(map(self.moved, statement.body)))
         if isinstance(statement, (Load, Store)) and statement.array in self.widened:
@@ -297,23 +298,23 @@ class Tile:
         return statement
 
     def reload(self, name: str) -> Load:
-        """Build the load of a stored value of a point."""
+        """Build the load of a value that was stored for each iteration of the tile."""
         array, kind = self.spread[name]
         return Load(name, array, (_LANE,), kind)
 
     def widen(self, local: Local) -> Local:
-        """Add a dimension for the points of the tile to a local array."""
+        """Add a dimension for the tile's iterations to a local array."""
         array = local.array
         self.widened.add(array.name)
         steps = tuple(stride * self.lanes for stride in array.strides if isinstance(stride, int))
         return Local(attrs.evolve(array, sizes=(*array.sizes, self.lanes), strides=(*steps, 1)))
 
     def memory(self, name: str, kind: ScalarType) -> Local:
-        """Declare a local array with one element for each point."""
+        """Declare a local array with one element for each iteration of the tile."""
         return Local(Array(name, to_dtype(kind.value), (self.lanes,), (1,)))
 
     def filled(self, arrays: Sequence[str], first: Sequence[Number | str], kinds: Sequence[ScalarType]) -> For:
-        """Build a loop that initializes local arrays with numbers or values of each point."""
+        """Build a loop that initializes local arrays with numbers or values, for each iteration of the tile."""
         texts = [f"{array}_first" for array in arrays]
         values = [number if isinstance(number, str) else name for number, name in zip(first, texts, strict=True)]
         computed = [
@@ -337,7 +338,7 @@ class Tile:
         return [*loads, Compute(tuple(names), graph, (*before, *values)), *stores]
 
     def fold(self, fold: Fold) -> Iterator[Statement]:
-        """Distribute a fold: allocate accumulators for all points, and reduce into them."""
+        """Distribute a fold: allocate accumulators for all iterations of the tile, and reduce into them."""
         kinds = fold.combine.result_types
         assert fold.part is None, "all turns of a fold are distributed"
         wholes = [f"{name}_lanes" for name in fold.names]
@@ -347,7 +348,7 @@ class Tile:
         self.spread |= dict(zip(fold.names, zip(wholes, kinds, strict=True), strict=True))
 
     def neutral(self, arrays: Sequence[str], fold: Fold) -> Iterator[Statement]:
-        """Allocate accumulators for all points, with their neutral values."""
+        """Allocate accumulators for all iterations of the tile, with their neutral values."""
         kinds = fold.combine.result_types
         yield from (self.memory(*pair) for pair in zip(arrays, kinds, strict=True))
         yield self.filled(arrays, fold.neutral, kinds)
@@ -450,7 +451,7 @@ class Tile:
         yield For(far, self.lanes, body, part=Part(1, half), place=_LANE)
 
     def scan(self, scan: Scan) -> Iterator[Statement]:
-        """Distribute a scan: each of its iterations runs for all points."""
+        """Distribute a scan: each of its steps runs for all iterations of the tile."""
         kinds = scan.step.result_types[: len(scan.names)]
         index, size = scan.range
         carried = [f"{name}_lanes" for name in scan.names]

@@ -1,6 +1,4 @@
-"""Merging of adjacent dimensions of an indexed loop that act as one: their indices are used only as consecutive
-indices.
-"""
+"""Merging of two adjacent dimensions of an indexed loop into one, where all accesses use both indices side by side."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ __all__ = [
 
 
 class Given(NamedTuple):
-    """Word whose value is an argument of the call: the argument's position, and the number that it is divided by."""
+    """Word (integer input of a program) whose value is an argument of the call, divided by a number."""
 
     argument: int
     divisor: int
@@ -58,7 +58,7 @@ class Given(NamedTuple):
 
 @attrs.frozen
 class Loops:
-    """A program, and the arguments of one call of it.
+    """Loop program with the arguments of one call of it.
 
     words: their values, or the positions of their values among the arguments.
     arguments: for each argument of the call the position of its parameter; None for an argument that is a word.
@@ -215,7 +215,7 @@ def places(ranges: Sequence[Range]) -> tuple[str, ...]:
 
 @functools.cache
 def _linear(count: int, starts: bool, kind: ScalarType) -> TypedGraph:
-    """Build the graph: start, indices, factors -> start plus the sum of products, in a type."""
+    """Build the graph: start, indices, factors -> start plus the sum of products, cast to a type."""
     builder = GraphBuilder()
     first = [builder.parameter("start", ScalarType.INT64)] if starts else []
     indices = [builder.parameter(f"i{k}", ScalarType.INT64) for k in range(count)]

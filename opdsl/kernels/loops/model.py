@@ -168,7 +168,7 @@ class Compute:
 
 @attrs.frozen
 class Local:
-    """Local memory of one point, which lives as long as the enclosing block."""
+    """Local memory of one iteration of the outermost loops, which lives as long as the enclosing block."""
 
     array: Array
 
@@ -318,7 +318,7 @@ Statement: TypeAlias = (
 
 @attrs.frozen(cache_hash=True)
 class Program:
-    """A kernel in loop IR.
+    """Kernel in loop IR: parameters, a body of statements, and how threads share its loops.
 
     parameters: in the order of its arguments.
     words: names of integers that are passed with a call.

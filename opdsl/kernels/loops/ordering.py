@@ -343,7 +343,7 @@ def _claimed(held: str, tile: int) -> list[Statement]:
 
 
 def _merge(width: int, asked: tuple[Ordering, RowCall]) -> Loops:
-    """Build the loops that merge adjacent sorted runs; each point finds where its chunk of the result begins in both
+    """Build the loops that merge adjacent sorted runs; each thread finds where its chunk of the result begins in both
     runs.
     """
     _, call = asked

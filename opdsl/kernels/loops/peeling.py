@@ -213,12 +213,14 @@ def are_ends_enough(loop: For) -> bool:
 
 
 def _decided(body: Sequence[Statement], tests: Collection[_Test]) -> set[str]:
-    """Return the conditions that hold if bounds checks hold."""
+    """Return the names of the conditions that are true where the bounds checks ``tests`` hold."""
     return _holding(body, {(test.place, test.size) for test in tests})
 
 
 def _holding(body: Sequence[Statement], pairs: Collection[tuple[Argument, Size]]) -> set[str]:
-    """Return the conditions all of whose pairs of index and size are among given pairs, known to be in bounds."""
+    """Return the names of the conditions all of whose pairs of index and size are among ``pairs``, known to be in
+    bounds.
+    """
     return {
         statement.name
         for statement in statements_of(body)

@@ -40,13 +40,13 @@ _Made = tuple[Statement, ...]
 
 
 def storing(program: Program, units: Sequence[str], lane: str, tile: int) -> Program:
-    """Schedule points that store values: tiles of adjacent points, those in bounds split from the border.
+    """Schedule an indexed loop that stores values: tiles of adjacent iterations, those in bounds split from the border.
 
     Args:
-        program: each of its points reads, and stores.
+        program: each of its outer iterations (points) reads, and stores.
         units: the indices of the outermost loops.
         lane: the index of the innermost loop.
-        tile: points of a tile.
+        tile: iterations of a tile.
     """
     return _in_units(program, units, lane, tile, _in_parts)
 
@@ -69,8 +69,8 @@ class Repeated(NamedTuple):
 
 
 def staging(program: Program, units: Sequence[str], lane: str, tile: int, repeated: Repeated) -> Program:
-    """Schedule points that store values in tiles, with values that do not depend on the repeated dimension computed
-    once.
+    """Schedule an indexed loop that stores values in tiles, with values that do not depend on the repeated dimension
+    computed once.
 
     Args:
         program, units, lane, tile: see ``storing``.
@@ -97,12 +97,12 @@ def _in_parts(loop: For) -> _Made:
 
 
 def _several(repeated: str, size: Size, points: For, late: _Made) -> For:
-    """Build a loop along the repeated dimension that takes several of its iterations for each point together, so that
+    """Build a loop along the repeated dimension, several iterations of which run together for each point, so that
     hoisted values are loaded once for these.
 
     Args:
         repeated, size: of the loop.
-        points: the loop over points.
+        points: the loop over the tile.
         late: the statements of its body that run for each iteration.
     """
     reads = max(1, sum(isinstance(statement, Load) for statement in late))
@@ -111,11 +111,11 @@ def _several(repeated: str, size: Size, points: For, late: _Made) -> For:
 
 
 def folding(program: Program, units: Sequence[str], lane: str, tile: int, *, inwards: bool) -> Program:
-    """Schedule points that are folds: each iteration of a fold runs for all points of a tile; short folds run per point
-    instead, in registers.
+    """Schedule an indexed loop that reduces: each iteration of a fold runs for a whole tile of outer iterations; short
+    folds run in registers instead.
 
     Args:
-        program: each of its points is a fold, followed by statements that use its result.
+        program: each of its outer iterations (points) is a fold, followed by statements that use its result.
         units, lane, tile: see ``storing``.
         inwards: whether points run one after another, each with the in-bounds iterations of its fold.
     """
@@ -177,11 +177,11 @@ def _in_registers(loop: For) -> _Made:
 
 
 def adding(program: Program, units: Sequence[str], lane: str) -> Program:
-    """Schedule points that add to elements at computed indices.
+    """Schedule an indexed loop that adds to elements at computed indices (scatter-add).
 
     Args:
-        program: each of its points reads, and updates.
-        units: the indices that appear in every write, so that no two of their points write one element.
+        program: each of its outer iterations (points) reads, and updates.
+        units: the indices that appear in every write, so that no two of their iterations write one element.
         lane: the index of the innermost loop.
     """
     ranges, body = program.points
@@ -190,8 +190,7 @@ def adding(program: Program, units: Sequence[str], lane: str) -> Program:
 
 
 def adding_in_stages(program: Program, units: Sequence[str], lane: str, tile: int, repeated: Repeated) -> Program:
-    """Schedule points that add to elements in tiles, with values that do not depend on the repeated dimension computed
-    once.
+    """Schedule a scatter-add in tiles, with values that do not depend on the repeated dimension computed once.
 
     Additions to one element along the repeated dimension are summed before.
 

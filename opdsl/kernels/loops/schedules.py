@@ -55,8 +55,8 @@ __all__ = [
 
 
 def shared(program: Program, lanes: int) -> Program:
-    """Let several threads cooperate on each point of the outermost loops: they share its folds, scans, inner loops and
-    local memory.
+    """Let several threads cooperate on each iteration of the outermost loops: they share its folds, scans, inner loops
+    and local memory.
 
     The program stays unchanged if there is nothing to share.
     """
@@ -70,7 +70,7 @@ def shared(program: Program, lanes: int) -> Program:
 
 
 def has_common_memory(program: Program) -> bool:
-    """Return whether the points of a program have local memory and parallel inner loops, which several threads can
+    """Return whether the outermost loops' body has local memory and parallel inner loops, which several threads can
     share.
     """
     _, body = program.points
@@ -84,14 +84,15 @@ def threaded(program: Program, count: int) -> Program:
 
 
 def in_parts(loops: Loops, count: int, size: int) -> tuple[Loops, Loops]:
-    """Split a program that begins with a fold, or is an associative scan, at each point into two programs (split-K).
+    """Split a program whose outer iterations begin with a fold, or are an associative scan, into two programs
+    (split-K).
 
     The first folds chunks of the iterations into scratch memory. The second combines the results of all chunks and goes
     on; for a scan, it combines the results of the earlier chunks, and scans each chunk from there.
 
     Args:
         loops: of the program.
-        count: chunks of a point.
+        count: chunks of each fold or scan.
         size: iterations of a chunk.
     """
     program, number = loops.program, number_of(loops)
@@ -233,19 +234,19 @@ def nested(fold: Fold, innermost: Callable[[Fold], tuple[Statement, ...]]) -> tu
 
 
 def ordered(program: Program) -> Program:
-    """Run the points of the outermost loop sequentially: one may read an element that the previous one wrote."""
+    """Run the outermost loop sequentially: an iteration may read an element that the previous one wrote."""
     (loop,) = program.body
     assert isinstance(loop, For), "points are those of a loop"
     return attrs.evolve(program, body=(attrs.evolve(loop, in_order=True),))
 
 
 def staged(program: Program, arrays: Collection[str], size: int) -> Program:
-    """Copy strided elements to contiguous memory, and results back, for ``size`` points at a time.
+    """Copy strided elements to contiguous memory, and results back, for ``size`` outer iterations at a time.
 
     Args:
-        program: its points are those of a loop, each with its own elements.
+        program: it has one outermost loop, each of whose iterations has its own elements.
         arrays: whose elements are strided.
-        size: points of a block.
+        size: iterations of a block.
     """
     (loop,) = program.body
     assert isinstance(loop, For), "points are those of a loop"

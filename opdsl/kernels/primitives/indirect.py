@@ -89,10 +89,11 @@ def _require_int64(positions: Tensor) -> None:
 
 
 def known_inside(positions: Tensor, least: int, size: int) -> bool:
-    """Record a guard that all elements of an int64 tensor are in ``[least, size)``, if a call is lowered; return
-    whether they are.
+    """Let the plan of a call being lowered guard that all elements of an int64 tensor are in ``[least, size)``; return
+    whether it does.
 
-    Return False where nothing is lowered, or the tensor is not on the CPU. Constants of a plan are checked at once.
+    Return False where nothing is lowered, or the tensor is not on the CPU. A constant of the plan is checked at once,
+    and the result returned.
 
     Raises:
         DTypeError: see ``range_of``.
