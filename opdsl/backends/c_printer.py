@@ -181,7 +181,7 @@ def _results(to: Dialect, graph: TypedGraph) -> list[str]:
 
 
 def _function(to: Dialect, lowered: TypedGraph, graph: TypedGraph, name: str) -> str:
-    """Print a lowered graph as a function that has the parameters and results of the graph before lowering."""
+    """Return the C source of a lowered graph's function, with the signature of the graph before lowering."""
     lines, names = _body(to, lowered, graph)
     numbers = iter(lowered.results)
     stores = [
@@ -194,7 +194,7 @@ def _function(to: Dialect, lowered: TypedGraph, graph: TypedGraph, name: str) ->
 
 
 def _test(to: Dialect, lowered: TypedGraph, graph: TypedGraph, name: str) -> str:
-    """Print a lowered graph with one bool result as a function that returns it."""
+    """Return the C source of a function that computes a lowered graph with one bool result, and returns it."""
     lines, names = _body(to, lowered, graph)
     head = f"{to.head(inlined=True)} bool {name}({', '.join(_parameters(to, graph))}) {{"
     return "\n".join([head, *lines, f"    return {names[lowered.results[0]]};", "}"])
@@ -375,7 +375,9 @@ def _invert(to: Dialect, node: Node, kind: ScalarType, arguments: list[str]) -> 
 
 
 def _shift_logically(to: Dialect, node: Node, kind: ScalarType, arguments: list[str]) -> str:
-    """Print a right shift that fills with zeros: the number is cast to an unsigned type of its own width."""
+    """Return the expression of a right shift that fills with zeros: the number is cast to an unsigned type of its own
+    width.
+    """
     unsigned = {8: "unsigned char", 16: "unsigned short"}.get(kind.bits, _unsigned(to, kind))
     return to.cast(to.types[kind], f"{to.cast(unsigned, arguments[0])} >> {arguments[1]}")
 
@@ -389,7 +391,9 @@ def _same_bits(to: Dialect, node: Node, kind: ScalarType, arguments: list[str]) 
 
 
 def _cast(to: Dialect, node: Node, kind: ScalarType, arguments: list[str]) -> str:
-    """Print a conversion by value; floats saturate to the range of an integer type, and NaN becomes 0."""
+    """Return the expression of a conversion by value; floats saturate to the range of an integer type, and NaN becomes
+    0.
+    """
     target = to.types[node.type]
     if kind.category != FLOAT or node.type.category != INTEGER:
         return to.cast(target, arguments[0])

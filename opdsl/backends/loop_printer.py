@@ -71,7 +71,7 @@ class LoopPrinter(abc.ABC):
     barrier: the statement by which the threads of a group wait for each other.
     block_lengths: the lengths of nested blocks in which a fold is computed. Each block has accumulators of its own,
         which are combined afterwards, so that sums of many numbers stay accurate. Empty if one accumulator takes all.
-    lines: the statements printed so far.
+    lines: the statements emitted so far.
     local: declarations of memory that a group shares.
     types: the type of each value, by name.
     own: names of the per-point arrays (``Local``).
@@ -114,11 +114,11 @@ class LoopPrinter(abc.ABC):
 
     @abc.abstractmethod
     def exchanged(self, update: Update) -> None:
-        """Print an atomic update of an element; the name of the update, if it has one, is set to the old value."""
+        """Emit an atomic update of an element; the name of the update, if it has one, is set to the old value."""
 
     @abc.abstractmethod
     def located(self, ranges: Sequence[Range]) -> None:
-        """Print the definitions of the outermost loops' indices for the current thread, or for its group."""
+        """Emit the definitions of the outermost loops' indices for the current thread, or for its group."""
 
     # ------------------------------------------------------------------------------------------------------ program
 
@@ -127,7 +127,7 @@ class LoopPrinter(abc.ABC):
         return [function_source(self.to, graph, name) for graph, name in self.functions.items()]
 
     def print_body(self) -> None:
-        """Print all statements of the program."""
+        """Emit all statements of the program."""
         if self.program.is_serial:
             self.block(self.program.body)
         else:
@@ -136,11 +136,11 @@ class LoopPrinter(abc.ABC):
             self.at_point(ranges, body)
 
     def at_point(self, ranges: Sequence[Range], body: Sequence[Statement]) -> None:
-        """Print the statements inside the outermost loops."""
+        """Emit the statements inside the outermost loops."""
         self.block(body)
 
     def unravelled(self, position: str, ranges: Sequence[Range]) -> None:
-        """Print the definitions of the indices of a row-major linear position; the last index varies fastest."""
+        """Emit the definitions of the indices of a row-major linear position; the last index varies fastest."""
         for place, (index, size) in reversed(list(enumerate(ranges))):
             self.types[index] = ScalarType.INT64
             rest = f" % {size}" if place else ""
@@ -156,7 +156,7 @@ class LoopPrinter(abc.ABC):
 
     @contextmanager
     def braces(self, head: str) -> Iterator[None]:
-        """Print the lines inside as a block in braces after ``head``, with a scope of its own for names."""
+        """Emit the lines inside as a block in braces after ``head``, with a scope of its own for names."""
         self.say(f"{head} {{".strip())
         self.depth += 1
         yield
@@ -165,18 +165,18 @@ class LoopPrinter(abc.ABC):
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Print the statements inside as those of a single thread instead of the whole group."""
+        """Emit the statements inside as those of a single thread instead of the whole group."""
         before, self.is_team = self.is_team, False
         yield
         self.is_team = before
 
     def wait(self) -> None:
-        """Print a barrier for the threads of a group."""
+        """Emit a barrier for the threads of a group."""
         self.say(self.barrier)
         self.has_read = False
 
     def settle(self) -> None:
-        """Print a barrier if the group has read shared memory since the last one, so that it may be overwritten."""
+        """Emit a barrier if the group has read shared memory since the last one, so that it may be overwritten."""
         if self.is_team and self.has_read:
             self.wait()
 
@@ -186,17 +186,17 @@ class LoopPrinter(abc.ABC):
         return f"{name}{self.names}_"
 
     def declared(self, name: str, kind: ScalarType, value: str, const: str = "const ") -> None:
-        """Print the definition of a variable, and record its type."""
+        """Emit the definition of a variable, and record its type."""
         self.types[name] = kind
         self.say(f"{const}{self.to.types[kind]} {name} = {value};")
 
     def called(self, graph: TypedGraph, arguments: Sequence[Argument], results: Sequence[str]) -> None:
-        """Print a call of a scalar function whose results go into variables that exist."""
+        """Emit a call of a scalar function whose results go into variables that exist."""
         passed = [*map(str, arguments), *(f"{self.to.passed}{result}" for result in results)]
         self.say(f"{self.functions[graph]}({', '.join(passed)});")
 
     def made(self, graph: TypedGraph, arguments: Sequence[Argument], results: Sequence[str]) -> None:
-        """Print a call of a scalar function, declaring the variables of its results."""
+        """Emit a call of a scalar function, declaring the variables of its results."""
         for name, kind in zip(results, graph.result_types, strict=True):
             self.types[name] = kind
             self.say(f"{self.to.types[kind]} {name};")
@@ -213,12 +213,12 @@ class LoopPrinter(abc.ABC):
     # -------------------------------------------------------------------------------------------------- statements
 
     def block(self, statements: Sequence[Statement]) -> None:
-        """Print statements in order."""
+        """Emit statements in order."""
         for statement in statements:
             getattr(self, _PRINTS[type(statement)])(statement)
 
     def load(self, load: Load) -> None:
-        """Print a load of an element; a guarded load gives a constant where its condition is false."""
+        """Emit a load of an element; a guarded load gives a constant where its condition is false."""
         dtype = self.arrays[load.array].dtype
         self.has_read |= self.is_team and load.array in self.common
         loaded = self.loaded(load.array, self.place(load.array, load.index), dtype, load.type)
@@ -230,7 +230,7 @@ class LoopPrinter(abc.ABC):
         self.say(f"if ({load.inside}) {{ {load.name} = {loaded}; }}")
 
     def store(self, store: Store) -> None:
-        """Print a store to an element; in a group only the first thread stores."""
+        """Emit a store to an element; in a group only the first thread stores."""
         place = self.place(store.array, store.index)
         line = self.stored(store.array, place, self.arrays[store.array].dtype, store.value, self.types[store.value])
         if not self.is_team:
@@ -244,9 +244,7 @@ class LoopPrinter(abc.ABC):
             self.wait()
 
     def update(self, update: Update) -> None:
-        """Print an update of an element; in a group the first thread makes it, and shares the old value with the
-        others.
-        """
+        """Emit an update of an element; in a group the first thread makes it, and shares the old value."""
         if update.name is not None:
             self.types[update.name] = update.there
             self.say(f"{self.to.types[update.there]} {update.name};")
@@ -259,7 +257,7 @@ class LoopPrinter(abc.ABC):
             self.wait()
 
     def changed(self, update: Update) -> None:
-        """Print an update of an element that no other thread updates, as a plain load and store."""
+        """Emit an update of an element that no other thread updates, as a plain load and store."""
         there, fresh, dtype = self.fresh("there"), self.fresh("made"), self.arrays[update.array].dtype
         place, (result,) = self.place(update.array, update.index), update.graph.result_types
         with self.braces(""):
@@ -270,11 +268,11 @@ class LoopPrinter(abc.ABC):
                 self.say(f"{update.name} = {there};")
 
     def compute(self, compute: Compute) -> None:
-        """Print the evaluation of a scalar graph."""
+        """Emit the evaluation of a scalar graph."""
         self.made(compute.graph, compute.arguments, compute.names)
 
     def kept(self, local: Local) -> None:
-        """Print the declaration of a per-point array; in a group it is in shared memory."""
+        """Emit the declaration of a per-point array; in a group it is in shared memory."""
         (size,) = local.array.sizes
         declared = f"{self.to.types[ScalarType(local.array.dtype.name)]} {local.array.name}[{size}];"
         if self.is_team:
@@ -284,24 +282,24 @@ class LoopPrinter(abc.ABC):
             self.say(declared)
 
     def inside(self, inside: Inside) -> None:
-        """Print the bounds check of an index, a bool that guards loads and stores."""
+        """Emit the bounds check of an index, a bool that guards loads and stores."""
         tests = [f"{index} >= 0 && {index} < {size}" for index, size in zip(inside.index, inside.sizes, strict=True)]
         self.declared(inside.name, ScalarType.BOOL, " && ".join(tests) or "true")
 
     def bound(self, bound: Bound) -> None:
-        """Print the mapping of an index into bounds by the statement's mode (clamp, reflect, wrap around)."""
+        """Emit the mapping of an index into bounds by the statement's mode (clamp, reflect, wrap around)."""
         place = bound.place if bound.how == "trusted" else f"{bound.how}({bound.place}, {bound.size})"
         self.declared(bound.name, ScalarType.INT64, place)
 
     def when(self, when: When) -> None:
-        """Print statements under a condition."""
+        """Emit statements under a condition."""
         before = self.has_read
         with self.braces(f"if ({when.condition})"):
             self.block(when.body)
         self.has_read |= before
 
     def loop(self, loop: For) -> None:
-        """Print a loop; the threads of a group divide its turns, or run each turn together if the loop is in order."""
+        """Emit a loop; the threads of a group divide its iterations, or all run each one if the loop is in order."""
         assert loop.part is None and not loop.is_reverse, "no schedule of these backends makes such loops"
         self.types[loop.index] = ScalarType.INT64
         shares = self.is_team and not loop.in_order
@@ -317,7 +315,7 @@ class LoopPrinter(abc.ABC):
     # ------------------------------------------------------------------------------------------- folds and scans
 
     def accumulators(self, names: Sequence[str], first: Sequence[Number | str], kinds: Sequence[ScalarType]) -> None:
-        """Print the definitions of accumulators with their initial values: numbers, or names of values."""
+        """Emit the definitions of accumulators with their initial values: numbers, or names of values."""
         for name, value, kind in zip(names, first, kinds, strict=True):
             self.declared(name, kind, self.initial(value, kind), "")
 
@@ -326,7 +324,7 @@ class LoopPrinter(abc.ABC):
         return first if isinstance(first, str) else constant_text(self.to, first, kind)
 
     def fold(self, fold: Fold) -> None:
-        """Print a reduction in blocks; each thread of a group reduces a share, and a tree combines the shares."""
+        """Emit a reduction in blocks; each thread of a group reduces a share, and a tree combines the shares."""
         kinds = fold.combine.result_types
         self.accumulators(fold.names, fold.neutral, kinds)
         blocks = self.block_lengths if any(kind.category >= FLOAT for kind in kinds) else ()
@@ -347,7 +345,7 @@ class LoopPrinter(abc.ABC):
             self.combined(fold.combine, fold.names)
 
     def nested(self, fold: Fold, ranges: Sequence[Range]) -> None:
-        """Print all turns of a reduction as nested loops, one for each range."""
+        """Emit all iterations of a reduction as nested loops, one for each range."""
         if ranges:
             index, size = ranges[0]
             self.types[index] = ScalarType.INT64
@@ -357,7 +355,9 @@ class LoopPrinter(abc.ABC):
             self.turn(fold, fold.names)
 
     def share(self, begin: str, end: str, *, in_order: bool) -> tuple[str, str]:
-        """Print the definition of ``first_``, the first turn of the current thread, and return its end and its step."""
+        """Emit the definition of ``first_``, the first iteration of the current thread, and return its end and its
+        step.
+        """
         if not self.is_team:
             self.say(f"const {self.whole} first_ = {begin};")
             return end, "1"
@@ -369,7 +369,7 @@ class LoopPrinter(abc.ABC):
         return "end_", "1"
 
     def blocks(self, fold: Fold, texts: Sequence[str], first: str, end: str, step: str, lengths: Sequence[int]) -> None:
-        """Print a range of a reduction's turns in nested blocks of the given lengths, each with accumulators of its
+        """Emit a range of a reduction's iterations in nested blocks of the given lengths, each with accumulators of its
         own.
         """
         if not lengths:
@@ -383,7 +383,7 @@ class LoopPrinter(abc.ABC):
             self.called(fold.combine, [*texts, *part], texts)
 
     def turns(self, fold: Fold, texts: Sequence[str], first: str, end: str, step: str) -> None:
-        """Print a loop over a range of a reduction's turns, which updates the accumulators ``texts``."""
+        """Emit a loop over a range of a reduction's iterations, which updates the accumulators ``texts``."""
         with self.braces(f"for ({self.whole} turn_ = {first}; turn_ < {end}; turn_ += {step})"), self.alone():
             if len(fold.ranges) > 1:
                 self.say("long rest_ = turn_;")
@@ -391,13 +391,13 @@ class LoopPrinter(abc.ABC):
             self.turn(fold, texts)
 
     def turn(self, fold: Fold, texts: Sequence[str]) -> None:
-        """Print one turn of a reduction: its body, and the combination of its values with the accumulators."""
+        """Emit one iteration of a reduction: its body, and the combination of its values with the accumulators."""
         self.block(fold.body)
         with self.braces("" if fold.where is None else f"if ({fold.where})"):
             self.called(fold.combine, [*texts, *fold.values], texts)
 
     def shared(self, names: Sequence[str], kinds: Sequence[ScalarType]) -> list[str]:
-        """Print shared arrays with one slot for each thread of a group, store each thread's variables there, and return
+        """Emit shared arrays with one slot for each thread of a group, store each thread's variables there, and return
         the arrays' names.
         """
         shared = []
@@ -410,7 +410,7 @@ class LoopPrinter(abc.ABC):
         return shared
 
     def combined(self, graph: TypedGraph, names: Sequence[str]) -> None:
-        """Print a tree reduction of the group's accumulators, after which every thread has the total."""
+        """Emit a tree reduction of the group's accumulators, after which every thread has the total."""
         memory = self.shared(names, graph.result_types)
         with self.braces(f"for ({self.whole} width_ = 1; width_ < lanes_; width_ *= 2)"):
             with self.braces("if (lane_ % (2 * width_) == 0)"):
@@ -424,7 +424,7 @@ class LoopPrinter(abc.ABC):
         self.wait()
 
     def scan(self, scan: Scan) -> None:
-        """Print a scan; the threads of a group fold their shares first, then start from the total of all threads before
+        """Emit a scan; the threads of a group fold their shares first, then start from the total of all threads before
         them.
         """
         kinds = scan.step.result_types[: len(scan.names)]
@@ -453,8 +453,8 @@ class LoopPrinter(abc.ABC):
                 self.block(scan.after)
 
     def before(self, scan: Scan, kinds: Sequence[ScalarType]) -> None:
-        """Print the combination of the totals of all threads before the current one, the initial carry of its share of
-        a scan.
+        """Emit the combination of the totals of all threads before the current one, the initial carry of its share of a
+        scan.
         """
         memory = self.shared(scan.names, kinds)
         for name, first, kind in zip(scan.names, scan.first, kinds, strict=True):

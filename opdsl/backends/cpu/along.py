@@ -1,8 +1,8 @@
 """Kernels for row functions and scans, which process one dimension as a whole: their forms and their plans.
 
-Such a kernel is ``void (operands, count, strides)``. The function ``walk`` calls it for ``count`` neighboring kept
-elements, which are those of the other dimensions. The strides argument holds the strides of the innermost kept
-dimension, then the length of the processed dimension and the operands' strides along it.
+The elements along that dimension are a row; the other dimensions are the kept ones. A kernel is
+``void (operands, count, strides)``, and ``walk`` calls it for ``count`` neighboring rows. The array ``strides`` holds
+the strides of the innermost kept dimension, then the length of a row and the operands' strides along it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 SYMBOL = "along"
 
-# The fewest kept elements along the last kept dimension for which the innermost loop runs across them.
+# The fewest rows along the last kept dimension for which the innermost loop runs across rows.
 _FEWEST_ACROSS = 8
 
 
@@ -36,7 +36,7 @@ def form_of(call: RowCall, taken: Sequence[ScalarType], scalar_types: Sequence[S
     Args:
         call: the dtypes and strides of the operands.
         taken, scalar_types: the types to which inputs are converted, and those of the computed outputs.
-        across: whether the innermost loop is over kept elements.
+        across: whether the innermost loop runs across rows instead of along them.
     """
     layout = "".join(letter(input, -2 if across else -1) for input in (*call.inputs, *call.outputs))
     return Form(operands(call.inputs, taken), operands(call.outputs, scalar_types), layout, across)
@@ -49,8 +49,8 @@ def call_of(form: Form) -> RowCall:
 
 
 def runs_across(call: RowCall) -> bool:
-    """Return whether the innermost loop is to run across kept elements, because most operands have smaller strides
-    there than along the processed dimension.
+    """Return whether the innermost loop is to run across rows, because most operands have smaller strides between rows
+    than along them.
     """
     if not call.kept or call.kept[-1] < _FEWEST_ACROSS or call.length == 1:
         return bool(call.kept) and call.kept[-1] >= _FEWEST_ACROSS
@@ -82,7 +82,7 @@ def kernel_of(
         call: the dtypes, sizes and strides of the operands.
         form: of the call.
         cost: of an element, in additions.
-        unit: how many kept elements are processed together.
+        unit: how many rows are processed together.
         over: for each output the indices of the inputs whose memory it may overwrite.
         more: words that the kernel reads after its strides.
     """
@@ -118,11 +118,11 @@ def walk_words(
 
     Args:
         kernel: its address.
-        sizes: of the dimensions that the walk iterates over.
+        sizes: of the dimensions that ``walk`` iterates over.
         further: sizes of the dimensions that the kernel itself iterates over.
         strides: of each operand, for ``sizes`` then ``further``.
         more: words that the kernel reads after its strides.
-        later: the plan of a second walk, which runs after this one.
+        later: the plan of a second traversal, which runs after this one.
     """
     depth = len(sizes)
     steps = [stride[d] for d in range(depth) for stride in strides] if sizes else [0] * len(strides)
@@ -141,5 +141,5 @@ def walk_words(
 
 
 def kept_elements(call: RowCall) -> int:
-    """Return the number of kept elements, the product of the kept sizes."""
+    """Return the number of rows, the product of the kept sizes."""
     return math.prod(call.kept)

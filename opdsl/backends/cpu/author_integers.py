@@ -30,7 +30,7 @@ _JUDGING = (min, max, abs, divmod, pow)
 
 
 class Mixture(NamedTuple):
-    """Finding of the check: a source line where numba computes uint64 inexactly, and a description.
+    """Source line where numba computes uint64 inexactly, and a description of the operation.
 
     line: of the source.
     what: is computed wrongly, as text for a message.

@@ -293,7 +293,7 @@ def _definition(name: str, entry: int, flags: int) -> _MethodDefinition:
 
 
 def header_of(elements: int) -> list[int | Table]:
-    """Return the header of a plan that only tells its number of elements, for a second plan that a loop reads."""
+    """Return the header of a plan whose only content is its number of elements, for a second plan that a loop reads."""
     header = words(call.Plan, loop=0, elements=elements)
     return [*header, *[0] * (HEADER - len(header))]
 

@@ -37,12 +37,12 @@ class Printer(Protocol):
 
 
 def bitcast(printer: Printer, node: Node, kind: ScalarType, arguments: list[str]) -> str:
-    """Print a reinterpretation of the bits of a value as another type."""
+    """Emit a reinterpretation of the bits of a value as another type."""
     return printer.line(f"bitcast {printer.type(kind)} {arguments[0]} to {printer.type(node.type)}")
 
 
 def cast(printer: Printer, node: Node, kind: ScalarType, arguments: list[str]) -> str:
-    """Print a conversion by value; floats saturate to the range of an integer type, and NaN becomes 0."""
+    """Emit a conversion by value; floats saturate to the range of an integer type, and NaN becomes 0."""
     source, target = printer.type(kind), printer.type(node.type)
     if kind.category == FLOAT and node.type is ScalarType.INT32:
         return _clamped(printer, kind, arguments[0])
@@ -63,7 +63,7 @@ def cast(printer: Printer, node: Node, kind: ScalarType, arguments: list[str]) -
 
 
 def _clamped(printer: Printer, kind: ScalarType, value: str) -> str:
-    """Print a saturating conversion of a float to int32 in instructions that exist for vectors; LLVM's intrinsic is
+    """Emit a saturating conversion of a float to int32 in instructions that exist for vectors; LLVM's intrinsic is
     expanded element by element.
     """
     source, target, boolean = (printer.type(scalar_type) for scalar_type in (kind, ScalarType.INT32, ScalarType.BOOL))

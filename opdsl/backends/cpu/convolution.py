@@ -59,7 +59,7 @@ def target(dtype: str, itemsize: int) -> Target:
 
 
 def text(module: ModuleType, target: Target) -> str:
-    """Print the kernels of a module of ``machine`` as LLVM IR."""
+    """Return the LLVM IR of the kernels of a module of ``machine``."""
     from opdsl.backends.cpu.machine.text import module_text
     from opdsl.backends.cpu.machine.vectors import ATTRIBUTES, given
 

@@ -21,7 +21,7 @@ _COSTS = {
     **dict.fromkeys(("parameter", "constant"), 0),
 }
 
-# The assumed number of turns of a loop.
+# The assumed number of iterations of a loop.
 _TURNS = 8
 
 # The costs, in additions, from which a second thread pays off, which may have to wait for a processor (10 µs), and from

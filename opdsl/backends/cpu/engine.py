@@ -90,7 +90,7 @@ def compile_ir(
     Args:
         fingerprint: text that determines the module; two modules never share one. Versions, the processor and the
             source of this package are added to it here.
-        make_ir: prints the module; called only if the disk has no code for the fingerprint.
+        make_ir: returns the module's LLVM IR; called only if the disk has no code for the fingerprint.
         symbols: the names that the module exports.
         imports: addresses of names that the module uses; those of the C library need not be given.
         has_long_loops: whether loops are worth vectorizing and unrolling; loops over a few operands or dimensions get

@@ -22,13 +22,12 @@ ANY = 2
 
 
 class Form(NamedTuple):
-    """Form of a kernel, part of the key by which it is compiled.
+    """Key by which a kernel is specialized: the types of its operands, and their stride classes in the innermost loop.
 
     inputs: arrays and numbers.
     outputs: the results.
     layout: a letter for each operand, the class of its stride in the innermost loop.
-    across: for kernels that process a dimension as a whole, whether the innermost loop is over kept elements; None for
-        others.
+    across: for kernels of whole rows, whether the innermost loop runs across rows; None for other kernels.
     """
 
     inputs: tuple[Operand, ...]

@@ -59,7 +59,7 @@ def _kernel(name: str) -> Kernel:
 
 
 def text(module: ModuleType, name: str) -> str:
-    """Print a handwritten kernel as LLVM IR."""
+    """Return the LLVM IR of a handwritten kernel."""
     from opdsl.backends.cpu.machine.text import module_text
 
     return module_text([module], only=[name])

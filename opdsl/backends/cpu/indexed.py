@@ -37,10 +37,10 @@ _TILE, _LONG_TILE = 256, 4096
 # Step factors with specialized kernels, in which loads are vectorized.
 _STEPS = (1, 2)
 
-# The fewest turns along a folded dimension for which the innermost loop may run along it.
+# The smallest size of a folded dimension for which the innermost loop may run along it.
 _LONG = 4
 
-# The most turns of a fold that are unrolled.
+# The most iterations of a fold that are unrolled.
 _MOST_TURNS = 16
 
 # The fewest elements that fill vectors.
@@ -327,7 +327,7 @@ class _Accesses:
         self._repeated: dict[str, frozenset[str]] = {}
 
     def along(self, index: str) -> dict[str, Step | None]:
-        """Return how far each value steps per turn of the loop over an index."""
+        """Return how far each value steps per iteration of the loop over an index."""
         if index not in self._along:
             self._along[index] = steps_along(self.program.body, index)
         return self._along[index]
@@ -352,8 +352,8 @@ class _Accesses:
         return None not in self.steps(k, index) and all(limit == STILL for limit in limits)
 
     def skips_unevenly(self, lane: str) -> bool:
-        """Return whether the turns that a fold skips differ from point to point, because windows along a dimension have
-        unequal lengths.
+        """Return whether the iterations that a fold skips differ from point to point, because windows along a dimension
+        have unequal lengths.
         """
         reads = [k for k, read in enumerate(self.loop.reads) if read.margin == SKIP]
         return bool(self.loop.fold) and any(not self.is_even(k, lane) for k in reads)
@@ -403,13 +403,13 @@ class _Accesses:
             if 0 <= side < access.dims and is_written == bool(loop.writes):
                 turns = self.steps(k, last)
                 is_along |= turns[side] == Step(1)
-                is_same = not is_written and all(step == STILL for step in turns)  # it is loaded once for all turns
+                is_same = not is_written and all(step == STILL for step in turns)  # it is loaded only once
                 if self.steps(k, lane)[side] == Step(1) and not is_same:
                     return False
         return is_along
 
     def _is_narrowed(self, k: int, access: IndexedAccess, last: str, same: Mapping[str, str]) -> bool:
-        """Return whether the turns are known in which a padded access is in bounds, or is mapped into bounds."""
+        """Return whether the iterations are known in which a padded access is in bounds, or is mapped into bounds."""
         if access.margin == SKIP:
             return self.is_even(k, last)
         if access.margin not in MARGINS:

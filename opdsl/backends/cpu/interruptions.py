@@ -1,7 +1,7 @@
 """LLVM IR by which loops of scalar graphs stop on a signal such as Ctrl-C, see ``machine/signals.py``.
 
-A loop checks when it begins, and every few hundred turns. While no call has been stopped, which a word in memory says,
-the check at the beginning costs a load and a branch.
+A loop checks when it begins, and every few hundred iterations. While no call has been stopped, which a word in memory
+says, the check at the beginning costs a load and a branch.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from opdsl.scalar.graph import Loop
 
 __all__ = ["allowed_again", "allowed_at_first"]
 
-# The number of turns between two polls; a power of two.
+# The number of iterations between two polls; a power of two.
 _EVERY: Final = 256
 
 
 class Printer(Protocol):
-    """Interface of the printer of a function, see ``printer``."""
+    """Interface of ``printer._Printer``: the printer of a function's LLVM IR."""
 
     lines: list[str]
     block: str
@@ -29,12 +29,12 @@ class Printer(Protocol):
 
 
 def _is_interruptible(loop: Loop) -> bool:
-    """Return whether a loop may have so many turns that it has to poll."""
+    """Return whether a loop may have so many iterations that it has to poll."""
     return loop.most is None or loop.most > _EVERY
 
 
 def allowed_at_first(printer: Printer, loop: Loop) -> str:
-    """Print the check at the beginning of a loop, and return the flag that says whether the loop may begin."""
+    """Emit the check at the beginning of a loop, and return the flag that says whether the loop may begin."""
     if not _is_interruptible(loop):
         return "true"
     printer.declared.add(f"@{STOPPED} = external global i64")
@@ -43,7 +43,7 @@ def allowed_at_first(printer: Printer, loop: Loop) -> str:
 
 
 def allowed_again(printer: Printer, loop: Loop, turns: str) -> str:
-    """Print the check after ``turns`` turns of a loop, and return the flag that says whether it may go on."""
+    """Emit the check after ``turns`` iterations of a loop, and return the flag that says whether it may go on."""
     if not _is_interruptible(loop):
         return "true"
     left = printer.line(f"and i64 {turns}, {_EVERY - 1}")
@@ -51,7 +51,7 @@ def allowed_again(printer: Printer, loop: Loop, turns: str) -> str:
 
 
 def _allowed(printer: Printer, is_due: str) -> str:
-    """Print a poll that runs if ``is_due`` holds, and return the flag that says whether the loop may go on."""
+    """Emit a poll that runs if ``is_due`` holds, and return the flag that says whether the loop may go on."""
     printer.declared.add(f"declare i1 @{POLL}() nounwind cold memory(inaccessiblemem: readwrite)")
     before, label = printer.block, f"poll{len(printer.lines)}"
     printer.lines.append(f"  br i1 {is_due}, label %{label}, label %{label}_end\n{label}:")

@@ -166,7 +166,7 @@ def _loop(name: str, dtype: Any, kinds: str, library: Blas) -> engine.Code:
 
 
 def _text(kinds: str) -> str:
-    """Print the loop that calls a routine for each matrix as LLVM IR.
+    """Return the LLVM IR of the loop that calls a routine for each matrix.
 
     The plan's words are the number of threads that the routine may use, and one for each argument: for an array ("a")
     the bytes from one matrix to the next, for work memory ("w") its offset, else ("c") the number itself.

@@ -1,8 +1,8 @@
-"""LLVM text of loop programs: kernels ``void (operands, count, strides)``, which ``walk`` calls.
+"""Printer of loop IR programs as LLVM IR: kernels ``void (operands, count, strides)``, which ``walk`` calls.
 
-The outermost loop has ``count`` turns. Behind ``strides`` stand the strides of all operands in bytes, then, for each
-further dimension, its size and the strides along it, and at last other words of the program.
-Loops whose turns are independent of each other say so, and are vectorised by LLVM.
+The outermost loop has ``count`` iterations. The array ``strides`` holds the strides of all operands in bytes, then, for
+each further dimension, its size and the strides along it, and at last other words of the program.
+Loops whose iterations are independent of each other are marked so, and LLVM vectorizes them.
 """
 
 from __future__ import annotations
@@ -60,29 +60,29 @@ from opdsl.scalar.types import FLOAT, ScalarType
 
 __all__ = ["LoopText", "module_ir"]
 
-# Turns of a fold that are folded before they are added to the others'.
+# The iterations of a block of a reduction, which has accumulators of its own.
 _BLOCK = 4096
 
-# Bytes that are fetched ahead at most, and of a line of the cache.
+# The most bytes that are prefetched, and the bytes of a cache line.
 _FETCHED = 8192
 _LINE = 64
 
-# Bytes of elements by which turns are counted that fill vectors, whatever they are computed in.
+# The element size in bytes that is assumed for the number of iterations that fill a vector.
 _ITEMSIZE = 4
 
 _COMPARISONS = {"maximum": "max", "minimum": "min"}
 _INSTRUCTIONS = {"add": "add", "multiply": "mul", "bitwise_or": "or", "bitwise_and": "and"}
-# How LLVM's functions of several types are told apart, where not by the type's own name.
+# The type suffixes of LLVM's overloaded intrinsics that differ from the type's name.
 _OVERLOADS = {"float": "f32", "double": "f64"}
 
 
 def module_ir(loops: Loops, symbol: str, places: Sequence[Place] | None = None) -> str:
-    """The module of a kernel.
+    """Return the LLVM module of a kernel for a loop IR program.
 
     Args:
-        loops: its program, and the operands that its parameters and words are for.
-        symbol: its name.
-        places: of its arguments among the operands; each is one of its own for none given.
+        loops: the program, and the operands to which its parameters and words belong.
+        symbol: the name of the kernel.
+        places: the operand and offset of each argument; by default each argument is an operand of its own.
     """
     program = loops.program
     dump(program.name, ".loops", lambda: program_text(program))
@@ -99,7 +99,7 @@ def module_ir(loops: Loops, symbol: str, places: Sequence[Place] | None = None) 
 
 
 def _table(program: Program, operands: Mapping[str, Place]) -> dict[str, int]:
-    """Where the words stand that are no arguments."""
+    """Return the index in ``strides`` of each word that is not an argument."""
     count = 1 + max((operand.operand for operand in operands.values()), default=-1)
     arrays = [parameter for parameter in program.parameters if isinstance(parameter, Array)]
     table: dict[Size, int] = {}
@@ -114,9 +114,9 @@ def _table(program: Program, operands: Mapping[str, Place]) -> dict[str, int]:
 
 
 class LoopText(StatementText):
-    """A kernel under construction.
+    """Printer of one loop IR program as a kernel for ``walk``.
 
-    variants: text that defines other ways to compute its graphs.
+    variants: text of functions that compute its graphs in other ways, as an ordered set.
     """
 
     def __init__(self, program: Program, symbol: str, operands: Mapping[str, Place], table: Mapping[str, int]) -> None:
@@ -126,13 +126,13 @@ class LoopText(StatementText):
         self.variants: dict[str, None] = {}
 
     def print(self) -> None:
-        """The whole kernel."""
+        """Emit the whole kernel."""
         self.block(self.program.body)
         self.text.line("  ret void\n}")
         self.text.lines[self.begin] = "\n".join(self.rooms)
 
     def block(self, statements: Sequence[Statement]) -> None:
-        """Statements one after another."""
+        """Emit statements in order."""
         for statement in statements:
             match statement:
                 case Load():
@@ -165,7 +165,7 @@ class LoopText(StatementText):
                     assert isinstance(statement, Local), "no kernel here has other statements"
 
     def fetch(self, fetch: Fetch) -> None:
-        """Bring the row of the next turn near."""
+        """Emit prefetches of the row that the next iteration reads."""
         text = self.text
         self.declared.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
         (lane,) = self.lanes
@@ -181,7 +181,7 @@ class LoopText(StatementText):
     # --------------------------------------------------------------------------------------------------------- loops
 
     def loop(self, loop: For) -> None:
-        """A loop, several neighbours at once where it says so."""
+        """Emit a loop, in the form of several interleaved iterations if it has a vector size."""
         if loop.vector > 1:
             self.together(loop)
             return
@@ -203,9 +203,10 @@ class LoopText(StatementText):
                 self.block(loop.body)
 
     def guarded(self, outer: For, begin: str, turns: str) -> None:
-        """Some of the turns that fill vectors, into memory of a thread: what is there stays where no turn is.
+        """Emit a loop into thread-local memory as one of full vectors; lanes without an iteration keep the memory's
+        contents.
 
-        LLVM would store with masks, which takes long, and keeps what is there from registers.
+        Left to itself LLVM would use masked stores, which are slow, and would not keep the memory in registers.
         """
         text, assigned = self.text, outer.part
         assert assigned is not None, "it is a part of all turns"
@@ -223,9 +224,10 @@ class LoopText(StatementText):
     def pieces(
         self, body: Sequence[Statement], extent: tuple[str, str], kind: str
     ) -> list[tuple[tuple[str, str], str]]:
-        """A loop; of kernels with costly functions in two: turns that fill vectors, and what is left, with masks.
+        """Return the pieces of a loop with their kinds: with costly functions a piece of full vectors and a masked
+        remainder.
 
-        LLVM would compute what is left one by one: more than all vectors of a short row take.
+        LLVM would compute the remainder one by one, which takes longer than all vectors of a short row.
         """
         if kind != PARALLEL or not self.is_costly:
             return [(extent, kind)]
@@ -237,12 +239,14 @@ class LoopText(StatementText):
         return [((begin, between), kind), ((between, end), MASKED)]
 
     def has_variants(self, compute: Compute) -> bool:
-        """Whether there are other ways to compute a graph."""
+        """Return whether the graph of a statement can be computed in other ways."""
         return variants_of(compute.graph, self.functions[compute.graph]) is not None
 
     def kind_of(self, loop: For) -> str:
-        """What LLVM is told of a loop: nothing of one around others, not to vectorise it where turns are in order, or
-        elements are moved that lie apart, and else that turns are independent.
+        """Return the loop metadata for LLVM.
+
+        It is empty for loops around others. It forbids vectorization if iterations are in order or the loop only moves
+        strided elements; otherwise it says that iterations are independent.
         """
         if any(blocks_of(inner) and not is_unrolled(inner) for inner in loop.body):
             return ""
@@ -258,7 +262,9 @@ class LoopText(StatementText):
         return self.kind_of_lanes(loop)
 
     def kind_of_lanes(self, loop: For) -> str:
-        """What LLVM is told of independent turns: that they fill vectors, or may not, where a program says so."""
+        """Return the loop metadata for independent iterations, which says whether they fill vectors, or are masked, as
+        the program says.
+        """
         read = [self.arrays[load.array] for load in loads_of(loop.body)]
         if not read or any(isinstance(array.strides[-1], str) for array in read if array.strides):
             return PARALLEL
@@ -269,7 +275,7 @@ class LoopText(StatementText):
         return FILLED.get(turns, PARALLEL) if self.vectorises and isinstance(turns, int) else PARALLEL
 
     def together(self, outer: For) -> None:
-        """A loop that takes several neighbours at once, then those that are left, one by one."""
+        """Emit a loop that takes several iterations at once, then a loop over the remaining iterations."""
         text, count = self.text, outer.vector
         size = self.size(outer.size)
         whole = text.value(f"sub i64 {size}, {text.value(f'urem i64 {size}, {count}')}")
@@ -284,7 +290,7 @@ class LoopText(StatementText):
     # ------------------------------------------------------------------------------------------------ folds and scans
 
     def first(self, values: Sequence[Number | str], kinds: Sequence[ScalarType]) -> list[list[str]]:
-        """What accumulators begin with, in each lane."""
+        """Return the initial values of accumulators in each lane."""
         return [
             [
                 lane[value] if isinstance(value, str) else constant(value, kind.value)
@@ -294,7 +300,7 @@ class LoopText(StatementText):
         ]
 
     def fold(self, fold: Fold) -> None:
-        """A fold: in blocks, where the order of its turns is of no account."""
+        """Emit a reduction, in blocks unless the order of its iterations matters."""
         if is_unrolled(fold):
             if self.is_of_a_vector(fold):
                 self.vector_folded(fold)
@@ -320,17 +326,17 @@ class LoopText(StatementText):
             self.give(name, kind, [values[k] for values in folded])
 
     def carried(self, loop: Loop, kinds: Sequence[ScalarType], first: Sequence[Sequence[str]]) -> list[list[str]]:
-        """Values that a loop carries, of each lane."""
+        """Add loop-carried values to a loop, for each lane."""
         return [[loop.carry(kind.value, value) for kind, value in zip(kinds, lane, strict=True)] for lane in first]
 
     def results(self, loop: Loop, count: int) -> list[list[str]]:
-        """What a loop has carried to its end, of each lane."""
+        """Return the final loop-carried values of a loop, for each lane."""
         return [loop.results[at : at + count] for at in range(0, len(loop.results), count)]
 
     def folded(
         self, fold: Fold, index: str, begins: Sequence[str], extent: tuple[str, str], first: Sequence[Sequence[str]]
     ) -> list[list[str]]:
-        """Some turns of a fold."""
+        """Emit the reduction of a range of iterations, and return the accumulators of each lane."""
         is_innermost = not any(blocks_of(inner) for inner in fold.body)
         kind = PARALLEL if is_innermost and not fold.in_order else ""
         folded = [list(texts) for texts in first]
@@ -345,7 +351,9 @@ class LoopText(StatementText):
         return folded
 
     def combined(self, fold: Fold, first: Sequence[Sequence[str]], later: Sequence[Sequence[str]]) -> list[list[str]]:
-        """Accumulators of some turns and of others as those of all, of each lane."""
+        """Emit the combination of two sets of accumulators, in each lane; LLVM may reorder it if the order does not
+        matter.
+        """
         kinds = [kind.value for kind in fold.combine.result_types]
         if not fold.in_order and is_pairwise(fold.combine):
             return [
@@ -355,7 +363,7 @@ class LoopText(StatementText):
         return self.called_on(fold, first, later)
 
     def called_on(self, fold: Fold, first: Sequence[Sequence[str]], later: Sequence[Sequence[str]]) -> list[list[str]]:
-        """The same, as the function has it."""
+        """Emit the combination of two sets of accumulators, in each lane, as a call of the combining function."""
         kinds = [kind.value for kind in fold.combine.result_types]
         steps = [
             list(zip((*kinds, *kinds), (*one, *other), strict=True)) for one, other in zip(first, later, strict=True)
@@ -363,7 +371,7 @@ class LoopText(StatementText):
         return self.compute(fold.combine, steps, ())
 
     def is_of_a_vector(self, fold: Fold) -> bool:
-        """Whether a fold is of all that memory of a thread has, and LLVM folds it as a vector."""
+        """Return whether a reduction covers whole arrays in thread-local memory, which LLVM reduces as one vector."""
         ((_, size),) = fold.ranges
         arrays = [self.arrays[load.array] for load in fold.body if isinstance(load, Load)]
         return (
@@ -373,7 +381,7 @@ class LoopText(StatementText):
         )
 
     def vector_folded(self, fold: Fold) -> None:
-        """A fold of neighbours in memory of a thread."""
+        """Emit a reduction of whole arrays in thread-local memory by LLVM's vector reductions."""
         ((_, size),) = fold.ranges
         for name, load, op in zip(fold.names, fold.body, _operations(fold.combine), strict=True):
             assert isinstance(load, Load), "a vector is loaded"
@@ -388,7 +396,7 @@ class LoopText(StatementText):
             self.give(name, load.type, [self.text.value(call)])
 
     def unrolled(self, fold: Fold) -> None:
-        """A fold of a few turns, neighbours first, like a tournament."""
+        """Emit a reduction of a few iterations without a loop, as a tree that combines neighbors."""
         ((index, count),) = fold.ranges
         texts = []
         for turn in range(int(self.size(count))):
@@ -403,7 +411,7 @@ class LoopText(StatementText):
             self.give(name, kind, [values[k] for values in texts[0]])
 
     def reordered(self, op: str, kind: str, first: str, second: str) -> str:
-        """Two values under an operation which LLVM may take in any order."""
+        """Emit the combination of two values by an operation that LLVM may reorder."""
         register, scalar = REGISTER[kind], ScalarType(kind)
         name, flags = _operation(op, scalar), _flags(op, scalar)
         if op not in _COMPARISONS:
@@ -413,7 +421,7 @@ class LoopText(StatementText):
         return self.text.value(f"call {flags}{register} {symbol}({register} {first}, {register} {second})")
 
     def scan(self, scan: Scan) -> None:
-        """A scan, turn after turn."""
+        """Emit a scan, one iteration after another."""
         index, size = scan.range
         kinds = scan.step.result_types[: len(scan.names)]
         begins = self.begins(scan.part)
@@ -433,7 +441,7 @@ class LoopText(StatementText):
 
 
 def is_unrolled(statement: Statement) -> bool:
-    """Whether a fold has a few turns, and all of them."""
+    """Return whether a statement is a reduction with few, constant iterations, none of which are skipped."""
     return (
         isinstance(statement, Fold)
         and statement.part is None
@@ -444,7 +452,7 @@ def is_unrolled(statement: Statement) -> bool:
 
 
 def loads_of(body: Sequence[Statement]) -> Iterator[Load]:
-    """The elements that statements read, also those within others."""
+    """Yield the loads among statements, also those nested in others."""
     for statement in body:
         if isinstance(statement, Load):
             yield statement
@@ -457,14 +465,14 @@ def _flat(lanes: Iterable[Sequence[str]]) -> list[str]:
 
 
 def _operation(op: str, kind: ScalarType) -> str:
-    """LLVM's name of an operation of ``is_pairwise``."""
+    """Return LLVM's instruction or intrinsic for an operation that ``is_pairwise`` accepts."""
     if op in _COMPARISONS:
         return op if kind.category == FLOAT else f"{'s' if kind.is_signed else 'u'}{_COMPARISONS[op]}"
     return f"{'f' * (kind.category == FLOAT)}{_INSTRUCTIONS[op]}"
 
 
 def _flags(op: str, kind: ScalarType) -> str:
-    """What LLVM is told of it: any order will do."""
+    """Return the fast-math flags by which LLVM may reorder an operation."""
     return "" if kind.category != FLOAT else "nsz " if op in _COMPARISONS else "reassoc "
 
 

@@ -1,4 +1,4 @@
-"""Loops as LLVM text: what LLVM is told of them, and what stands in them."""
+"""Loops as LLVM IR: their control flow, and the metadata that guides LLVM's optimizations."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from opdsl.backends.cpu.storage import REGISTER, Text
 ACCESS = ", !llvm.access.group !0"
 ATTRIBUTES = 'attributes #0 = { nounwind "prefer-vector-width"="512" }'
 
-# !1: elements are independent of each other: an output may be an input, element for element, and nothing else overlaps.
-# !3: a loop that calls the C library for every element; more than one at a time would be more code and no faster.
-# !40, !41: as !1, vector after vector; with masks for the lanes of the last one that have no element.
-# !50, !53, !55: as !1, of as many turns as a vector has lanes, which LLVM would unroll first, and see no loop then.
-# !52: as !50, where what is left of a loop is told from lanes that have no element.
+# !1: iterations are independent. An output may be the same array as an input, element for element; nothing else
+# overlaps.
+# !3: a loop that calls the C library for every element. Vectorizing or unrolling it adds code and no speed.
+# !40, !41: as !1 without interleaving; !41 masks the lanes of the last vector that have no element.
+# !50, !53, !55: as !1 for as many iterations as a vector has lanes. Unrolling is disabled, or no loop would be left to
+# vectorize.
+# !52: as !50 for loops whose lanes without an element are masked explicitly (GUARDED).
 METADATA = """!0 = distinct !{}
 !1 = distinct !{!1, !2}
 !2 = !{!"llvm.loop.parallel_accesses", !0}
@@ -48,7 +50,7 @@ LANES = 16
 
 
 class _Count(NamedTuple):
-    """The type in which turns are counted, the first one, and the end."""
+    """Type of a loop counter, its first value, and its end."""
 
     kind: str
     begin: str
@@ -56,16 +58,17 @@ class _Count(NamedTuple):
 
 
 class Loop:
-    """A loop over a range that may be empty; ``with`` it, print the body.
+    """Context manager that emits a loop over a range that may be empty; the body is emitted inside ``with``.
 
     Args:
+        text: the lines of the function.
         name: of the counter, unique in its function.
         begin, end, step: of the counter.
-        kind: what follows the branch back, such as ``PARALLEL``.
+        kind: the metadata of the branch back, such as ``PARALLEL``.
 
-    results: after the loop, what ``carry`` carried through it.
-    ahead: prints what all turns need, without branches; it runs where there is a turn at least.
-    count: how many turns count, of a loop whose turns behind them do nothing; empty where all do.
+    results: after the loop, the final values of those that ``carry`` added.
+    ahead: emits branch-free code that all iterations need; it runs once if the loop has an iteration.
+    count: if not empty, the number of iterations that do something; the iterations after them do nothing.
     """
 
     def __init__(self, text: Text, name: str, begin: str, end: str, step: int | str = 1, kind: str = "") -> None:
@@ -91,24 +94,26 @@ class Loop:
         count = self._count
         line(f"  {self.turn} = phi {count.kind} [ {count.begin}, %{self._before} ], [ %{n}_next, %{n}_latch ]")
         self._top = len(self.text.lines)
-        line("")  # where what is carried will stand
+        line("")  # placeholder for the phi nodes of carried values
         if self.is_short:
             line(f"  %{n}_far = zext i32 {self.turn} to i64\n  {self.counter} = add i64 {self.begin}, %{n}_far")
         return self
 
     @property
     def is_short(self) -> bool:
-        """Whether turns are counted in 32 bits, as lanes are that masks are made of: 64 bits take twice the vectors."""
+        """Return whether iterations are counted in 32 bits, as masked lanes are; with 64 bits they would take twice as
+        many vectors.
+        """
         return self.kind in (MASKED, GUARDED)
 
     @property
     def turn(self) -> str:
-        """The counter's value, counted from the first turn where loops are short."""
+        """Return the counter; in short loops it is counted from the first iteration."""
         return f"%{self.name}_turn" if self.is_short else self.counter
 
     @property
     def _before(self) -> str:
-        """The block from which the first turn is entered."""
+        """Return the label of the block from which the first iteration is entered."""
         return f"{self.name}_head" if self.ahead is None else f"{self.name}_ahead"
 
     @property
@@ -117,16 +122,16 @@ class Loop:
 
     @property
     def counter(self) -> str:
-        """The counter's value."""
+        """Return the counter, in 64 bits."""
         return f"%{self.name}"
 
     def carry(self, kind: str, first: str) -> str:
-        """A value of a scalar type that each round hands to the next."""
+        """Add a loop-carried value of a scalar type with its initial value, and return its name in the body."""
         self._carried.append((REGISTER[kind], first))
         return f"%{self.name}_carried{len(self._carried) - 1}"
 
     def hand_on(self, values: Sequence[str]) -> None:
-        """What the next round gets for the values that are carried."""
+        """Set the values that the loop-carried values get for the next iteration."""
         self._next = list(values)
 
     def __exit__(self, error: object, *_: object) -> None:
@@ -147,9 +152,11 @@ class Loop:
 
 
 def call(text: Text, name: str, arguments: Sequence[tuple[str, str]], results: Sequence[str]) -> list[str]:
-    """Call a printed function.
+    """Emit a call of a scalar function by its name, and return the names of its results.
 
     Args:
+        text: the lines of the function.
+        name: of the function.
         arguments: scalar types and values.
         results: scalar types.
     """
@@ -163,7 +170,7 @@ def call(text: Text, name: str, arguments: Sequence[tuple[str, str]], results: S
 
 
 def smaller(text: Text, first: str, second: str) -> str:
-    """The smaller of two i64."""
+    """Emit the minimum of two i64."""
     return text.value(f"call i64 @llvm.smin.i64(i64 {first}, i64 {second})")
 
 

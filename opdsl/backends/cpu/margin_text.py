@@ -1,4 +1,4 @@
-"""Places that are led inside, as LLVM text."""
+"""Printers of the modes by which ``Bound`` maps indices into bounds (clamp, reflect, wrap around), as LLVM IR."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ def _replicated(text: Text, place: str, size: str) -> str:
 
 
 def _seldom(text: Text, condition: str, value: str, other: Callable[[], str]) -> str:
-    """A place; where a condition holds another one, whose division would take as long as all else."""
+    """Emit a choice between ``value`` and the result of ``other``, which is branched over if the condition is false
+    because its division is slow.
+    """
     name = f"seldom{condition[1:]}"
     text.line(f"  br label %{name}_test\n{name}_test:")
     text.line(f"  br i1 {condition}, label %{name}, label %{name}_end\n{name}:")
@@ -35,7 +37,7 @@ def _seldom(text: Text, condition: str, value: str, other: Callable[[], str]) ->
 
 
 def _reflected(text: Text, place: str, size: str) -> str:
-    """Mirrored at the first and at the last element, as often as it takes."""
+    """Emit an index reflected at the first and at the last element, repeatedly if it is far outside."""
     last = text.value(f"sub i64 {size}, 1")
     period = text.value(f"mul i64 {last}, 2")
     distance = text.value(f"call i64 @llvm.abs.i64(i64 {place}, i1 false)")
@@ -46,7 +48,7 @@ def _reflected(text: Text, place: str, size: str) -> str:
 
 
 def _turned(text: Text, place: str, size: str) -> str:
-    """Counted from the end where it is negative."""
+    """Emit an index that counts from the end if it is negative."""
     turned = text.value(f"add i64 {place}, {size}")
     is_negative = text.value(f"icmp slt i64 {place}, 0")
     return text.value(f"select i1 {is_negative}, i64 {turned}, i64 {place}")

@@ -1,11 +1,11 @@
-"""Memory of CPU tensors: NumPy's for small arrays, cached blocks for large ones.
+"""Memory of CPU tensors: NumPy's allocator for small arrays, cached blocks for large ones.
 
-The C library gives a large block back to the system when it is freed, and every new one is paid for by page faults. So
-blocks of ``LARGE`` bytes and more are kept when their last array dies, up to a limit, and handed out again. Of smaller
-ones, and of what libraries take for themselves, the C library keeps as much as the program has been seen to use.
+The C library returns a large block to the system when it is freed, and each new one costs page faults. Therefore blocks
+of ``LARGE`` bytes and more are cached when their last array dies, up to a limit, and reused. Of smaller blocks, and of
+those that libraries allocate, the C library keeps as many as the program has been seen to use.
 
-An array holds its block through an owner object that is not an ndarray: of a chain of ndarrays NumPy keeps only the
-last one, so that a block held by an ndarray would come back while views of it live.
+An array holds its block through an owner object that is not an ndarray: NumPy shortens a chain of ndarrays to the
+last one, so a block held by an ndarray would be freed while views of it are alive.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _LARGEST_COUNTED = 31 << 20
 def empty(
     shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: DType, device: Device | None = None
 ) -> NDArray:
-    """A new array with undefined contents.
+    """Return a new array with undefined contents.
 
     Args:
         shape: sizes.
@@ -63,7 +63,7 @@ def empty(
 def maker(
     shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: DType, device: Device | None = None
 ) -> Callable[[], NDArray]:
-    """What ``empty`` does, as a function."""
+    """Return a function without arguments that returns the array of ``empty``."""
     in_bytes = None
     if strides is not None and strides != contiguous_strides(shape):
         in_bytes = byte_strides(strides, dtype.itemsize)
@@ -74,10 +74,10 @@ def maker(
 
 
 def view(array: NDArray, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: DType) -> NDArray:
-    """Another array over the same memory; strides and offset are in elements of ``dtype``.
+    """Return another array over the same memory; strides and offset are in elements of ``dtype``.
 
     Raises:
-        KernelError: it would leave the memory of ``array``.
+        KernelError: the view would leave the memory of ``array``.
     """
     from opdsl.runtime.viewing import view_array
 
@@ -86,58 +86,60 @@ def view(array: NDArray, shape: tuple[int, ...], strides: tuple[int, ...], offse
 
 
 def viewer(source: TensorMeta, view: TensorMeta, offset: int) -> Callable[[Tensor], Tensor]:
-    """A built-in function that makes one view of every tensor of a geometry; it trusts that the view lies inside.
+    """Return a built-in function that creates a fixed view of any tensor with a given geometry, without a bounds check.
 
     Args:
         source: the geometry of the tensors.
-        view: that of their views.
-        offset: elements from the first one of the tensor to that of the view.
+        view: the geometry of the views.
+        offset: elements from the first one of the tensor to the first one of the view.
     """
-    from opdsl.backends.cpu.tensors import view_function  # LLVM, which allocating does not need
+    from opdsl.backends.cpu.tensors import view_function  # imported late: allocation does not need LLVM
 
     return view_function(source, view, offset)
 
 
 def address(array: NDArray) -> int:
-    """The address of the first element, 0 where there is none."""
+    """Return the address of the first element, or 0 if the array has no elements."""
     return array.ctypes.data if array.size else 0
 
 
 def address_reader() -> Callable[[object], int]:
-    """A built-in function: an array -> the address of its first element, 0 where it has none; TypeError of others."""
+    """Return a built-in function from an array to the address of its first element (0 if it has none); others raise
+    TypeError.
+    """
     from opdsl.backends.cpu.builtin import builtin_over
 
     return builtin_over("array_address", "array_address", [0], [])
 
 
 def copy(source: NDArray, target: NDArray) -> None:
-    """Copies into an array of the same shape and dtype."""
+    """Copy an array into another one of the same shape and dtype."""
     numpy.copyto(target, source, casting="no")
 
 
 def to_host(array: NDArray) -> NDArray:
-    """The array itself."""
+    """Return the array itself, which is in host memory already."""
     return array
 
 
 def from_host(array: NDArray, device: Device, dtype: DType) -> NDArray:
-    """A copy of the array."""
+    """Return a copy of the array."""
     return array.copy()
 
 
 def current_stream(device: Device) -> int:
-    """0: kernels have run when their call returns."""
+    """Return 0: the CPU has no streams, and kernels have finished when their call returns."""
     return 0
 
 
 def synchronize(device: Device) -> None:
-    """Nothing to wait for."""
+    """Do nothing: CPU kernels have finished when their call returns."""
 
 
 def allocator(
     shape: tuple[int, ...], dtype: numpy.dtype[Any], strides: tuple[int, ...] | None = None
 ) -> Callable[[], NDArray]:
-    """A function that makes arrays of one geometry; strides are in bytes."""
+    """Return a function that allocates arrays of a fixed shape, dtype and strides in bytes."""
     size = extent(shape, dtype.itemsize, strides)
     if size < LARGE:
         if strides is None:
@@ -147,7 +149,7 @@ def allocator(
 
 
 class Extent(NamedTuple):
-    """What an array takes; strides are in bytes, None where it is contiguous."""
+    """Shape, dtype and strides in bytes of an array; the strides are None if it is contiguous."""
 
     shape: tuple[int, ...]
     dtype: numpy.dtype[Any]
@@ -155,27 +157,28 @@ class Extent(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The bytes from its first element to behind its last."""
+        """Return the number of bytes from the first element to the end of the last one."""
         return extent(self.shape, self.dtype.itemsize, self.strides)
 
 
 def made_by(make: Callable[..., Any]) -> Extent | None:
-    """What the arrays take that a function of ``allocator`` makes; None of another function."""
+    """Return the extent of the arrays that a function of ``allocator`` makes, or None for any other function."""
     makers = (numpy.empty, _in_block, _within)
     return Extent(*make.args[:3]) if isinstance(make, functools.partial) and make.func in makers else None
 
 
 def allocated(shape: tuple[int, ...], dtype: numpy.dtype[Any], strides: tuple[int, ...] | None = None) -> NDArray:
-    """A new array; strides are in bytes.
+    """Return a new array; strides are in bytes.
 
     Raises:
-        ShapeError: no tensor has such sizes. OutOfMemoryError: there is no such memory.
+        ShapeError: no tensor can have such sizes.
+        OutOfMemoryError: there is not enough memory.
     """
     if strides is None and math.prod(shape) * dtype.itemsize < LARGE:
         try:
             return numpy.empty(shape, dtype)
         except ValueError:
-            pass  # which is said in other words below
+            pass  # check_sizes below raises a clearer error
     check_sizes(shape, contiguous_strides(shape), dtype.itemsize)
     return allocator(shape, dtype, strides)()
 
@@ -183,7 +186,7 @@ def allocated(shape: tuple[int, ...], dtype: numpy.dtype[Any], strides: tuple[in
 def recorded(
     recorder: Lowering, shape: tuple[int, ...], dtype: numpy.dtype[Any], strides: tuple[int, ...] | None
 ) -> Any:
-    """The array that a plan will make; strides are in bytes."""
+    """Record the allocation of an array in a plan, and return the symbolic array; strides are in bytes."""
     if strides is None:
         (name,) = recorder.run(array_maker(dtype, len(shape)), shape, ["array"])
     else:
@@ -193,7 +196,7 @@ def recorded(
 
 @functools.lru_cache(maxsize=512)
 def array_maker(dtype: numpy.dtype[Any], ndim: int) -> Callable[..., NDArray]:
-    """A built-in function: sizes -> a new array of them."""
+    """Return a built-in function that takes sizes and returns a new contiguous array."""
     from opdsl.backends.cpu.builtin import builtin_over
     from opdsl.backends.cpu.machine.language import words
     from opdsl.backends.cpu.machine.tensor import ArrayPlan
@@ -206,7 +209,7 @@ def array_maker(dtype: numpy.dtype[Any], ndim: int) -> Callable[..., NDArray]:
 
 
 def array_viewer(dtype: numpy.dtype[Any], ndim: int) -> Callable[..., NDArray]:
-    """A built-in function: an array, bytes from its first element, sizes and strides in bytes -> a view of it."""
+    """Return a built-in function that makes a view, from an array, an offset in bytes, sizes, and strides in bytes."""
     from opdsl.backends.cpu.builtin import builtin_over
     from opdsl.backends.cpu.machine.language import words
     from opdsl.backends.cpu.machine.tensor import ArrayPlan
@@ -215,7 +218,9 @@ def array_viewer(dtype: numpy.dtype[Any], ndim: int) -> Callable[..., NDArray]:
 
 
 def extent(shape: tuple[int, ...], itemsize: int, strides: tuple[int, ...] | None) -> int:
-    """Bytes from the first element to behind the last one; strides are in bytes and not negative."""
+    """Return the number of bytes from the first element to the end of the last one; strides are in bytes and not
+    negative.
+    """
     if strides is None:
         return math.prod(shape) * itemsize
     if 0 in shape:
@@ -224,26 +229,26 @@ def extent(shape: tuple[int, ...], itemsize: int, strides: tuple[int, ...] | Non
 
 
 def is_own_block(array: NDArray) -> bool:
-    """Return whether an array is all that lies in a cached block."""
+    """Return whether an array is the only one in its cached block."""
     owner = array.base
     return isinstance(owner, _Owner) and sys.getrefcount(owner) <= _OWNER_OF_ONE
 
 
-# References to the owner of a block that one array lies in.
+# The reference count of the owner of a block that a single array uses.
 _OWNER_OF_ONE = references_to_an_attribute()
 
 
 def empty_cache() -> None:
-    """Give all cached blocks back to the system."""
+    """Free all cached blocks."""
     _blocks.trim(0)
 
 
 def memory_stats() -> dict[str, int]:
-    """Counters of the block cache.
+    """Return counters of the block cache.
 
     Returns:
-        ``in_use`` and ``cached``: bytes of blocks that arrays hold, and that wait; ``allocations``: blocks handed out;
-        ``hits``: those of them that came from the cache; ``limit``: the most bytes that wait.
+        ``in_use`` and ``cached``: bytes of blocks that arrays hold, and of free ones; ``allocations``: the number of
+        blocks handed out; ``hits``: how many of them came from the cache; ``limit``: the most bytes of free blocks.
     """
     return _blocks.statistics()
 
@@ -259,13 +264,15 @@ def _in_block(
 
 
 def _round_up(size: int) -> int:
-    """The next block size: eight to each power of two, so that at most an eighth is wasted."""
+    """Return the next block size: there are eight to each power of two, so that at most an eighth is wasted."""
     step = max(_SMALLEST_STEP, 1 << (size.bit_length() - 4))
     return -(-size // step) * step
 
 
 class _Owner(ctypes.Array[ctypes.c_char]):
-    """Holds a block for the arrays that lie in it, and returns it when the last one is gone."""
+    """Owner of a block, which all arrays in the block refer to, and which returns it to the cache when the last one
+    dies.
+    """
 
     _length_ = 0
     _type_ = ctypes.c_char
@@ -283,11 +290,13 @@ def _owner_type(size: int) -> type[_Owner]:
 
 
 class _Blocks:
-    """The free blocks by size. A block is a one-dimensional uint8 array, ``_ALIGNMENT`` longer than its size."""
+    """Cache of free blocks, by size; a block is a one-dimensional uint8 array that is ``_ALIGNMENT`` longer than its
+    size.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        # Owners die anywhere, also inside `take` when the garbage collector runs: they only append here.
+        # Owners may die anywhere, even inside `take` when the garbage collector runs, so they only append here.
         self._returned: collections.deque[NDArray] = collections.deque()
         self._free: dict[int, list[tuple[int, NDArray]]] = {}
         self._cached = 0
@@ -299,10 +308,10 @@ class _Blocks:
         self.limit = min(_MOST_CACHED, _physical_memory() // 8)
 
     def take(self, size: int) -> _Owner:
-        """A block of a rounded size, held by a new owner.
+        """Return a block of a rounded size, held by a new owner.
 
         Raises:
-            OutOfMemoryError: there is not so much memory.
+            OutOfMemoryError: there is not enough memory.
         """
         with self._lock:
             self._settle()
@@ -322,7 +331,7 @@ class _Blocks:
         return owner
 
     def put_back(self, block: NDArray) -> None:
-        """Take a block whose owner has died. Never waits for the lock: the dying thread may hold it."""
+        """Take back a block whose owner has died, without waiting for the lock, which the dying thread may hold."""
         if self._is_closed:
             return
         self._returned.append(block)
@@ -333,17 +342,17 @@ class _Blocks:
                 self._lock.release()
 
     def close(self) -> None:
-        """Leave blocks to whoever has them: the interpreter ends, and what files them may be gone before they are."""
+        """Stop caching blocks at interpreter exit, when the objects that this needs may be gone already."""
         self._is_closed = True
 
     def trim(self, limit: int) -> None:
-        """Free the blocks that wait longest until at most ``limit`` bytes wait."""
+        """Free the blocks that have been unused longest until at most ``limit`` bytes are cached."""
         with self._lock:
             self._settle()
             self._trim(limit)
 
     def statistics(self) -> dict[str, int]:
-        """See ``memory_stats``."""
+        """Return the counters, see ``memory_stats``."""
         with self._lock:
             self._settle()
             return {
@@ -355,21 +364,21 @@ class _Blocks:
             }
 
     def after_fork_in_child(self) -> None:
-        """A thread that held the lock does not exist in the child."""
+        """Replace the lock: a thread that held it does not exist in the child."""
         self._lock = threading.Lock()
 
     def _new(self, size: int) -> NDArray:
         for _ in range(2):
             try:
                 return numpy.empty(size + _ALIGNMENT, numpy.uint8)
-            except (MemoryError, ValueError):  # ValueError where the size is beyond what NumPy counts
+            except (MemoryError, ValueError):  # ValueError if the size exceeds NumPy's limit
                 self.trim(0)
         with self._lock:
             self._in_use -= size
         raise OutOfMemoryError(f"not enough memory: a tensor takes {size} bytes (you may need a smaller one)")
 
     def _settle(self) -> None:
-        """File the blocks that owners have returned."""
+        """Move the blocks that owners have returned to the free lists."""
         while self._returned:
             block = self._returned.popleft()
             size = block.nbytes - _ALIGNMENT
@@ -395,11 +404,11 @@ def _physical_memory() -> int:
 
 
 def _free_one() -> None:
-    """Let the C library see a large block go, as a program that works with such blocks would.
+    """Free one large block, so that the C library keeps more free memory, as for a program that works with such blocks.
 
-    What lies free at the top of its heap goes back to the system from twice the largest block on that has been freed,
-    of up to 32 MiB (``M_MMAP_THRESHOLD`` in mallopt(3)). In a process that has freed none, arrays of some hundred KiB
-    are paid for by page faults at each call. Who has set these limits keeps them.
+    The free top of its heap goes back to the system beyond twice the largest block that has been freed, of up to 32 MiB
+    (``M_MMAP_THRESHOLD`` in mallopt(3)). In a process that has freed none, arrays of some hundred KiB cost page faults
+    at each call. Limits that the user has set remain.
     """
     numpy.empty(_LARGEST_COUNTED, numpy.uint8)
 

@@ -1,7 +1,7 @@
-"""oneMKL, where its package is installed: its BLAS, LAPACK and transforms, each call on the thread that makes it.
+"""Loader of oneMKL, if its package is installed: its BLAS, LAPACK and Fourier transforms, set to one thread per call.
 
 The package is found by its metadata (``pip install "opdsl[mkl]"``) and loaded on first use. ``OPDSL_MKL=0`` in the
-environment leaves it alone.
+environment disables it.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from opdsl.runtime.permanent import kept_forever
 _PACKAGE = "mkl"
 _LIBRARY = "libmkl_rt.so"
 
-# What the single library is set to: no threads of its own; integers of 32 bits.
+# The settings of libmkl_rt: the threading layer without threads, and the interface with 32-bit integers.
 _SEQUENTIAL, _INTEGERS_OF_32_BITS = 1, 0
 
-# The fastest instructions (2), and the same bits wherever an array begins in memory, and however its rows are shared
-# out (0x10000). Variants of an operator, which allocate differently, have to agree, and so have numbers of threads.
+# The fastest instructions (2), with results that do not depend on alignment or on how rows are divided (0x10000): the
+# variants of an operator, which allocate differently, must agree, and so must different numbers of threads.
 _REPRODUCIBLE = 2 | 0x10000
 
 
 def mkl() -> ctypes.CDLL | None:
-    """Return the library, or None where it is not installed, is switched off or cannot be had; see ``problem``."""
+    """Return the library, or None if it is not installed, is switched off or cannot be loaded; see ``problem``."""
     return _opened()[0]
 
 
 def problem() -> str:
-    """Return why the library is not used, without a full stop; empty where it is."""
+    """Return why the library is not used, without a full stop, or "" if it is used."""
     return _opened()[1]
 
 
 def version() -> str:
-    """Return the version of the installed package, empty where there is none."""
+    """Return the version of the installed package, or "" if there is none."""
     try:
         return importlib.metadata.version(_PACKAGE)
     except importlib.metadata.PackageNotFoundError:
@@ -44,13 +44,13 @@ def version() -> str:
 
 
 def address(library: ctypes.CDLL, name: str) -> int:
-    """Return where a routine of BLAS or LAPACK lies, by the name that it has in Fortran."""
+    """Return the address of a BLAS or LAPACK routine by its Fortran name."""
     return ctypes.cast(getattr(library, f"{name}_"), ctypes.c_void_p).value or 0
 
 
 @functools.cache
 def path() -> Path | None:
-    """Return the file of the library, None where the package is not installed."""
+    """Return the path of the library, or None if the package is not installed."""
     try:
         files = importlib.metadata.files(_PACKAGE) or []
     except importlib.metadata.PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""Fourier transforms by oneMKL, under the names and with the arguments of SciPy's compiled module of transforms."""
+"""Fourier transforms by oneMKL, with the function names and arguments of SciPy's compiled module."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from opdsl.errors import KernelError
 
 Array: TypeAlias = numpy.ndarray[Any, Any]
 
-# Numbers of https://www.intel.com/content/www/us/en/docs/onemkl, "Configuration Settings".
+# Constants from https://www.intel.com/content/www/us/en/docs/onemkl, "Configuration Settings".
 _FORWARD_SCALE, _BACKWARD_SCALE, _TRANSFORMS, _STORAGE, _PLACEMENT = 4, 5, 7, 10, 11
 _INPUT_STRIDES, _OUTPUT_STRIDES, _INPUT_DISTANCE, _OUTPUT_DISTANCE = 12, 13, 14, 15
 _COMPLEX, _REAL, _COMPLEX_COMPLEX, _NOT_INPLACE = 32, 33, 39, 44
 
 
-# What transforms arrays of one form, of the addresses of an input and an output.
+# Function of the addresses of an input and an output that transforms arrays of one form.
 _Compute: TypeAlias = Callable[[int, int], None]
 
 
 @attrs.frozen
 class _Form:
-    """Everything about a transform but addresses; strides are in bytes.
+    """Cache key of a transform: all its parameters except addresses; strides are in bytes.
 
     domain: complex, or real on one side.
     forward: whether the exponent is negative.
-    scale: what results are multiplied by.
-    dims: along which one transform goes.
-    points: how many along each of these.
-    shape: of the input; that of the output is the same along all other dimensions.
+    scale: the factor of the results.
+    dims: the transformed dimensions.
+    points: the number of points along each of these.
+    shape: of the input; the output has the same sizes along all other dimensions.
     inputs, outputs: strides.
     input_size, output_size: bytes of an element.
     """
@@ -53,12 +53,12 @@ class _Form:
 
     @property
     def letter(self) -> str:
-        """The precision, as functions of the library are named."""
+        """Return the precision, "s" or "d", as in the names of the library's functions."""
         return "s" if max(self.input_size, self.output_size) == 8 else "d"
 
 
 class MklFourier:
-    """The transforms of a loaded library; results are written into ``out``, of any strides."""
+    """Fourier transforms of a loaded oneMKL library, which write results into ``out`` with any strides."""
 
     def __init__(self, library: ctypes.CDLL) -> None:
         self._library = library
@@ -66,22 +66,23 @@ class MklFourier:
         self._planned = functools.lru_cache(maxsize=256)(self._plan)
 
     def c2c(self, array: Array, dims: Sequence[int], forward: bool, norm: int, out: Array, threads: int) -> None:
-        """Transform complex or real numbers along dimensions."""
+        """Transform complex or real numbers along dimensions into complex numbers."""
         source = array if array.dtype == out.dtype else array.astype(out.dtype)
         points = tuple([out.shape[dim] for dim in dims])
         self._transform(source, out, tuple(dims), points, _COMPLEX, forward, _scale(norm, points))
 
     def r2c(self, array: Array, dims: Sequence[int], forward: bool, norm: int, out: Array, threads: int) -> None:
-        """Transform real numbers; the last of the dimensions ends where the rest follows by symmetry."""
+        """Transform real numbers; the last of the dimensions has only the nonredundant half of the result."""
         points = tuple([array.shape[dim] for dim in dims])
         self._transform(array, out, tuple(dims), points, _REAL, forward, _scale(norm, points))
 
     def c2r(
         self, array: Array, dims: Sequence[int], size: int, forward: bool, norm: int, out: Array, threads: int
     ) -> None:
-        """Transform back what has real numbers as its result, ``size`` of them along the last dimension.
+        """Compute an inverse transform with a real result, of which ``size`` numbers are along the last dimension.
 
-        Dimensions come one after another: what is not symmetric has the result that SciPy's transform gives it.
+        Dimensions are transformed one after another, so that input without the symmetry gives the same result as in
+        SciPy.
         """
         scale, last = _scale(norm, [out.shape[dim] for dim in dims]), dims[-1]
         if len(dims) > 1:
@@ -116,7 +117,9 @@ class MklFourier:
             out[...] = target
 
     def _plan(self, form: _Form) -> tuple[_Compute, list[tuple[int, int]]]:
-        """Return what computes a batch, and where batches begin, in bytes: the batch is the longest other dimension."""
+        """Return the function that computes a batch, and the byte offsets of the batches; the longest other dimension
+        is the batch.
+        """
         others = [dim for dim, size in enumerate(form.shape) if dim not in form.dims and size > 1]
         batch = max(others, key=form.shape.__getitem__, default=None)
         rest = [dim for dim in others if dim != batch]
@@ -163,7 +166,7 @@ class MklFourier:
 
 
 class _Descriptor:
-    """A committed descriptor of the library, freed with the last one who may use it."""
+    """Callable that owns a committed DFTI descriptor of the library, and frees it when it dies."""
 
     def __init__(self, fourier: MklFourier, handle: ctypes.c_void_p, compute: Callable[..., int]) -> None:
         self._fourier, self._handle, self._compute = fourier, handle, compute
@@ -176,7 +179,7 @@ class _Descriptor:
 
 
 def _can_be_walked(array: Array) -> bool:
-    """Whether the library can go along an array: by steps forward, of whole numbers of elements."""
+    """Return whether the library supports the strides of an array: positive multiples of the element size."""
     size = array.itemsize
     return array.flags.aligned and (
         array.flags.c_contiguous
@@ -185,6 +188,6 @@ def _can_be_walked(array: Array) -> bool:
 
 
 def _scale(norm: int, points: Sequence[int]) -> float:
-    """Return the factor that results are multiplied by."""
+    """Return the factor by which results are multiplied."""
     count = math.prod(points)
     return (1.0, 1 / math.sqrt(count), 1 / count)[norm] if count else 1.0

@@ -1,4 +1,4 @@
-"""Products of bfloat16 matrices by the processor's own instruction: plans of ``machine.narrow``."""
+"""Planner of bfloat16 matrix products for the kernel in ``machine.narrow``, which uses a dot-product instruction."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from opdsl.runtime.symbol import largest
 if TYPE_CHECKING:
     from opdsl.kernels.calls import ProductCall
 
-# Fewer rows do not pay for packing; of up to so many the other factor's columns are taken as rows, where they can be.
+# The fewest rows that pay for packing, and the number of rows below which the transposed product is preferred.
 _FEWEST_ROWS = 8
 _FEW_ROWS = 64
-# Multiplications that are worth a thread of their own.
+# The number of multiplications that is worth a thread.
 _SHARE = 1 << 19
 
 
 def multiplies(call: ProductCall) -> bool:
-    """Whether there is a kernel for a product, as it lies, on this processor."""
+    """Return whether the bfloat16 kernel supports a product with its memory layout on this processor."""
     return call.dtype.name == "bfloat16" and engine.has_feature("avx512bf16") and _oriented(call) is not None
 
 
 def _oriented(call: ProductCall) -> tuple[ProductCall, tuple[int, int]] | None:
-    """A product whose left factor's rows lie as they are read, and the places of its factors among the operands.
+    """Return a product whose left factor has contiguous rows, and the indices of its two factors among the operands.
 
-    It is this one, or the transposed one; None where neither is.
+    It is the given product or its transpose; None if neither has the layout.
     """
     if 0 in (call.batch, call.inner, call.rows, call.columns):
         return None
@@ -41,7 +41,7 @@ def _oriented(call: ProductCall) -> tuple[ProductCall, tuple[int, int]] | None:
 
 
 def turned(call: ProductCall) -> ProductCall:
-    """The transposed product."""
+    """Return the transposed product."""
     first, second, out = (
         matrix_layout._replace(row=matrix_layout.column, column=matrix_layout.row)
         for matrix_layout in (call.first, call.second, call.out)
@@ -50,7 +50,7 @@ def turned(call: ProductCall) -> ProductCall:
 
 
 def narrow_product(call: ProductCall) -> Kernel:
-    """Plan a product that ``multiplies`` holds for, see ``Compiler.product``."""
+    """Plan a product for which ``multiplies`` is true, see ``Compiler.product``."""
     oriented = _oriented(call)
     assert oriented is not None, "there is a kernel"
     call, slots = oriented
@@ -85,7 +85,7 @@ def _code() -> engine.Code:
 
 
 def text() -> str:
-    """The kernel as LLVM."""
+    """Return the LLVM IR of the kernel."""
     from opdsl.backends.cpu.machine.text import module_text
     from opdsl.backends.cpu.machine.vectors import ATTRIBUTES, given
 

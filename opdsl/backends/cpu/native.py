@@ -1,8 +1,8 @@
-"""The machine code that kernel calls share: call entries, walks, the worker pool (``machine``).
+"""Machine code that kernel calls share: call entries, strided traversals, the worker pool (see ``machine``).
 
-What every call needs is one object, the pool another one, and each function beside them one of its own: most processes
-need few of them. Objects are loaded once in a process and never freed, since a helper of the pool may be anywhere in
-its code at any time.
+The code that every call needs is one object, the pool a second one, and each other function one of its own: most
+processes need few of them. Objects are loaded once in a process and never freed, since a thread of the pool may be
+anywhere in its code at any time.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from opdsl.backends.cpu.machine.objects import Python
 from opdsl.errors import ArgumentError
 from opdsl.runtime.permanent import kept_forever
 
-# What every call needs, what runs loops on several threads, and functions that few calls need, which have no variables;
-# see `opdsl.backends.cpu.machine`.
+# Modules of `opdsl.backends.cpu.machine`: those that every call needs, those that run loops on several threads, and
+# those with functions that few calls need, which have no variables.
 _CALLS = (signals, call, walk)
 _POOL = (pool, pieces)
 _APART = (walks, forms, sequences, tensor, author)
 
-# Places in NumPy's table of C functions; they are part of its stable binary interface.
+# Indices in NumPy's table of C functions, which are part of its stable binary interface.
 _NUMPY_ARRAY_TYPE = 2
 _NUMPY_NEW_FROM_DESCR = 94
 _NUMPY_SET_BASE_OBJECT = 282
@@ -39,7 +39,7 @@ _NUMPY_SET_BASE_OBJECT = 282
 
 @kept_forever
 def code() -> engine.Code:
-    """Load what every call needs."""
+    """Return the object that every call needs, loading it at the first call."""
     loaded = _compiled("calls", _CALLS, exports(_CALLS), {})
     ctypes.CFUNCTYPE(None)(loaded.address("signals_begin"))()
     return loaded
@@ -47,7 +47,7 @@ def code() -> engine.Code:
 
 @kept_forever
 def _pool() -> engine.Code:
-    """Load the pool."""
+    """Return the object of the worker pool, loading it and setting the number of threads at the first call."""
     loaded = _compiled("pool", _POOL, exports(_POOL), _addresses())
     for name, count in (("pool_set_threads", _threads_at_first()), ("pool_set_processors", usable_processors())):
         ctypes.CFUNCTYPE(None, ctypes.c_int64)(loaded.address(name))(count)
@@ -57,7 +57,7 @@ def _pool() -> engine.Code:
 
 @functools.cache
 def entry(symbol: str) -> int:
-    """Return the address of an exported function, loading what it is part of.
+    """Return the address of an exported function, loading the object that contains it.
 
     Raises:
         KeyError: there is no such function.
@@ -72,14 +72,14 @@ def entry(symbol: str) -> int:
 
 @kept_forever
 def _apart(module: ModuleType, symbol: str) -> engine.Code:
-    """Load a function that is an object of its own."""
+    """Return the object of a function that is loaded on its own."""
     return _compiled(symbol, [module], [symbol], _addresses())
 
 
 def _compiled(
     name: str, modules: Sequence[ModuleType], symbols: Sequence[str], addresses: Mapping[str, int]
 ) -> engine.Code:
-    """Load functions of modules, which call others at these addresses."""
+    """Compile and load modules of ``machine``, linked with functions at ``addresses``."""
     make = functools.partial(_printed, modules, symbols)
     fingerprint = f"shared {name} {sys.abiflags} {object.__basicsize__}"
     title = f"what kernels of the CPU share: {name}"
@@ -88,17 +88,17 @@ def _compiled(
 
 @functools.cache
 def _addresses() -> dict[str, int]:
-    """Return where the functions lie that every call needs."""
+    """Return the addresses of the functions that every call needs, by name."""
     return {name: code().address(name) for name in exports(_CALLS)}
 
 
 def function(symbol: str, result: type | None, *arguments: type) -> Callable[..., Any]:
-    """A function of the shared code as a ctypes function; the GIL is released while it runs."""
+    """Return an exported function of the shared code as a ctypes function; the GIL is released while it runs."""
     return ctypes.CFUNCTYPE(result, *arguments)(entry(symbol))
 
 
 def _stopped() -> int:
-    """The address of the word that says whether a signal has stopped a call."""
+    """Return the address of the word that says whether a signal has stopped a call."""
     address: int = function("signals_stopped", ctypes.c_int64)()
     return address
 
@@ -107,8 +107,10 @@ engine.provided.update({engine.POLL: lambda: code().address(engine.POLL), engine
 
 
 def share_threads() -> None:
-    """Let the pool use the threads of an OpenMP runtime, once the process has one that PyTorch uses."""
-    # Not in a forked child: there the runtime believes in threads that do not exist, and waits for them.
+    """Let the pool use the threads of PyTorch's OpenMP runtime once PyTorch is imported, so that the two do not
+    compete.
+    """
+    # Not in a forked child: the runtime's threads do not exist there, and it would wait for them.
     if not _Shared.done and "torch._C" in sys.modules:
         _Shared.done = True
         process = ctypes.CDLL(None)
@@ -120,7 +122,7 @@ def share_threads() -> None:
 
 
 class _Shared:
-    """Whether the question of an OpenMP runtime is settled."""
+    """Flag that says whether ``share_threads`` has nothing more to do."""
 
     done = False
 
@@ -131,14 +133,14 @@ def _after_fork_in_child() -> None:
 
 
 def usable_processors() -> int:
-    """Return how many processors the process may run on, and has the time of."""
+    """Return how many processors the process may use, limited by its affinity and its container's CPU quota."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(usable, _quota(), pool.LARGEST_POOL))
 
 
 @functools.cache
 def _quota() -> int:
-    """Return how many processors' time a container has, rounded up; more than there are where nothing limits it."""
+    """Return the container's CPU quota in processors, rounded up, or the largest pool size if there is none."""
     try:
         limit, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
         return -(-int(limit) // int(period))
@@ -147,7 +149,7 @@ def _quota() -> int:
 
 
 def _threads_at_first() -> int:
-    """``OPDSL_NUM_THREADS``, or as many as there are processors."""
+    """Return the initial number of threads: ``OPDSL_NUM_THREADS``, or one for each usable processor."""
     asked = os.environ.get("OPDSL_NUM_THREADS", "")
     if not asked:
         return usable_processors()
@@ -157,7 +159,7 @@ def _threads_at_first() -> int:
 
 
 def texts() -> list[str]:
-    """Return the modules of the shared code as LLVM."""
+    """Return the LLVM IR of all objects of the shared code."""
     parts = [_CALLS, _POOL, *[(module,) for module in _APART]]
     return [_printed(modules, exports(modules)) for modules in parts]
 
@@ -170,7 +172,7 @@ def _printed(modules: Sequence[ModuleType], symbols: Sequence[str]) -> str:
 
 @kept_forever
 def imports() -> dict[str, int]:
-    """Where the functions of Python and NumPy lie that the code calls by name."""
+    """Return the addresses of the functions of Python and NumPy that the code calls, by name."""
     addresses = names_of(Python)
     table = _numpy_table()
     addresses["PyArray_Type"] = table[_NUMPY_ARRAY_TYPE]
@@ -180,7 +182,7 @@ def imports() -> dict[str, int]:
 
 
 def names_of(library: type[Library]) -> dict[str, int]:
-    """Return where the names of a library lie that is a part of CPython."""
+    """Return the addresses of the names that a ``Library`` declares, which CPython exports."""
     return {
         name: address_of(getattr(ctypes.pythonapi, name))
         if is_function
@@ -190,7 +192,7 @@ def names_of(library: type[Library]) -> dict[str, int]:
 
 
 def address_of(function: Callable[..., Any]) -> int:
-    """The address of a C function."""
+    """Return the address of a C function."""
     address = ctypes.cast(function, ctypes.c_void_p).value  # type: ignore[arg-type]
     assert address is not None
     return address

@@ -1,4 +1,4 @@
-"""Elements of operands, and values of lanes, as LLVM text that loads and stores them."""
+"""Operands of loops, and LLVM IR that loads, stores and converts their elements."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 class Operand(NamedTuple):
-    """One input or output of a loop.
+    """Input or output of a loop, with its stored and its computed type.
 
-    dtype: how it is stored (``float32``); empty for a Python number.
+    dtype: the dtype in memory (``float32``); empty for a Python number.
     value: the scalar type of the function's parameter or result.
     """
 
@@ -25,12 +25,12 @@ class Operand(NamedTuple):
 
     @property
     def is_number(self) -> bool:
-        """Whether it is a Python number, the same for all elements."""
+        """Return whether the operand is a Python number, the same for all elements."""
         return not self.dtype
 
 
 def constant(value: Number, kind: str) -> str:
-    """A number of a scalar type as LLVM text."""
+    """Return a number of a scalar type as an LLVM constant."""
     if kind in PART:
         number, part = complex(value), REGISTER[PART[kind]]
         return f"{{ {part} {constant(number.real, PART[kind])}, {part} {constant(number.imag, PART[kind])} }}"
@@ -41,12 +41,12 @@ def constant(value: Number, kind: str) -> str:
 
 
 def constants(values: Sequence[Number], kinds: Sequence[str]) -> tuple[str, ...]:
-    """Numbers of scalar types as LLVM text."""
+    """Return numbers of scalar types as LLVM constants."""
     return tuple(constant(value, kind) for value, kind in zip(values, kinds, strict=True))
 
 
 def number(text: Text, kind: str, slot: str) -> str:
-    """A number of a frame, which holds doubles, pairs of them, and i64, as a value of a scalar type."""
+    """Emit the load of a number from a frame (a double, a pair of doubles, or an i64), converted to a scalar type."""
     if kind in PART:
         return convert(text, load(text, "complex128", slot), "complex128", kind)
     wide = "float64" if kind in ("float32", "float64") else "int64"
@@ -54,12 +54,12 @@ def number(text: Text, kind: str, slot: str) -> str:
 
 
 def load_operand(text: Text, operand: Operand, address: str, suffix: str) -> str:
-    """An element as the type in which the function takes it."""
+    """Emit the load of an element, converted to the type that the function takes."""
     loaded = load(text, operand.dtype, address, suffix)
     return convert(text, loaded, MEMORY[operand.dtype].value, operand.value)
 
 
 def store_operand(text: Text, operand: Operand, address: str, value: str) -> None:
-    """Store a result of the function as an element."""
+    """Emit the store of a function's result as an element, converted to its dtype."""
     stored = convert(text, value, operand.value, MEMORY[operand.dtype].value)
     store(text, operand.dtype, address, stored, ACCESS)

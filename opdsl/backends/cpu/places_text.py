@@ -1,4 +1,6 @@
-"""LLVM text of loops over places: kernels ``void (frame, begin, end)`` of some points of the outermost loops."""
+"""Printer of indexed loops as LLVM IR: kernels ``void (frame, begin, end)`` that run a range of points of the outermost
+loops.
+"""
 
 from __future__ import annotations
 
@@ -36,19 +38,19 @@ __all__ = ["module_ir"]
 
 _SLOTS, _SLOT_SIZE = 16, 16
 
-# Turns of a fold that are taken in order.
+# The most iterations for which a reduction is computed in order.
 _FEW = 8
 
 ATTRIBUTES = 'attributes #0 = { nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512" }'
 
 
 def module_ir(program: Program, words: Sequence[str], symbol: str) -> str:
-    """The module of a kernel.
+    """Return the LLVM module of a kernel for an indexed loop.
 
     Args:
-        program: its outermost loops are those whose points are counted.
-        words: what stands in a plan behind its header, in this order; strides in bytes.
-        symbol: its name.
+        program: its points, which ``begin`` and ``end`` count, are those of its outermost loops.
+        words: the names of the words after a plan's header, in order; strides are in bytes.
+        symbol: the name of the kernel.
     """
     from opdsl.backends.cpu.printer import declarations, function_ir
 
@@ -64,9 +66,9 @@ def module_ir(program: Program, words: Sequence[str], symbol: str) -> str:
 
 
 class PlacesText(LoopText):
-    """A kernel under construction.
+    """Printer of one indexed loop as a kernel.
 
-    choices: the names of graphs that say which of two is taken.
+    choices: the names of functions that say which of two accumulators a fold keeps.
     """
 
     def head(self, symbol: str, operands: Mapping[str, Place], table: Mapping[str, int]) -> None:
@@ -75,7 +77,7 @@ class PlacesText(LoopText):
         text.line(f"define void @{symbol}(ptr %frame, i64 %begin, i64 %end) #0 {{\nentry:")
         plan = text.value("load ptr, ptr %frame")
         strides = {stride for array in self.arrays.values() for stride in array.strides}
-        # A 0 that LLVM does not see through: else it makes vectors for strides of one byte alone.
+        # An opaque zero added to strides; else LLVM versions the loop for one-byte strides and vectorizes only that.
         zero = ""
         for word, place in table.items():
             value = text.value(f"load i64, ptr {text.value(f'getelementptr i64, ptr {plan}, i64 {place}')}")
@@ -94,7 +96,9 @@ class PlacesText(LoopText):
                 self.keep_outside(load)
 
     def keep_outside(self, load: Load) -> None:
-        """Put what is read outside of a tensor into memory."""
+        """Emit a stack slot that holds the out-of-bounds value of a guarded load, which is read in place of the
+        element.
+        """
         key = load.array, load.outside
         if key not in self.outside:
             address = self.outside[key] = self.text.value(f"alloca [{_SLOT_SIZE} x i8], align {_SLOT_SIZE}")
@@ -103,7 +107,7 @@ class PlacesText(LoopText):
             store_operand(self.text, operand, address, constant(load.outside, load.type.value))
 
     def print(self) -> None:
-        """The whole kernel."""
+        """Emit the whole kernel."""
         ranges, body = self.program.points
         self.points([index for index, _ in ranges], [self.size(size) for _, size in ranges], body)
         self.text.line("  ret void\n}")
@@ -112,12 +116,15 @@ class PlacesText(LoopText):
     # -------------------------------------------------------------------------------------------------------- points
 
     def points(self, indices: Sequence[str], sizes: Sequence[str], body: Sequence[Statement]) -> None:
-        """A loop over neighbours along the last dimension, so that what is the same for them is found once, in one that
-        counts the others without divisions, which take as long as a short row.
+        """Emit the loops over points: an inner loop along the last dimension, and an outer one over the other
+        dimensions.
+
+        The inner loop lets LLVM hoist what is the same for its points. The outer loop updates its indices without
+        divisions, which take as long as a short row.
         """
         text, first, rest = self.text, [], "%begin"
         for size in reversed(sizes):
-            divisor = text.value(f"call i64 @llvm.smax.i64(i64 {size}, i64 1)")  # where there is nothing to do
+            divisor = text.value(f"call i64 @llvm.smax.i64(i64 {size}, i64 1)")  # avoids a division by 0 in empty loops
             first.append(text.value(f"urem i64 {rest}, {divisor}"))
             rest = text.value(f"udiv i64 {rest}, {divisor}")
         with Loop(text, "outer", "%begin", "%end") as outer:
@@ -137,7 +144,7 @@ class PlacesText(LoopText):
             outer.hand_on(["0", *self.stepped(counters[1:], sizes[-2::-1])])
 
     def stepped(self, counters: Sequence[str], sizes: Sequence[str]) -> list[str]:
-        """What is counted, one farther."""
+        """Emit the increment of a multidimensional counter by one, with carries."""
         text, stepped, step = self.text, [], "1"
         for counter, size in zip(counters, sizes, strict=True):
             after = text.value(f"add i64 {counter}, {step}")
@@ -168,8 +175,8 @@ class PlacesText(LoopText):
             self.one_by_one(outer.body)
 
     def one_by_one(self, body: Sequence[Statement]) -> None:
-        """Statements for each of several neighbours, one neighbour after another where there are no loops within: so
-        that little is in registers at once.
+        """Emit statements for several neighboring iterations, one iteration after another unless there are inner loops,
+        to use few registers.
         """
         lanes = self.lanes
         if len(lanes) == 1 or any(isinstance(statement, (For, Fold)) for statement in body):
@@ -181,8 +188,11 @@ class PlacesText(LoopText):
         self.lanes = lanes
 
     def kind_of(self, loop: For) -> str:
-        """What LLVM is told of a loop. Where elements lie apart by a step that is not known, vectors are slower to load
-        than elements one by one; several vectors at once leave most of a short row over.
+        """Return the loop metadata for LLVM.
+
+        Vectorization is forbidden if elements have an unknown stride, because loading vectors of them is slower than
+        loading elements one by one. Interleaving of vectors is forbidden if it would leave most of a short row as a
+        remainder.
         """
         inner = list(statements_of(loop.body))
         if loop.in_order or any(isinstance(statement, (For, Fold)) for statement in inner):
@@ -208,7 +218,7 @@ class PlacesText(LoopText):
     # --------------------------------------------------------------------------------------------------------- folds
 
     def fold(self, fold: Fold) -> None:
-        """A fold along one range."""
+        """Emit a reduction along one range."""
         ((index, size),) = fold.ranges
         kinds = fold.combine.result_types
         (lane,) = self.lanes
@@ -239,11 +249,12 @@ class PlacesText(LoopText):
             self.give(name, kind, [value])
 
     def ordered(self, fold: Fold, extent: tuple[str, str]) -> list[tuple[tuple[str, str], bool]]:
-        """The turns of a fold, and whether they are in order: a few are, and so are folds of folds.
+        """Return the iterations of a reduction in pieces, and for each whether it is computed in order, as few
+        iterations are.
 
-        The order is to depend on how many turns there are and on nothing else. LLVM chooses it by what it knows of
-        their number, which is a constant in one kernel and a word in the next: so it may choose for more than a few,
-        whose number it does not see.
+        The order must depend only on the number of iterations. LLVM chooses an order by what it knows of their number,
+        which is a constant in one kernel and a word in another. So it may choose only for more than a few iterations,
+        and their number is hidden from it.
         """
         is_float = any(kind.category == FLOAT for kind in fold.combine.result_types)
         if fold.in_order or not is_pairwise(fold.combine) or not is_float:
@@ -260,11 +271,13 @@ class PlacesText(LoopText):
         return [((low, between), True), ((between, self.unseen(high)), False)]
 
     def unseen(self, value: str) -> str:
-        """A value of which LLVM knows nothing."""
+        """Emit a copy of a value about which LLVM can infer nothing."""
         return self.text.value(f'call i64 asm "", "=r,0"(i64 {value})')
 
     def joined(self, fold: Fold, before: Sequence[str], values: Sequence[str], *, in_order: bool) -> list[str]:
-        """Accumulators, with the values of a turn more: where that is a choice, it seldom falls on the turn."""
+        """Emit the combination of accumulators with the values of an iteration; a choice between them becomes a branch
+        that seldom takes the iteration's values.
+        """
         condition = _choice(fold.combine)
         if condition is None:
             (after,) = (self.called_on if in_order else self.combined)(fold, [before], [values])
@@ -286,7 +299,11 @@ class PlacesText(LoopText):
 
 @functools.cache
 def _choice(graph: TypedGraph) -> tuple[TypedGraph, tuple[int, ...]] | None:
-    """When a graph gives its second half of parameters, as against the first: a graph, and the parameters it takes."""
+    """Return the condition under which a combining graph keeps its second set of parameters instead of the first.
+
+    Returns:
+        The condition as a graph, and the parameters that it takes; None if the graph is not such a choice.
+    """
     nodes = [graph.nodes[at] for at in graph.results]
     count = len(nodes)
     conditions = {node.arguments[0] for node in nodes if node.op == "select"}

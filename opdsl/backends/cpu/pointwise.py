@@ -1,7 +1,7 @@
-"""Pointwise kernels: a typed scalar graph and a call's geometry become a built-in function.
+"""Elementwise kernels: compiles a typed scalar graph for a call, and plans the call as a built-in function.
 
-Machine code depends on the graph, the dtypes and the layout of rows; shapes and strides are data of the plan, so a new
-shape compiles nothing.
+Machine code depends on the graph, the dtypes and the stride classes of rows; shapes and strides are data of the plan,
+so a new shape compiles nothing.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
     from opdsl.runtime.dtype import DType
     from opdsl.scalar.graph import TypedGraph
 
-# Rows in which an operand is a single element get a kernel of their own only from so many elements on; the strided
-# kernel, which serves all such rows, does for less.
+# The number of elements from which a call with an operand of stride 0 gets a specialized kernel; the strided kernel is
+# good enough for fewer.
 _OWN_LAYOUT_FROM = 1024
 
-# Rows that are short, and elements that make long ones: at least, and at most.
+# The most elements of a short row, and the fewest and most elements of the rows that replace it.
 _SHORT, _LONG, _PART = 8, 64, 1024
 
-# Elements that are too many for the first cache, and the bytes of a line of it.
+# The number of elements that exceeds the L1 cache, and the bytes of a cache line.
 _TILES_FROM = 4096
 _LINE = 64
 
 _PIECE_UNIT = 1024
 
-# Additions that cost more, one by one, than to bring operands together that lie apart, and how many elements of each.
+# The cost of a function, in additions, from which strided operands are copied to a buffer, and the elements of that.
 _STAGED_FROM = 4
 _STRETCH = 1024
 
@@ -58,12 +58,12 @@ _NUMBER_INPUTS: dict[str, Input] = {
 
 
 def pointwise(graph: TypedGraph, call: PointwiseCall) -> Kernel:
-    """Compile (or find) the loop of a scalar graph for a call's dtypes and layout, and plan its geometry.
+    """Compile the loop of a scalar graph for a call's dtypes and layout, or find it, and plan the call.
 
     Args:
         graph: the function; its parameter and result types may differ from how the operands are stored, loading and
             storing convert.
-        call: where the operands lie.
+        call: the dtypes, sizes and strides of the operands.
 
     Returns:
         A built-in function of the inputs (ndarrays and Python numbers) and the given outputs, which returns the output
@@ -79,7 +79,7 @@ def pointwise(graph: TypedGraph, call: PointwiseCall) -> Kernel:
     loop, elements, unit = "walk", math.prod(sizes), _PIECE_UNIT
     cost, turns = elements * graph_cost(graph), False
     if across is not None:
-        # Bands of tiles are what is counted.
+        # The elements of the loop are bands of tiles.
         sizes, specs = _moved_inside(across, sizes, specs)
         loop, unit = "walk_tiles", 1
         elements = math.prod(sizes[:-2]) * math.ceil(sizes[-2] / TILE_ROWS)
@@ -98,8 +98,10 @@ def pointwise(graph: TypedGraph, call: PointwiseCall) -> Kernel:
 
 
 def _with_longer_rows(call: PointwiseCall) -> PointwiseCall:
-    """Rows of so few elements that each takes longer to begin than to compute are exchanged for those of another
-    dimension, in parts that stay in the first cache where it is long."""
+    """Return a call with a longer innermost dimension if the given one is so short that loop overhead dominates.
+
+    A long dimension becomes the innermost one, split into parts that stay in the L1 cache.
+    """
     sizes = call.sizes
     if len(sizes) < 2 or not may_choose() or sizes[-1] > _SHORT:
         return call
@@ -124,12 +126,16 @@ def _with_longer_rows(call: PointwiseCall) -> PointwiseCall:
 
 
 def _parts() -> Sequence[int]:
-    """The lengths to divide a dimension into, best first. A form gets few: each that is tried is one of its guards."""
+    """Return the lengths to try for splitting a dimension, best first; few while a form is lowered, where each is a
+    guard.
+    """
     return [_PART >> index for index in range(5)] if sizes_are_symbols() else range(_PART, _LONG - 1, -1)
 
 
 def _across(sizes: Sequence[int], operands: Sequence[OperandSpec]) -> int | None:
-    """The dimension along which an operand lies that steps over lines of memory along the last one, if it is long."""
+    """Return a dimension along which some operand is contiguous whose stride along the last one exceeds a cache line,
+    or None.
+    """
     if len(sizes) < 2 or not may_choose() or math.prod(sizes) < _TILES_FROM or sizes[-1] < TILE_COLUMNS:
         return None
     for operand in operands:
@@ -144,7 +150,7 @@ def _across(sizes: Sequence[int], operands: Sequence[OperandSpec]) -> int | None
 def _moved_inside(
     dim: int, sizes: Sequence[int], operands: Sequence[OperandSpec]
 ) -> tuple[tuple[int, ...], list[OperandSpec]]:
-    """A dimension as the last but one, which it makes no difference to."""
+    """Return the sizes and operands of an elementwise loop with a dimension moved to be the last but one."""
     order = [*(index for index in range(len(sizes) - 1) if index != dim), dim, len(sizes) - 1]
     moved = [
         operand._replace(strides=tuple(operand.strides[k] for k in order))
@@ -156,22 +162,24 @@ def _moved_inside(
 
 
 def number_input(kind: str) -> Input:
-    """How a Python number of a scalar type is taken in."""
+    """Return the input kind of a Python number that is computed as a scalar type."""
     return _NUMBER_INPUTS[kind]
 
 
 def graph_name(graph: TypedGraph) -> str:
-    """What a kernel made from the graph is called."""
+    """Return the name of a kernel that is made from a graph."""
     return f"{graph.name}_cpu"
 
 
 def planned_outputs(call: Any) -> list[Output]:
-    """How the outputs of a call come about: given, or allocated by NumPy, or large and from the block cache."""
+    """Return how the outputs of a call are allocated: given by the caller, by NumPy, or large ones from the block
+    cache.
+    """
     return [_output(spec.dtype, new) for spec, new in zip(call.outputs, call.allocate, strict=True)]
 
 
 def lies_over(call: PointwiseCall | RowCall) -> list[list[int]]:
-    """For each output the inputs whose elements lie as its do, so that it may take their place."""
+    """Return for each output the indices of the inputs with its strides and element size, whose memory it may reuse."""
     return [
         [
             place
@@ -185,7 +193,7 @@ def lies_over(call: PointwiseCall | RowCall) -> list[list[int]]:
 def walk_details(
     row: int, sizes: Sequence[int], operands: Sequence[OperandSpec], turns: bool = False
 ) -> list[int | Table]:
-    """The words of a plan that the walk reads."""
+    """Return the words of a ``WalkPlan``."""
     none = (0,) * len(sizes)
     strides = [(spec.strides or none) if len(sizes) == len(spec.strides or none) else none for spec in operands]
     by_dimension = [stride[d] for d in range(len(sizes)) for stride in strides]
@@ -212,7 +220,7 @@ def _output(dtype: DType, new: NewArray | None) -> Output:
 
 
 def is_contiguous(new: NewArray) -> bool:
-    """Whether an array's elements follow each other in row-major order."""
+    """Return whether a new array is contiguous in row-major order."""
     expected = 1
     for size, stride in zip(reversed(new.shape), reversed(new.strides), strict=True):
         if size != 1 and stride != expected:
@@ -222,18 +230,18 @@ def is_contiguous(new: NewArray) -> bool:
 
 
 def form_of(graph: TypedGraph, call: PointwiseCall) -> Form:
-    """The form of a call."""
+    """Return the form of a call, the key by which its kernel is compiled."""
     taken = [kind for _, kind in graph.parameters]
     return Form(operands(call.inputs, taken), operands(call.outputs, graph.result_types), _layout(call))
 
 
 def _layout(call: PointwiseCall) -> str:
-    """The row kernel to use."""
+    """Return the stride class of each operand, simplified so that few kernels serve most calls."""
     specs = [*call.inputs, *call.outputs]
     contiguous = "".join(NUMBER if spec.strides is None else CONTIGUOUS for spec in specs)
     if not call.sizes or call.sizes[-1] == 1:
         return contiguous
-    # One that is written is never held as a single element: filling writes elements that share memory.
+    # An output with stride 0 is not kept in a register: a fill writes elements that share memory.
     exact = "".join(map(letter, call.inputs)) + "".join(map(letter, call.outputs)).replace(SINGLE, STRIDED)
     if exact == contiguous:
         return contiguous
@@ -244,15 +252,16 @@ def _layout(call: PointwiseCall) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def row_code(graph: TypedGraph, form: Form) -> engine.Code:
-    """The kernel of a form."""
+    """Compile the kernel of a form."""
     fingerprint, title = f"pointwise {graph.fingerprint} {form}", f"pointwise {graph.name}"
     return engine.compile_ir(fingerprint, lambda: text_of(graph, form), [SYMBOL], title=title)
 
 
 def text_of(graph: TypedGraph, form: Form) -> str:
-    """The module of a form.
+    """Return the LLVM module of a form.
 
-    Strided operands of what costs more are brought together first: LLVM has no vectors of elements that lie apart.
+    If the function is costly, elements of strided operands are first copied to a contiguous buffer, because LLVM does
+    not vectorize strided loads well.
     """
     from opdsl.backends.cpu.loop_text import module_ir
     from opdsl.kernels.calls import PointwiseCall

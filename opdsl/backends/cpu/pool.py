@@ -1,8 +1,9 @@
-"""The worker pool (``machine/pool.py``) as Python sees it: how many threads, and running a loop on them.
+"""Python interface of the worker pool (``machine/pool.py``): the number of threads, and running a loop on them.
 
-Helpers are threads without a Python thread state: they never need the GIL, are not there for ``threading``, and neither
-delay nor survive the interpreter's exit. A forked child starts its own when it first needs them. When two callers meet,
-the second runs its loop alone, and so does whoever asks soon after helpers have cost more than they did.
+The pool's threads have no Python thread state: they never need the GIL, are invisible to ``threading``, and neither
+delay nor survive the interpreter's exit. A forked child starts its own when it first needs them. When two callers run
+loops at once, the second runs its loop alone. So does a caller soon after the threads have cost more time than they
+saved.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from opdsl.runtime.permanent import kept_forever
 
 
 def set_num_threads(count: int) -> None:
-    """Set how many threads a large CPU kernel uses, the calling one included; the BLAS, LAPACK and transforms too.
+    """Set the number of threads that a large CPU kernel uses, including the calling one; also for BLAS, LAPACK and
+    transforms.
 
     Args:
         count: how many.
@@ -45,8 +47,9 @@ def set_num_threads(count: int) -> None:
 
 
 def get_num_threads() -> int:
-    """How many threads a large CPU kernel uses: at first what the environment's ``OPDSL_NUM_THREADS`` says, or one for
-    each processor that the process may run on.
+    """Return the number of threads that a large CPU kernel uses.
+
+    At first it is that of the environment's ``OPDSL_NUM_THREADS``, or one for each processor that the process may use.
 
     >>> import opdsl
     >>> opdsl.get_num_threads() > 0
@@ -64,8 +67,8 @@ def run(loop: int, frame: int, size: int, piece: int) -> None:
     Args:
         loop: address of a ``void (frame, begin, end)``.
         frame: address that is passed on.
-        piece: elements of each piece but the last; where pieces begin depends on nothing else where several threads are
-            set.
+        size: the number of elements.
+        piece: elements of each piece but the last; if several threads are set, where pieces begin depends on it alone.
     """
     kinds = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
     alone = ctypes.c_int64(0)
@@ -73,11 +76,11 @@ def run(loop: int, frame: int, size: int, piece: int) -> None:
 
 
 def share(function: Callable[[int, int], object], size: int, piece: int) -> None:
-    """Run ``function(begin, end)`` over ``[0, size)`` on the pool; it pays where that works without the GIL.
+    """Run ``function(begin, end)`` over ``[0, size)`` on the pool, which pays if the function works without the GIL.
 
     Args:
-        function: for pieces as ``run`` makes them; what it raises first is raised here.
-        size: of what is divided.
+        function: called for pieces as ``run`` makes them; the first exception that it raises is raised here.
+        size: of the range that is divided.
         piece: see ``run``.
     """
     failed: list[BaseException] = []
@@ -85,7 +88,7 @@ def share(function: Callable[[int, int], object], size: int, piece: int) -> None
     def part(_: object, begin: int, end: int) -> None:
         try:
             function(begin, end)
-        except BaseException as error:  # no thread but the caller's can raise it
+        except BaseException as error:  # only the caller's thread can raise it
             failed.append(error)
 
     loop = _LOOP(part)
@@ -98,10 +101,10 @@ _LOOP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 
 class _Sharing:
-    """Who runs kernels side by side.
+    """State of the thread count, which is divided among threads of the program that run kernels concurrently.
 
-    count: how many threads there are for all of them; None where nobody has asked yet.
-    callers: how many threads of the program run kernels side by side.
+    count: the total number of threads; None before the first change.
+    callers: how many threads of the program run kernels concurrently.
     """
 
     def __init__(self) -> None:
@@ -110,14 +113,16 @@ class _Sharing:
         self.lock = threading.Lock()
 
     def change(self, callers: int = 0, count: int | None = None) -> None:
-        """More callers, or fewer; another number of threads."""
+        """Change the number of concurrent callers by ``callers``, and the total number of threads if ``count`` is
+        given.
+        """
         with self.lock:
             self.callers += callers
             self.count = count or self.count or get_num_threads()
             _function("pool_set_threads", None, ctypes.c_int64)(max(1, self.count // max(1, self.callers)))
 
     def forked(self) -> None:
-        """In a forked child one thread goes on, and the lock may be held."""
+        """Reset the lock and the number of callers in a forked child, which has one thread."""
         self.lock = threading.Lock()
         if self.callers:
             self.change(-self.callers)
@@ -129,10 +134,11 @@ os.register_at_fork(after_in_child=_sharing.forked)
 
 @contextlib.contextmanager
 def side_by_side() -> Iterator[None]:
-    """Within it, threads of the program run kernels side by side, and share the threads of the pool.
+    """Return a context manager in which the calling thread shares the pool's threads with others that run kernels
+    concurrently.
 
-    An engine that has threads of its own enters it with each task: kernels that each take all processors would keep
-    those of other tasks from theirs.
+    An engine that has threads of its own enters it with each task: kernels that each use all processors would slow down
+    those of other tasks.
     """
     _sharing.change(1)
     try:

@@ -1,11 +1,11 @@
-"""Prints scalar graphs as LLVM IR: one internal function for each graph, to be inlined into a loop.
+"""Printer of scalar graphs as LLVM IR: one internal function for each graph, to be inlined into a loop.
 
-Functions may be printed for vectors, too, several elements at once, each in a lane: a loop runs until it ends for all,
-and lanes that have come to its end keep what they have.
+Functions may be printed for vectors, too, with an element in each lane. A loop then runs until it has ended for all
+lanes, and lanes in which it has ended keep their values.
 
 Booleans are ``i1`` inside and ``i8`` (0 or 1) at the function's boundary; complex numbers are two values inside and a
-struct of them at the boundary. Everything is printed exactly (floats as
-bits), without fast-math flags: what LLVM may not change, the loop's position cannot change either.
+struct of them at the boundary. Constants are printed exactly (floats as bits), and no instruction has fast-math flags,
+so that the result of an element does not depend on its position in a loop.
 """
 
 from __future__ import annotations
@@ -40,15 +40,16 @@ _PURE: Final = "nounwind willreturn memory(none)"
 
 
 def boundary_type(kind: str) -> str:
-    """The LLVM type in which a value of a scalar type is passed to the function and returned from it.
+    """Return the LLVM type in which a value of a scalar type is passed to a function and returned from it.
 
-    kind: a scalar type.
+    Args:
+        kind: a scalar type.
     """
     return _BOUNDARY[ScalarType(kind)]
 
 
 class Boundary(NamedTuple):
-    """The types of a printed function's parameters and results."""
+    """Types of a function's parameters and results."""
 
     parameters: tuple[ScalarType, ...]
     results: tuple[ScalarType, ...]
@@ -59,20 +60,25 @@ def _boundary(graph: TypedGraph) -> Boundary:
 
 
 def function_ir(graph: TypedGraph, name: str) -> str:
-    """A graph as LLVM IR.
+    """Return the LLVM IR of a function that computes a scalar graph.
 
-    graph: what to compute; it is lowered here.
-    name: the function's symbol, without ``@``.
-    Returns: ``define internal <result> @name(<parameters>)``; several results come as a literal struct. What it calls
-    is told by ``declarations``.
+    Args:
+        graph: what to compute; it is lowered here.
+        name: the function's symbol, without ``@``.
+
+    Returns:
+        ``define internal <result> @name(<parameters>)``; several results are a literal struct. ``declarations`` returns
+        the declarations of the functions that it calls.
     """
     return _Printer(_lowered(graph), _boundary(graph)).function(name)
 
 
 def declarations(graph: TypedGraph) -> set[str]:
-    """The ``declare`` lines that a graph's function needs; modules with several functions want each once.
+    """Return the ``declare`` lines that a graph's function needs; a module with several functions must have each line
+    once.
 
-    graph: the graph that ``function_ir`` is given.
+    Args:
+        graph: the graph that ``function_ir`` is given.
     """
     lines: set[str] = set()
     for lanes in {1, lanes_for(graph)}:
@@ -83,20 +89,23 @@ def declarations(graph: TypedGraph) -> set[str]:
 
 
 def vectorises(graph: TypedGraph) -> bool:
-    """Whether LLVM has what a graph's function does for several numbers at once, too; the C library has not."""
+    """Return whether LLVM can vectorize a graph's function: it has no loops and calls only intrinsics, not the C
+    library.
+    """
     has_loops = any(isinstance(node.value, Loop) for node in graph.nodes)
     return not has_loops and all("@llvm." in line for line in declarations(graph))
 
 
-# The width of the widest registers, and what there are no instructions for on several numbers at once.
+# The width of the widest registers, and the operations that have no vector instructions.
 _REGISTER_BITS = 512
 _ONE_BY_ONE = frozenset({"quotient", "fmod", *LIBM})
 
 
 def lanes_for(graph: TypedGraph) -> int:
-    """How many elements are computed at once, where a graph has loops: 1 unless that pays.
+    """Return the number of elements to compute at once for a graph with loops, or 1 if that does not pay.
 
-    graph: what ``function_ir`` is given.
+    Args:
+        graph: the graph that ``function_ir`` is given.
     """
     if any(kind.category == COMPLEX for kind in (*(kind for _, kind in graph.parameters), *graph.result_types)):
         return 1
@@ -107,7 +116,7 @@ def lanes_for(graph: TypedGraph) -> int:
 
 
 def _repeated(graph: TypedGraph, turns: int | None) -> Iterator[Node]:
-    """The nodes of the loops in a graph that takes so many turns itself; loops of one turn are branches."""
+    """Yield the nodes in a graph's loops, and its own if ``turns`` is not 1; a loop of one iteration is a branch."""
     if turns != 1:
         yield from graph.nodes
     for node in graph.nodes:
@@ -116,12 +125,14 @@ def _repeated(graph: TypedGraph, turns: int | None) -> Iterator[Node]:
 
 
 def lanes_ir(graph: TypedGraph, name: str) -> str:
-    """A graph's function on vectors of ``lanes_for`` elements: ``@name.lanes``.
+    """Return the LLVM IR of a graph's vector function ``@name.lanes``, for ``lanes_for`` elements, and of two scalar
+    ones.
 
-    With it come ``@name.costly``, which tells for which elements a loop takes a turn (i8, 0 or 1), and ``@name.cheap``,
-    which is right for the others. Of a graph with something rare they are those of ``@name.fast``.
+    ``@name.costly`` returns whether a loop of the graph runs for an element (i8, 0 or 1), and ``@name.cheap`` computes
+    the elements for which none does. For a graph with rare cases all three belong to ``@name.fast``.
 
-    graph, name: what ``function_ir`` is given; the declarations are the same.
+    Args:
+        graph, name: as for ``function_ir``; the declarations are the same.
     """
     lowered, outward, lanes = _lowered(graph), _boundary(graph), lanes_for(graph)
     parts = split_rare(lowered)
@@ -138,15 +149,18 @@ def lanes_ir(graph: TypedGraph, name: str) -> str:
 
 
 def rare_ir(graph: TypedGraph, name: str) -> str | None:
-    """A graph's fast variant, for graphs in which something is rare (huge arguments of ``sin``, say).
+    """Return the LLVM IR of the fast variant of a graph with rare cases (huge arguments of ``sin``, say), or None.
 
-    A loop over a stretch of elements that first finds ``@name.rare`` false for all of them may call ``@name.fast``,
-    which vectorises; otherwise it calls ``function_ir``'s function, which is right for every argument.
+    A loop over a block of elements for which ``@name.rare`` is false may call ``@name.fast``, which LLVM vectorizes.
+    Other loops call the function of ``function_ir``, which handles every argument.
 
-    graph: what ``function_ir`` is given; the declarations are the same.
-    name: the name that ``function_ir`` is given.
-    Returns: ``@name.fast``, with the signature of ``@name``, and ``@name.rare``, with its parameters and result i8 (0
-    or 1); None for a graph without such parts.
+    Args:
+        graph: as for ``function_ir``; the declarations are the same.
+        name: as for ``function_ir``.
+
+    Returns:
+        ``@name.fast``, with the signature of ``@name``, and ``@name.rare``, with its parameters and result i8 (0 or 1);
+        None for a graph without rare cases.
     """
     parts = split_rare(_lowered(graph))
     if parts is None:
@@ -163,19 +177,19 @@ def rare_ir(graph: TypedGraph, name: str) -> str | None:
 
 @lru_cache(maxsize=8)
 def _lowered(graph: TypedGraph) -> TypedGraph:
-    """Lowered once for ``function_ir`` and ``declarations``."""
+    """Return a lowered graph; cached, because ``function_ir`` and ``declarations`` both need it."""
     return lower(graph)
 
 
 class _Printer:
-    """Prints one lowered graph.
+    """Printer of one lowered graph as an LLVM function.
 
-    boundary: its types as a caller sees them.
+    boundary: the types in the function's signature.
     lanes: how many elements are computed at once.
-    block: the label of the block that is being printed.
-    mask: of several elements, which are still in the loop that is being printed.
-    allowed: whether no signal has ended a loop of the body that is being printed.
-    declared: declarations met so far.
+    block: the label of the current basic block.
+    mask: with several lanes, the value that says in which lanes the current loop goes on.
+    allowed: the value that says whether no signal has stopped an inner loop of the current body.
+    declared: the declarations that are needed so far.
     """
 
     def __init__(self, graph: TypedGraph, boundary: Boundary, lanes: int = 1) -> None:
@@ -189,7 +203,7 @@ class _Printer:
         self.declared: set[str] = set()
 
     def function(self, name: str) -> str:
-        """The whole function."""
+        """Return the text of the whole function."""
         kinds = self.boundary.parameters
         parameters = [f"{self.many(boundary_type(kind))} %p{at}" for at, kind in enumerate(kinds)]
         inside = [part for at, kind in enumerate(kinds) for part in self.inward(f"%p{at}", kind)]
@@ -201,7 +215,9 @@ class _Printer:
         return "\n".join([head, *self.lines, f"  ret {returned} {value}", "}"])
 
     def values(self, graph: TypedGraph, texts: list[str]) -> list[str]:
-        """Add the instructions of a graph's nodes; how each node is spelled where it is used. ``texts`` parameters."""
+        """Emit the instructions of a graph's nodes, and return the operand text of each node, given that of the
+        parameters.
+        """
         names: list[str | list[str]] = [*texts]
         for node in graph.nodes[len(texts) :]:
             if isinstance(node.value, Loop):
@@ -211,10 +227,10 @@ class _Printer:
             else:
                 kind = graph.nodes[node.arguments[0]].type if node.arguments else node.type
                 names.append(self.node(node, kind, [str(names[at]) for at in node.arguments]))
-        return names  # type: ignore[return-value]  # those of loops are used by items alone
+        return names  # type: ignore[return-value]  # lists belong to loops, which only items use
 
     def loop(self, loop: Loop, operands: list[str]) -> list[str]:
-        """Add a loop; what it carried at last."""
+        """Emit a loop, and return its carried values after the last iteration."""
         count = len(loop.carried)
         first, begin, same = operands[0], operands[1 : count + 1], operands[count + 1 :]
         boolean, outer = self.type(ScalarType.BOOL), self.mask
@@ -227,7 +243,7 @@ class _Printer:
         self.lines.append(f"  br i1 {some}, label %{label}, label %{label}_end\n{label}:")
         self.block = label
         kinds = [self.type(kind) for kind in loop.carried]
-        # What comes from the turn before is known at its end.
+        # Placeholders of phi nodes, whose operands are known at the end of the loop.
         going, turn = self.line(""), self.line("")
         carried = [self.line("") for _ in kinds]
         self.mask = going if self.lanes > 1 else None
@@ -258,16 +274,16 @@ class _Printer:
         return last
 
     def results(self, graph: TypedGraph, texts: list[str]) -> list[str]:
-        """The results of a graph within this one."""
+        """Emit the instructions of a nested graph, and return its results."""
         names = self.values(graph, texts)
         return [names[at] for at in graph.results]
 
     def both(self, one: str, other: str) -> str:
-        """Whether two truths hold."""
+        """Emit the conjunction of two booleans."""
         return one if other == "true" else other if one == "true" else self.line(f"and i1 {one}, {other}")
 
     def any(self, flags: str) -> str:
-        """Whether a bool holds for an element."""
+        """Emit a reduction that says whether a boolean holds in any lane."""
         if self.lanes == 1:
             return flags
         operand, symbol = self.type(ScalarType.BOOL), f"@llvm.vector.reduce.or.v{self.lanes}i1"
@@ -275,23 +291,23 @@ class _Printer:
         return self.line(f"call i1 {symbol}({operand} {flags})")
 
     def many(self, kind: str) -> str:
-        """A type for all elements that are computed at once."""
+        """Return the LLVM vector type for all lanes of an element type."""
         return kind if self.lanes == 1 else f"<{self.lanes} x {kind}>"
 
     def type(self, kind: ScalarType) -> str:
-        """The type of a value inside."""
+        """Return the LLVM type of a value inside the function."""
         return self.many(_TYPES[kind])
 
     def mangled(self, kind: ScalarType) -> str:
-        """The same in the name of an intrinsic."""
+        """Return the type of a value as it is spelled in the name of an intrinsic."""
         return _MANGLED[kind] if self.lanes == 1 else f"v{self.lanes}{_MANGLED[kind]}"
 
     def constant(self, kind: str, text: str) -> str:
-        """A constant of a type for each element."""
+        """Return a constant of a type, repeated for each lane."""
         return text if self.lanes == 1 else f"<{', '.join([f'{kind} {text}'] * self.lanes)}>"
 
     def inward(self, name: str, kind: ScalarType) -> list[str]:
-        """A parameter as the values that it is inside."""
+        """Emit the conversion of a parameter to the values that represent it inside the function."""
         if kind is ScalarType.BOOL:
             return [self.line(f"icmp ne {self.many('i8')} {name}, {self.constant('i8', '0')}")]
         if kind.category == COMPLEX:
@@ -299,13 +315,13 @@ class _Printer:
         return [name]
 
     def result(self, returned: str, types: list[str], names: list[str]) -> str:
-        """The value to return."""
+        """Emit the value to return."""
         texts = iter([names[at] for at in self.graph.results])
         values = [self.outward(kind, texts) for kind in self.boundary.results]
         return values[0] if len(values) == 1 else self.struct(returned, types, values)
 
     def outward(self, kind: ScalarType, texts: Iterator[str]) -> str:
-        """The next result in its boundary type."""
+        """Emit the conversion of the next result to its type at the boundary."""
         value = next(texts)
         if kind is ScalarType.BOOL:
             return self.line(f"zext {self.many('i1')} {value} to {self.many('i8')}")
@@ -314,20 +330,20 @@ class _Printer:
         return value
 
     def struct(self, returned: str, types: list[str], values: list[str]) -> str:
-        """Several values as one."""
+        """Emit a struct of several values."""
         whole = "poison"
         for at, (kind, value) in enumerate(zip(types, values, strict=True)):
             whole = self.line(f"insertvalue {returned} {whole}, {kind} {value}, {at}")
         return whole
 
     def line(self, instruction: str) -> str:
-        """Add an instruction; the name of its result."""
+        """Append an instruction, and return the name of its result."""
         name = f"%v{len(self.lines)}"
         self.lines.append(f"  {name} = {instruction}")
         return name
 
     def node(self, node: Node, kind: ScalarType, arguments: list[str]) -> str:
-        """Add a node's instructions, for operands of a kind; how its value is spelled."""
+        """Emit the instructions of a node for operands of type ``kind``, and return the operand text of its value."""
         if node.op == "constant":
             return self.constant(_TYPES[node.type], _constant(node))
         printed = _PRINTERS.get(node.op)
@@ -336,7 +352,7 @@ class _Printer:
         return self.library(node, kind, arguments)
 
     def intrinsic(self, name: str, kind: ScalarType, arguments: list[str], extra: str = "") -> str:
-        """A call of an LLVM intrinsic on operands of one type."""
+        """Emit a call of an LLVM intrinsic on operands of one type."""
         symbol, operand = f"@llvm.{name}.{self.mangled(kind)}", self.type(kind)
         self.declared.add(
             f"declare {operand} {symbol}({', '.join([operand] * len(arguments))}{', i1' if extra else ''})"
@@ -344,7 +360,7 @@ class _Printer:
         return self.line(f"call {operand} {symbol}({', '.join(f'{operand} {value}' for value in arguments)}{extra})")
 
     def library(self, node: Node, kind: ScalarType, arguments: list[str]) -> str:
-        """A call of the C library."""
+        """Emit a call of a C library function, once for each lane."""
         name, operand = LIBM[node.op] + ("f" if kind is ScalarType.FLOAT32 else ""), _TYPES[kind]
         self.declared.add(f"declare {operand} @{name}({', '.join([operand] * len(arguments))}) {_PURE}")
         if self.lanes == 1:
@@ -373,7 +389,9 @@ Print: TypeAlias = Callable[[_Printer, Node, ScalarType, list[str]], str]
 
 
 def _binary(floating: str, signed: str, unsigned: str | None = None) -> Print:
-    """An instruction by the kind of its operands."""
+    """Return a printer of a binary instruction that depends on whether operands are floats, signed or unsigned
+    integers.
+    """
 
     def run(printer: _Printer, node: Node, kind: ScalarType, arguments: list[str]) -> str:
         name = floating if kind.category == FLOAT else signed if kind.is_signed else unsigned or signed
@@ -387,7 +405,9 @@ def _intrinsic(name: str) -> Print:
 
 
 def _rounding(name: str) -> Print:
-    """With the sign of the operand, which it has anyway: LLVM would round a float16 as such, element by element."""
+    """Return a printer of a rounding function that also copies the operand's sign, which LLVM would otherwise compute
+    in float16, element by element.
+    """
 
     def run(printer: _Printer, node: Node, kind: ScalarType, arguments: list[str]) -> str:
         rounded = printer.intrinsic(name, kind, arguments)
@@ -397,7 +417,7 @@ def _rounding(name: str) -> Print:
 
 
 def _extremum(name: str, float_comparison: str) -> Print:
-    """The larger or smaller: the first when it is NaN, the second when both are equal."""
+    """Return a printer of maximum or minimum: the first operand if it is NaN, the second if both are equal."""
 
     def run(printer: _Printer, node: Node, kind: ScalarType, arguments: list[str]) -> str:
         if kind.category != FLOAT:
@@ -425,7 +445,7 @@ def _absolute(printer: _Printer, node: Node, kind: ScalarType, arguments: list[s
 
 
 def _comparison(floating: str, integer: str) -> Print:
-    """Ordered, but for != : NaN differs from everything."""
+    """Return a printer of a comparison: with NaN it is false, except that != is true."""
 
     def run(printer: _Printer, node: Node, kind: ScalarType, arguments: list[str]) -> str:
         sign = "" if integer in ("eq", "ne") else "s" if kind.is_signed else "u"

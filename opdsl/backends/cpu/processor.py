@@ -1,4 +1,4 @@
-"""The processor that kernels are compiled for: this machine's, or a level of it that ``OPDSL_CPU`` names."""
+"""Target processor of kernels: the one of this machine, or a lower x86-64 level that ``OPDSL_CPU`` names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import attrs
 from opdsl.backends.cpu.llvm import llvm
 from opdsl.errors import ArgumentError
 
-# Levels of x86-64, by LLVM's names of processors: each has the features of those before it, and these.
+# The features that each x86-64 level adds to the levels before it, by LLVM's names.
 _LEVELS = {
     "x86-64": ("cmov", "cx8", "fxsr", "mmx", "sse", "sse2"),
     "x86-64-v2": ("cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3"),
@@ -20,17 +20,17 @@ _LEVELS = {
     "x86-64-v4": ("avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"),
 }
 
-# What every processor of an architecture has, whether the system says so or not.
+# Features that every processor of an architecture has, even if LLVM does not list them.
 _BASE = {"aarch64": frozenset({"neon"}), "arm64": frozenset({"neon"})}
 
 
 @attrs.frozen
 class Processor:
-    """Name and features of a processor, as LLVM takes them.
+    """Name and features of a target processor, as LLVM takes them.
 
     name: LLVM's name of it.
-    flags: the features that are there, and those that are not, beside what the name says: ``+avx2,-sse4a``.
-    features: LLVM's names of all that are there, as far as anything here asks for them.
+    flags: features that are present or absent, beyond those that the name implies: ``+avx2,-sse4a``.
+    features: LLVM's names of all present features that this package may ask for.
     is_limited: whether ``OPDSL_CPU`` chose it.
     """
 
@@ -41,7 +41,7 @@ class Processor:
 
     @property
     def vector_bytes(self) -> int:
-        """Bytes of a vector."""
+        """Return the vector width in bytes."""
         return 64 if "avx512f" in self.features else 32 if "avx2" in self.features else 16
 
 
@@ -50,7 +50,7 @@ def processor() -> Processor:
     """Return the processor that this process compiles kernels for.
 
     Raises:
-        ArgumentError: ``OPDSL_CPU`` is no level, or needs what this machine lacks.
+        ArgumentError: ``OPDSL_CPU`` is not the name of a level, or this machine lacks a feature of that level.
     """
     host = _host_features()
     features = frozenset(name for name, is_there in host.items() if is_there)
@@ -63,10 +63,10 @@ def processor() -> Processor:
 
 
 def _host_features() -> Mapping[str, bool]:
-    """LLVM's names of features, and whether this machine's processor has them; nothing where LLVM cannot tell."""
+    """Return for each feature, by LLVM's name, whether this machine has it; empty if LLVM does not know."""
     try:
         host: Mapping[str, bool] = llvm.get_host_cpu_features()
-    except RuntimeError:  # some releases on Apple's processors, whose name alone says what there is
+    except RuntimeError:  # some releases fail on Apple's processors, whose name implies all features
         return {}
     return host
 

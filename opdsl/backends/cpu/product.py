@@ -1,6 +1,6 @@
-"""Matrix products: shares of a batch's rows go through the BLAS, one thread for each share.
+"""Matrix products: the rows of a batch are divided into shares, and each share is a BLAS call on one thread.
 
-What the BLAS has no types or layouts for is computed by ``numpy.matmul``.
+Dtypes and memory layouts that the BLAS does not support are computed by ``numpy.matmul``.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ if TYPE_CHECKING:
 
 _PLAIN, _TRANSPOSED = ord("N"), ord("T")
 
-# Multiplications that are worth a thread of their own.
+# The number of multiplications that is worth a thread.
 _SINGLE_UP_TO = 65_536 * 4
-# Rows that the BLAS's innermost kernels take at a time are powers of two up to this.
+# A multiple of the number of rows that the BLAS's innermost kernels process at a time, a power of two.
 _UNIT = 16
 
 
 class _Lines(NamedTuple):
-    """A matrix as the BLAS reads it, whose matrices lie column by column.
+    """Matrix as an argument of the BLAS, which expects column-major matrices.
 
-    operation: transposed where its rows are lines in memory, plain where its columns are.
-    leading: elements between neighbouring lines.
+    operation: transposed for a row-major matrix, plain for a column-major one.
+    leading: the leading dimension, the elements between neighboring rows or columns.
     """
 
     operation: int
     leading: int
 
     def turned(self) -> _Lines:
-        """The transposed matrix."""
+        """Return the transposed matrix."""
         return _Lines(_PLAIN if self.operation == _TRANSPOSED else _TRANSPOSED, self.leading)
 
 
@@ -59,7 +59,7 @@ def _through_numpy(first: Any, second: Any, alpha: complex, beta: complex, out: 
         numpy.matmul(first, second, out=out)
         if alpha != 1:
             numpy.multiply(out, _as_element(alpha, out), out=out)
-    elif not first.shape[-1]:  # products of nothing
+    elif not first.shape[-1]:  # sums of no products are 0
         if beta != 1:
             numpy.multiply(out, _as_element(beta, out), out=out)
     else:
@@ -69,13 +69,13 @@ def _through_numpy(first: Any, second: Any, alpha: complex, beta: complex, out: 
 
 @step
 def _copied(first: Any, second: Any, alpha: complex, beta: complex, out: Any) -> None:
-    """Matrices of which neither rows nor columns are lines: NumPy gives copies of those to its BLAS."""
+    """Multiply matrices whose rows and columns are not contiguous: they are copied first, and NumPy calls its BLAS."""
     with on_one_thread():
         _through_numpy(_in_lines(first), _in_lines(second), alpha, beta, out)
 
 
 def _in_lines(matrices: Any) -> Any:
-    """Matrices as they are, where rows or columns are lines in memory; else a copy, as of vectors."""
+    """Return matrices with contiguous rows or columns, copied if neither are; vectors are made contiguous."""
     if matrices.ndim < 2:
         return numpy.ascontiguousarray(matrices)
     (rows, columns), (row, column), size = matrices.shape[-2:], matrices.strides[-2:], matrices.itemsize
@@ -89,10 +89,10 @@ def _as_element(number: complex, array: Any) -> Any:
 
 
 def _through_blas(call: ProductCall) -> Kernel | None:
-    """The plan, or None where the BLAS cannot read or write the matrices as they lie."""
+    """Return the plan of a product by the BLAS, or None if it does not support the dtype or the memory layouts."""
     if call.dtype.name not in LETTERS or 0 in (call.batch, call.rows, call.inner, call.columns):
         return None
-    # Where there are more columns than rows, these are shared out: of the transposed product.
+    # If there are more columns than rows, threads divide the rows of the transposed product.
     by_columns = call.columns > call.rows
     shared = turned(call) if by_columns else call
     details = _words(shared, (4, 2) if by_columns else (2, 4))
@@ -119,10 +119,12 @@ def _through_blas(call: ProductCall) -> Kernel | None:
 
 
 def _words(call: ProductCall, slots: tuple[int, int]) -> list[int | Table] | None:
-    """A ``ProductPlan`` whose rows are shared out; None where the BLAS cannot read or write the matrices."""
+    """Return the words of a ``ProductPlan`` that divides rows among threads, or None if the BLAS does not support the
+    layouts.
+    """
     first, second, out, size = call.first, call.second, call.out, call.dtype.itemsize
     left, is_vector = _lines(first, call.rows, call.inner), call.columns == 1
-    if is_vector:  # its elements may be apart
+    if is_vector:  # the BLAS takes vectors with any stride
         right: _Lines | None = _Lines(_PLAIN, second.row if call.inner > 1 else 1)
         result: _Lines | None = _Lines(_PLAIN, out.row if call.rows > 1 else 1)
     else:
@@ -135,7 +137,7 @@ def _words(call: ProductCall, slots: tuple[int, int]) -> list[int | Table] | Non
     is_turned = left.operation == _TRANSPOSED
     if not is_vector:
         is_turned = result.operation == _TRANSPOSED
-        if is_turned:  # the transposed product of the transposed factors
+        if is_turned:  # the product is computed transposed, from the transposed factors
             factors = [(slot, lines.turned(), row, matrix) for slot, lines, row, matrix in reversed(factors)]
     matrices = [*factors, (10, result, size * out.row, size * out.batch)]
     return words(
@@ -149,7 +151,7 @@ def _words(call: ProductCall, slots: tuple[int, int]) -> list[int | Table] | Non
 
 
 def _lines(matrix: MatrixLayout, rows: int, columns: int) -> _Lines | None:
-    """How the BLAS reads a matrix whose lines are rows or columns; None where neither are lines in memory."""
+    """Return a matrix as an argument of the BLAS, or None if neither rows nor columns are contiguous."""
     if (columns == 1 or matrix.column == 1) and (rows == 1 or matrix.row >= max(columns, 1)):
         return _Lines(_TRANSPOSED, max(matrix.row if rows > 1 else columns, 1))
     if (rows == 1 or matrix.row == 1) and (columns == 1 or matrix.column >= max(rows, 1)):

@@ -1,10 +1,11 @@
-"""Reductions: a monoid's graphs and a call's geometry become a built-in function.
+"""Reduction kernels: compile the graphs of a reduction for a call, and plan the call as a built-in function.
 
-Several accumulators are folded side by side. Across: those of kept elements that lie next to each other. Along: those
-of lanes, each of which takes its share of the elements of one fold, and which are combined at last. Few and large folds
-are cut into chunks, for threads, and what these have made is folded then.
+Several accumulators are updated side by side. Across: the lanes are neighboring results. Along: the lanes divide the
+elements of one result, and are combined at the end. A few large reductions are cut into chunks for threads, whose
+partial results are then reduced.
 
-How elements are grouped depends on the geometry alone: the same call gives the same bits with any number of threads.
+How elements are grouped depends only on sizes and strides: the same call gives the same bits with any number of
+threads.
 """
 
 from __future__ import annotations
@@ -32,23 +33,23 @@ from opdsl.scalar.builder import GraphBuilder
 if TYPE_CHECKING:
     from opdsl.scalar.graph import TypedGraph
 
-# Turns of a lane that are a block, and blocks that are one again.
+# The iterations of a lane that form a block, and the blocks that form a larger block.
 _BLOCK, _BLOCKS = 128, 16
 
-# How a lane takes many turns, few, those of functions that cost much, and chunks.
+# Unrolling factors of a lane's iterations: for many iterations, few, and costly functions; the grouping of chunks.
 _STEPS_OF_MANY, _STEPS_OF_FEW, _COSTLY_STEPS = (8, 1), (8, 2, 1), (4, 1)
 _CHUNKS = Folds((), (4, 1))
 
-# Elements of fewer bytes that lie apart are brought together, whatever becomes of them.
+# Strided elements with fewer bytes are copied to contiguous memory even for cheap functions.
 _NARROW = 4
 
 
 class Way(NamedTuple):
-    """How a reduction goes through its elements.
+    """Order in which a reduction processes its elements.
 
-    is_along: whether lanes take elements of one fold.
+    is_along: whether lanes divide the elements of one result.
     lanes: how many there are.
-    folds: how each folds.
+    folds: how each lane groups its elements.
     """
 
     is_along: bool
@@ -58,27 +59,29 @@ class Way(NamedTuple):
 
 _LANES_ACROSS, _LANES_ALONG, _LANES_IN_ORDER = 1024, LANES, 8
 
-# Fewer kept elements side by side, or folded elements in a row, than this do not fill lanes.
+# The fewest neighboring kept elements, or reduced elements in a row, that fill lanes.
 _FEWEST_ACROSS = 8
 _FEWEST_ALONG = 16
-# The same where accumulators are several, or cost much to combine: lanes of one fold are combined one by one at last.
+# The same for several accumulators or a costly combination: at the end, lanes of one result are combined one by one.
 _FEWEST_ALONG_OF_MANY = 64
 
-# Elements that are worth a chunk of their own, and the tasks that are enough without chunks.
+# The number of elements that is worth a chunk, and the number of tasks that is enough without chunks.
 _CHUNK = 1 << 16
 _ENOUGH_TASKS = 32
 
-# Bytes of an accumulator that a chunk has made; those of one point lie side by side.
+# Bytes of a partial accumulator; those of one result are next to each other.
 _RECORD = 16
 
 
 class FoldForm(NamedTuple):
-    """What a kernel is compiled for, beside its graphs.
+    """Key by which a reduction kernel is compiled, besides its graphs.
 
-    inputs: arrays. outputs: the results.
-    layout: how each steps from lane to lane.
-    ranges: dimensions that are folded.
-    chunked: which of them is cut into chunks.
+    inputs: arrays.
+    outputs: the results.
+    layout: the stride class of each operand from lane to lane.
+    ranges: the number of reduced dimensions.
+    way: the order in which elements are processed.
+    chunked: the reduced dimension that is cut into chunks, or None.
     """
 
     inputs: tuple[Operand, ...]
@@ -90,11 +93,11 @@ class FoldForm(NamedTuple):
 
 
 def reduction(folding: Folding, call: ReductionCall) -> Kernel:
-    """Compile (or find) the kernel of a reduction for a call's dtypes and layout, and plan its geometry.
+    """Compile the kernel of a reduction for a call's dtypes and layout, or find it, and plan the call.
 
     Args:
         folding: the monoid.
-        call: where the operands lie.
+        call: the dtypes, sizes and strides of the operands.
 
     Returns:
         A built-in function of the inputs, the numbers and the given outputs, which returns the output or, of several, a
@@ -109,7 +112,7 @@ def reduction(folding: Folding, call: ReductionCall) -> Kernel:
 
 
 def _with_dimensions(call: ReductionCall) -> ReductionCall:
-    """The same call, with a kept and a folded dimension at least."""
+    """Return a call with at least one kept and one reduced dimension, adding dimensions of size 1."""
     kept, reduced = call.kept or (1,), call.reduced or (1,)
     more = (0,) * (len(kept) - len(call.kept)), (0,) * (len(reduced) - len(call.reduced))
     return call._replace(
@@ -121,7 +124,7 @@ def _with_dimensions(call: ReductionCall) -> ReductionCall:
 
 
 def way_of(folding: Folding, call: ReductionCall) -> Way:
-    """How a call goes through its elements."""
+    """Return the order in which a call processes its elements."""
     row = call.reduced[-1]
     lanes = _LANES_IN_ORDER if folding.in_order else _LANES_ALONG
     costs_much = is_costly(folding.lift) or is_costly(folding.combine)
@@ -138,9 +141,11 @@ def way_of(folding: Folding, call: ReductionCall) -> Way:
 
 
 def _runs_along(call: ReductionCall, fewest: int) -> bool:
-    """Whether the elements of one fold fill lanes better than those of several.
+    """Return whether lanes are better filled by the elements of one result than by several results.
 
-    fewest: elements in a row that do.
+    Args:
+        call: the call.
+        fewest: the fewest elements in a row that fill lanes.
     """
     kept = len(call.kept)
     if call.kept[-1] < _FEWEST_ACROSS:
@@ -157,11 +162,11 @@ def _is_still(stride: int) -> bool:
 
 
 class _Plan:
-    """The work of a call, while it is planned.
+    """Builder of the plan of one call.
 
-    codes: what is compiled for it.
-    points, count: elements that are kept, and that are folded into each.
-    width: points that lanes take together.
+    codes: the kernels that are compiled for it.
+    points, count: the number of results, and of elements that are reduced into each.
+    width: the number of results that lanes process together.
     """
 
     def __init__(self, folding: Folding, call: ReductionCall, numbers: int) -> None:
@@ -173,21 +178,22 @@ class _Plan:
         self.width = 1 if self.way.is_along else smallest(self.way.lanes, call.kept[-1])
 
     def has_chunks(self) -> bool:
-        """Whether folds are cut: few and large ones are."""
+        """Return whether reductions are cut into chunks, which pays for a few large ones."""
         lanes = 1 if self.way.is_along else self.way.lanes
         tiles = -(-self.call.kept[-1] // lanes) * math.prod(self.call.kept[:-1])
         return 0 < tiles < _ENOUGH_TASKS and self.width * self.count >= 2 * _CHUNK
 
     def whole(self) -> Work:
-        """A walk over kept elements."""
+        """Return the work of a reduction that is not cut into chunks: one traversal of the results."""
         code = self.code(self.folding, self.form)
         details = walk_words(code, self.call.kept, self.call.reduced, self.strides(), self.words())
         return self.work("walk", self.points, details)
 
     def chunked(self) -> Work:
-        """A walk over chunks of kept elements, then one over these, which folds what the chunks have made.
+        """Return the work of a reduction in chunks: a traversal of all chunks, then one that reduces their partial
+        results.
 
-        Behind the operands lies the memory of what they have made, and the number of a chunk.
+        After the operands the frame holds the address of the partial accumulators, and the number of a chunk.
         """
         kept, reduced, count = self.call.kept, self.call.reduced, len(self.folding.init)
         at, length = self.chunk()
@@ -211,7 +217,7 @@ class _Plan:
         return self.work("walk_chunks", chunks * self.points, details, chunks * size, "walk_later")
 
     def chunk(self) -> tuple[int, int]:
-        """Which dimension is cut into chunks, and how long they are."""
+        """Return the dimension that is cut into chunks, and the length of a chunk."""
         sizes = self.call.reduced
         at = 0 if self.folding.in_order or sizes[0] > sizes[-1] else len(sizes) - 1
         chunks = smallest(sizes[at], self.width * self.count // _CHUNK, 4 * _ENOUGH_TASKS)
@@ -219,26 +225,26 @@ class _Plan:
         return at, -(-length // _BLOCK) * _BLOCK if at == len(sizes) - 1 else length
 
     def strides(self) -> list[tuple[int, ...]]:
-        """Of inputs, numbers and outputs along the kept dimensions and the folded ones."""
+        """Return the strides of inputs, numbers and outputs along the kept dimensions and the reduced ones."""
         none = (0,) * len(self.call.reduced)
         inputs = [input.strides or () for input in self.call.inputs]
         numbers = [((0,) * len(self.call.kept) + none)] * self.numbers
         return [*inputs, *numbers, *((*(output.strides or ()), *none) for output in self.call.outputs)]
 
     def words(self) -> list[int]:
-        """What a kernel reads last: the factors of an index, and how many elements are folded."""
+        """Return the last words of a kernel: the factors of a linear index, and the number of reduced elements."""
         sizes = self.call.reduced
         has_factors = self.folding.with_index and len(sizes) > 1
         return [*([math.prod(sizes[k + 1 :]) for k in range(len(sizes))] if has_factors else []), self.count]
 
     def code(self, folding: Folding, form: FoldForm, places: Sequence[tuple[int, int]] = ()) -> int:
-        """The address of a kernel."""
+        """Compile a kernel, and return its address."""
         first = constants(folding.init, [str(kind) for kind in folding.combine.result_types])
         self.codes.append(fold_code(folding, first, form, tuple(places)))
         return self.codes[-1].address(SYMBOL)
 
     def work(self, loop: str, points: int, details: list[int | Table], scratch: int = 0, after: str = "") -> Work:
-        """What is run."""
+        """Return the work that runs the shared function ``loop``, divided among threads by its cost."""
         element = graph_cost(self.folding.lift) + graph_cost(self.folding.combine) - 1
         cost = largest(1, self.points * self.count * element)
         return Work(
@@ -253,7 +259,7 @@ class _Plan:
 
 
 def form_of(folding: Folding, call: ReductionCall, way: Way) -> FoldForm:
-    """The form of a call."""
+    """Return the form of a call, the key by which its kernel is compiled."""
     taken, result_types = [kind for _, kind in folding.lift.parameters], folding.finish.result_types
     lane = -1 if way.is_along else len(call.kept) - 1
     layout = "".join(letter(input, lane) for input in call.inputs)
@@ -263,7 +269,7 @@ def form_of(folding: Folding, call: ReductionCall, way: Way) -> FoldForm:
 
 
 def parts_of(folding: Folding, form: FoldForm, at: int) -> tuple[tuple[Folding, FoldForm], tuple[Folding, FoldForm]]:
-    """What folds chunks of a dimension into accumulators, and what folds these."""
+    """Return the reduction of chunks into accumulators, and the reduction of these, each with its form."""
     kinds = folding.combine.result_types
     partial = tuple(Operand(kind.value, kind.value) for kind in kinds)
     apart = STRIDED * len(kinds)
@@ -281,7 +287,7 @@ def parts_of(folding: Folding, form: FoldForm, at: int) -> tuple[tuple[Folding, 
 
 @functools.lru_cache(maxsize=1024)
 def _accumulated(finish: TypedGraph, count: int) -> TypedGraph:
-    """What takes what a function takes, and gives the accumulators."""
+    """Return a graph with the parameters of ``finish`` that returns the accumulators unchanged."""
     builder = GraphBuilder()
     parameters = [builder.parameter(name, kind) for name, kind in finish.parameters]
     return builder.finish("accumulated", parameters[:count])
@@ -291,13 +297,13 @@ def _accumulated(finish: TypedGraph, count: int) -> TypedGraph:
 def fold_code(
     folding: Folding, first: tuple[str, ...], form: FoldForm, places: tuple[tuple[int, int], ...]
 ) -> engine.Code:
-    """The kernel of a form.
+    """Compile the kernel of a form.
 
     Args:
         folding: the monoid.
-        first: its accumulators of no elements as text, which tells -0.0 from 0.0.
+        first: the initial accumulators as text, which distinguishes -0.0 from 0.0.
         form: of the call.
-        places: of the arguments among the operands, where they are not one of their own each.
+        places: the operand and offset of each argument; empty if each argument is an operand of its own.
     """
 
     def text() -> str:
@@ -320,7 +326,7 @@ def fold_code(
 
 
 def call_of(form: FoldForm) -> ReductionCall:
-    """A call of a form."""
+    """Return a representative call of a form, with placeholder sizes, from which the loops are built."""
     lane = form.ranges if form.way.is_along else 0
 
     def spec(operand: Operand, letter: str, depth: int) -> OperandSpec:

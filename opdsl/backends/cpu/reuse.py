@@ -1,7 +1,7 @@
-"""Steps of a plan that write their results over operands which nothing reads any more.
+"""Memory reuse in plans: steps write large results over operands that no later step reads.
 
-A large result takes memory beside what it is computed of, and is written to lines that are in no cache. Kernels that
-read an element for the last time before they write the one in its place need neither.
+A large result takes additional memory, and is written to lines that are in no cache. Kernels that read each element for
+the last time before they write the result's element at its index can avoid both.
 """
 
 from __future__ import annotations
@@ -24,15 +24,16 @@ to them. Smaller ones share a block; see ``opdsl.backends.cpu.sequence``."""
 def with_results_over_operands(
     steps: Sequence[Any], reads: Sequence[Collection[str]], kept: Collection[str]
 ) -> list[Any]:
-    """The steps of a plan of exact geometries, those with large results over operands that they are the last to read.
+    """Return the steps of a plan for fixed sizes, with large results written over operands that are not read
+    afterwards.
 
     Args:
-        steps: that were recorded.
-        reads: for each the names that it reads; of views those of what they are of, too.
+        steps: the recorded steps.
+        reads: for each step the names that it reads, and for views also the names of their bases.
         kept: the names of arrays that the plan returns, or views of them.
     """
     last = {name: place for place, names in enumerate(reads) for name in names}
-    handed: set[str] = set()  # to what may keep it
+    handed: set[str] = set()  # arrays passed to steps that may keep a reference
     for step, names in zip(steps, reads, strict=True):
         if plan_of_step(step) is None and not is_view(step):
             handed.update(names)
@@ -56,13 +57,13 @@ def with_results_over_operands(
 
 
 def plan_of_step(step: Any) -> Plan | None:
-    """The plan of the kernel that a step runs; None of another step."""
+    """Return the plan of the kernel that a step runs, or None for other steps."""
     plan = getattr(step.function, "__self__", None) if isinstance(step, Step) else None
     return plan if type(plan) is Plan and plan.runs_frames else None
 
 
 def is_view(step: Any) -> bool:
-    """Whether a step makes a view of an array, which others read by way of that."""
+    """Return whether a step creates a view of an array."""
     if not isinstance(step, Step) or len(step.results) != 1 or len(step.operands) % 2:
         return False
     is_of_array = bool(step.operands) and type(step.operands[0]) is SymbolicArray
@@ -70,12 +71,13 @@ def is_view(step: Any) -> bool:
 
 
 def _over(step: Step, plan: Plan, results: Mapping[int, tuple[str, Extent]], free: Mapping[str, int]) -> list[Step]:
-    """A step with results over operands.
+    """Return a step rewritten to write results over operands, as steps that create views of these, then the kernel.
 
     Args:
+        step: the step.
         plan: of its kernel.
-        results: by place among the outputs their names, and what they take.
-        free: arrays that nothing reads any more, by name, with their bytes.
+        results: the names and extents of the large results, by index among the outputs.
+        free: arrays that are not read afterwards, by name, with their sizes in bytes.
     """
     sources = [operand.source if type(operand) is SymbolicArray else None for operand in step.operands]
     names = [None if source is None else source[0].text for source in sources]
@@ -103,12 +105,12 @@ def _over(step: Step, plan: Plan, results: Mapping[int, tuple[str, Extent]], fre
         for at, output in enumerate(outputs)
         if isinstance(output, Given)
     ]
-    # A kernel returns all of its outputs, those that it is given, too.
+    # A kernel returns its given outputs too; they have names already.
     results_left = () if len(symbolic_arrays) == len(outputs) else step.results
     return [*views.values(), Step(kernel, (*inputs, *symbolic_arrays), results_left)]
 
 
 def _made(output: Output) -> Extent | None:
-    """What an output takes that is allocated; None where it is not known."""
+    """Return the extent of an output that the kernel allocates, or None if it is unknown."""
     extent = Extent(output.shape, output.dtype, output.strides) if isinstance(output, New) else None
     return made_by(output.allocate) if isinstance(output, Made) else extent

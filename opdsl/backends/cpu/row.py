@@ -1,10 +1,11 @@
-"""Row kernels: a row function's graph and a call's geometry become a built-in function.
+"""Row kernels: compile a row function (softmax, say) for a call, and plan the call as a built-in function.
 
-Two forms. Along: one row after another, and loops over the elements of the row, which vectorise. Across: as many rows
-as there are lanes at once, and loops over the rows, for rows whose neighbours lie closer than their elements.
+There are two variants. Along: one row after another, with vectorized loops over the elements of the row. Across: as
+many rows at once as there are lanes, with loops over the rows, for rows with smaller strides between rows than between
+elements.
 
-What a row is folded in depends on its length and the form alone: blocks of elements one after another, and in a block
-the lanes of the processor's vectors.
+How the elements of a row are reduced depends on its length and the form alone: in blocks of elements, one after
+another, and within a block in the lanes of the processor's vectors.
 """
 
 from __future__ import annotations
@@ -24,23 +25,23 @@ if TYPE_CHECKING:
     from opdsl.kernels.calls import RowCall
     from opdsl.scalar.graph import TypedGraph
 
-# Rows at once, across, and elements of them that are folded before the fold is added to the others'.
+# The rows that run at once across, and the elements of a block, which has accumulators of its own.
 _LANES = 64
 _BLOCK = 128
 
-# What a kernel may keep of a row on the stack, in bytes.
+# The most bytes of a row's intermediate values that a kernel keeps on the stack.
 _ROOM = 1 << 17
 
-# Elements from which on rows take longer than a copy and a call.
+# The number of elements from which a copy to contiguous memory pays off.
 _WORTH_A_COPY = 1024
 
 
 def row(graph: TypedGraph, call: RowCall) -> Kernel:
-    """Compile (or find) the kernel of a row function for a call's dtypes and layout, and plan its geometry.
+    """Compile the kernel of a row function for a call's dtypes and layout, or find it, and plan the call.
 
     Args:
         graph: the function; its first parameters are those of the arrays, the others those of the numbers.
-        call: where the operands lie.
+        call: the dtypes, sizes and strides of the operands.
 
     Returns:
         A built-in function of the arrays, the numbers and the given outputs, which returns the output or, of several,
@@ -62,7 +63,9 @@ def row(graph: TypedGraph, call: RowCall) -> Kernel:
 
 
 def apart(call: RowCall) -> list[int]:
-    """See ``opdsl.kernels.compiler.apart``: loops along rows have vectors of neighbours alone."""
+    """Return the indices of inputs to copy first, see ``opdsl.kernels.compiler.apart``: vector loads need contiguous
+    rows.
+    """
     if runs_across(call) or call.length * kept_elements(call) < _WORTH_A_COPY:
         return []
     inputs = enumerate(call.inputs)
@@ -75,7 +78,7 @@ def apart(call: RowCall) -> list[int]:
 
 @functools.lru_cache(maxsize=1024)
 def _kept_size(graph: TypedGraph, arrays: int) -> int:
-    """Bytes that stages could keep of an element for others."""
+    """Return the bytes per element that stages of a row function can store for later stages."""
     from opdsl.scalar.rows import row_program
 
     stages = row_program(graph, arrays, keep=True).stages
@@ -84,7 +87,7 @@ def _kept_size(graph: TypedGraph, arrays: int) -> int:
 
 @functools.lru_cache(maxsize=4096)
 def row_code(graph: TypedGraph, form: Form, *, keep: bool) -> engine.Code:
-    """The row kernel of a form."""
+    """Compile the row kernel of a form."""
 
     def text() -> str:
         from opdsl.backends.cpu.loop_text import module_ir

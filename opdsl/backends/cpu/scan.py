@@ -1,8 +1,10 @@
-"""Scans and recurrences: their graphs and a call's geometry become a built-in function.
+"""Scan and recurrence kernels: compile their graphs for a call, and plan the call as a built-in function.
 
-A lane that waits for one addition after the other leaves the processor idle, so there are always several. Across: many
-rows whose elements lie next to each other, in vectors. Abreast: a few rows in registers. In parts: a row alone is cut
-into parts, each of which begins with the accumulators of all parts before it, so the row is read twice.
+A chain of dependent additions leaves the processor idle, so several chains always run at once. There are three
+variants.
+Across: many rows, with vector lanes across rows whose elements are contiguous. Abreast: a few rows interleaved in
+registers. In parts: a single row is cut into parts, each of which begins with the accumulators of all parts before it,
+so the row is read twice.
 """
 
 from __future__ import annotations
@@ -29,26 +31,26 @@ ACROSS, ABREAST, PARTS = "across", "abreast", "parts"
 
 _LANES = {ACROSS: 64, ABREAST: 4, PARTS: 8}
 
-# Rows of a recurrence that are taken abreast: its steps wait longer.
+# The rows of a recurrence that run abreast; more than for scans, because its steps have a longer latency.
 _ROWS_OF_A_RECURRENCE = 8
 
-# Fewer rows side by side than this are cut into parts, unless they have fewer turns: parts are no shorter than what
-# they leave of a row.
+# A row is cut into parts if there are fewer rows than this next to each other, and if it is long enough, so that no
+# part is shorter than the remainder of the row.
 _FEWEST_ROWS = 4
 _FEWEST_TURNS = _LANES[PARTS] ** 2
 
-# Parts begin at other places of the first cache: a part's length leaves this many elements over such a multiple. Longer
-# parts than these leave no more of a row than one part has.
+# The length of long parts modulo _PART_MULTIPLE is _PART_REST, so that parts begin in different sets of the L1 cache.
+# Parts from _LONG_PART on leave a remainder of the row that is no longer than one part.
 _PART_MULTIPLE, _PART_REST = 256, 80
 _LONG_PART = _LANES[PARTS] * (_PART_MULTIPLE + 1)
 
 
 def scan(scanning: Scanning, call: RowCall) -> Kernel:
-    """Compile (or find) the kernel of a scan for a call's dtypes and layout, and plan its geometry.
+    """Compile the kernel of a scan for a call's dtypes and layout, or find it, and plan the call.
 
     Args:
         scanning: the monoid.
-        call: where the operands lie.
+        call: the dtypes, sizes and strides of the operands.
 
     Returns:
         A built-in function of the input and the given outputs, which returns the output or, of several, a tuple.
@@ -63,13 +65,13 @@ def scan(scanning: Scanning, call: RowCall) -> Kernel:
 
 
 def recurrence(recurring: Recurring, call: RowCall) -> Kernel:
-    """Compile (or find) a recurrence for a call's dtypes and layout, and plan its geometry.
+    """Compile the kernel of a recurrence for a call's dtypes and layout, or find it, and plan the call.
 
-    Nothing is known of its step, so a row is gone along turn by turn, several rows side by side.
+    Its step need not be associative, so each row is computed step by step, several rows at once.
 
     Args:
         recurring: what is computed at each step.
-        call: where the operands lie.
+        call: the dtypes, sizes and strides of the operands.
 
     Returns:
         A built-in function of the arrays, the numbers and the given outputs, which returns the output or, of several,
@@ -84,19 +86,19 @@ def recurrence(recurring: Recurring, call: RowCall) -> Kernel:
 
 
 def _form(call: RowCall, taken: Sequence[ScalarType], scalar_types: Sequence[ScalarType], way: str) -> Form:
-    """The form of a call; elements of a row are wherever they are."""
+    """Return the form of a call, in which elements of a row have any stride, so that few kernels serve most calls."""
     form = form_of(call, taken, scalar_types, across=way == ACROSS)
     layout = form.layout.replace(SINGLE, STRIDED)
     return form._replace(layout=layout if way == ACROSS else layout.replace(CONTIGUOUS, STRIDED))
 
 
 def _first(init: Sequence[Number], graph: TypedGraph) -> tuple[str, ...]:
-    """What accumulators begin with, as text, which tells -0.0 from 0.0."""
+    """Return the initial accumulators as text, which distinguishes -0.0 from 0.0."""
     return constants(init, [kind.value for kind in graph.result_types[: len(init)]])
 
 
 def part_length(length: int) -> int:
-    """How long the parts of a row are.
+    """Return the length of the parts into which a row is cut.
 
     >>> part_length(100), part_length(1 << 20)
     (12, 130896)
@@ -107,7 +109,7 @@ def part_length(length: int) -> int:
 
 @functools.lru_cache(maxsize=4096)
 def scan_code(scanning: Scanning, first: tuple[str, ...], form: Form, way: str) -> engine.Code:
-    """The kernel of a scan."""
+    """Compile the kernel of a scan."""
 
     def text() -> str:
         from opdsl.kernels.loops import folding
@@ -121,7 +123,7 @@ def scan_code(scanning: Scanning, first: tuple[str, ...], form: Form, way: str) 
 
 @functools.lru_cache(maxsize=4096)
 def recurrence_code(recurring: Recurring, first: tuple[str, ...], form: Form, way: str) -> engine.Code:
-    """The kernel of a recurrence."""
+    """Compile the kernel of a recurrence."""
 
     def text() -> str:
         from opdsl.kernels.loops import folding
@@ -133,7 +135,7 @@ def recurrence_code(recurring: Recurring, first: tuple[str, ...], form: Form, wa
 
 
 def _text(loops: Loops, way: str, rows: int) -> str:
-    """The module of a kernel that goes this way, abreast along so many rows."""
+    """Return the LLVM module of a kernel for one of the variants; ``rows`` is the number of rows that run abreast."""
     from opdsl.backends.cpu.loop_text import module_ir
     from opdsl.kernels.loops import distribution, row_schedules, schedules
 

@@ -1,4 +1,6 @@
-"""SciPy's compiled modules, each loaded alone: its packages take longer to start than all of opdsl."""
+"""Loader of single compiled modules of SciPy, because importing SciPy's packages takes longer than importing all of
+opdsl.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,13 @@ from opdsl.runtime.permanent import kept_forever
 
 
 def load(name: str) -> ModuleType:
-    """A compiled module of SciPy, by its full name.
+    """Load a compiled module of SciPy by its full name, without the package that contains it.
 
     Raises:
-        MissingDependencyError: there is no SciPy, or it has no such module.
+        MissingDependencyError: SciPy is not installed, or has no such module.
     """
     try:
-        importlib.import_module("scipy")  # before the lock: imports have their own
+        importlib.import_module("scipy")  # before taking our lock: imports take one of their own
         return _load(name)
     except ImportError as error:
         raise MissingDependencyError(
@@ -28,7 +30,7 @@ def load(name: str) -> ModuleType:
         ) from error
 
 
-# Python's own lock of a module is not taken here.
+# Loading bypasses the import system's lock per module, so a lock of ours is held instead.
 @kept_forever
 def _load(name: str) -> ModuleType:
     if name.rpartition(".")[0] in sys.modules:
@@ -41,6 +43,6 @@ def _load(name: str) -> ModuleType:
         return importlib.import_module(name)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    # It is no attribute of its package: whoever imports that gets it from there.
+    # It is not registered: an import of its package loads it again, as an attribute of the package.
     sys.modules.pop(name, None)
     return module

@@ -1,7 +1,7 @@
-"""Kernels that follow one another as one built-in function, without Python or new arrays between them.
+"""Fusion of consecutive kernel calls of a plan into one built-in function, without Python or new arrays between them.
 
-What they make for one another lies in one block of memory, in which arrays that do not live at once share a place. The
-function fills the frame of each kernel with addresses and runs its loop (machine/sequences.py).
+Intermediate results are in one block of memory, in which arrays that are not alive at once share space. The function
+fills the frame of each kernel with addresses and runs its loop (machine/sequences.py).
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ Recorded = Step | Check | Lines | Within | Written
 
 
 def sequenced(steps: Sequence[Recorded], kept: Collection[str]) -> list[Recorded]:
-    """The steps of a plan of exact geometries, with one in place of several that run kernels.
+    """Return the steps of a plan for fixed sizes, with each run of consecutive kernels replaced by a single step.
 
     Args:
-        steps: that were recorded.
+        steps: the recorded steps.
         kept: the names of arrays that the plan returns, or views of them.
     """
     if _has_lines(steps):
@@ -56,7 +56,7 @@ def sequenced(steps: Sequence[Recorded], kept: Collection[str]) -> list[Recorded
             users.setdefault(name, set()).add(in_run.get(place))
     for name in kept:
         users.setdefault(name, set()).add(None)
-    for step in steps:  # whoever reads a view reads what it is of
+    for step in steps:  # reading a view reads its base
         if is_view(step) and users.get(step.results[0]):
             users.setdefault(step.operands[0].text, set()).update(users[step.results[0]])
     rewritten: list[Recorded] = []
@@ -73,10 +73,11 @@ def sequenced(steps: Sequence[Recorded], kept: Collection[str]) -> list[Recorded
 
 
 def reusing(steps: Sequence[Any], kept: Collection[str]) -> list[Any]:
-    """The steps of a plan of exact geometries, those with large results over operands that nothing reads any more.
+    """Return the steps of a plan for fixed sizes, with large results written over operands that are not read
+    afterwards.
 
     Args:
-        steps: that were recorded.
+        steps: the recorded steps.
         kept: see ``sequenced``.
     """
     if _has_lines(steps):
@@ -85,15 +86,15 @@ def reusing(steps: Sequence[Any], kept: Collection[str]) -> list[Any]:
 
 
 def _has_lines(steps: Sequence[Recorded]) -> bool:
-    """Whether there are lines that may read what steps make."""
+    """Return whether there are recorded lines of Python, which may read any result."""
     return any(isinstance(step, (Lines, Within)) for step in steps)
 
 
 class _Array(NamedTuple):
-    """Where an operand of a kernel lies.
+    """Array operand of a kernel, resolved through views to its base array.
 
-    name: of the array, or of what it is a view of.
-    offset: of its first element there, in bytes.
+    name: of the base array.
+    offset: in bytes, of the operand's first element from that of the base.
     """
 
     name: str
@@ -101,12 +102,12 @@ class _Array(NamedTuple):
 
 
 class _Call(NamedTuple):
-    """What a step does.
+    """Analyzed step that may be part of a sequence.
 
-    kernel: that it runs; None where it allocates, or makes a view.
+    kernel: the plan of the kernel that it runs; None for an allocation or a view.
     operands: of the kernel: arrays and numbers, inputs and then outputs.
-    makes: what it makes, by name: how many bytes, and the function that does so.
-    is_view: whether it makes a view.
+    makes: the arrays that it allocates, by name: the bytes and the allocating function.
+    is_view: whether it creates a view.
     """
 
     kernel: Plan | None
@@ -116,12 +117,12 @@ class _Call(NamedTuple):
 
     @property
     def arrays(self) -> list[_Array]:
-        """The operands that are arrays."""
+        """Return the operands that are arrays."""
         return [operand for operand in self.operands if isinstance(operand, _Array)]
 
 
 def _understood(step: Recorded) -> _Call | None:
-    """What a step does; None where it is none that may stand in a sequence."""
+    """Return the analysis of a step, or None if it cannot be part of a sequence."""
     if not isinstance(step, Step):
         return None
     if is_view(step):
@@ -161,7 +162,7 @@ def _operand(value: Any) -> Any:
 
 
 def _fits(kind: int, input: builtin.Input, value: Any) -> bool:
-    """Whether an operand is what an input takes: an array, or a number that is known."""
+    """Return whether an operand is valid for an input: an array, or a number that is known and in range."""
     if kind == builtin.ARRAY.kind:
         return isinstance(value, _Array)
     if kind == builtin.COMPLEX.kind:
@@ -175,7 +176,9 @@ def _fits(kind: int, input: builtin.Input, value: Any) -> bool:
 
 
 def _maker(output: Output) -> tuple[int, Callable[[], Any]] | None:
-    """The bytes of an output, and what makes it."""
+    """Return the bytes of an output and the function that allocates it, or None if it is too large or is not
+    contiguous.
+    """
     make: Any = None
     if isinstance(output, New) and output.strides is None:
         make = functools.partial(numpy.empty, output.shape, output.dtype)
@@ -186,7 +189,7 @@ def _maker(output: Output) -> tuple[int, Callable[[], Any]] | None:
 
 
 def _runs(known: Sequence[_Call | None]) -> Iterator[range]:
-    """The stretches of steps in which at least some kernels run, and nothing else is done."""
+    """Yield the maximal ranges of steps that can be fused and contain at least ``_FEWEST`` kernels."""
     begin = 0
     for place in range(len(known) + 1):
         if place == len(known) or known[place] is None:
@@ -196,7 +199,7 @@ def _runs(known: Sequence[_Call | None]) -> Iterator[range]:
 
 
 def _names(step: Recorded) -> Iterable[str]:
-    """The names that a step reads."""
+    """Return the names that a step reads."""
     if isinstance(step, Check):
         return _WORDS.findall(step.text)
     return _names_in(step.operands) if isinstance(step, Step) else ()
@@ -215,7 +218,9 @@ def _names_in(values: Iterable[Any]) -> Iterator[str]:
 
 
 def _as_one(run: Sequence[tuple[Recorded, _Call | None]], outside: Collection[str]) -> list[Recorded]:
-    """The steps of a run as one, and what makes the arrays that others read."""
+    """Return the steps that replace a run: allocations of the arrays that are read elsewhere, their views, and one
+    kernel step.
+    """
     calls = [call for _, call in run if call is not None]
     makes = {name: make for call in calls for name, make in call.makes.items()}
     kernels = [call for call in calls if call.kernel is not None]
@@ -245,12 +250,12 @@ def _as_one(run: Sequence[tuple[Recorded, _Call | None]], outside: Collection[st
 def _function(
     calls: Sequence[tuple[Plan, tuple[Any, ...]]], index: Mapping[str, int], lies: Mapping[str, int]
 ) -> Kernel:
-    """The built-in function that runs kernels.
+    """Return the built-in function that runs kernels one after another.
 
     Args:
         calls: the kernels and their operands.
-        index: which of its arguments an array lies in.
-        lies: how many bytes from its beginning; 0 of others.
+        index: the index of the argument that contains each array.
+        lies: the byte offset of an array in that argument; 0 for arrays that are not listed.
     """
     steps: list[int | Table] = []
     longest = 0

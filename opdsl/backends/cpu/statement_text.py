@@ -1,4 +1,4 @@
-"""What loop programs are printed with as LLVM text: values, statements that are no loops, turns of those that are."""
+"""Printer of the loop IR's simple statements as LLVM IR, with the values, addresses and loop indices that they use."""
 
 from __future__ import annotations
 
@@ -46,27 +46,29 @@ COUNT = -1
 
 _SLOT_SIZE = 16
 
-# Bytes of a line of the cache.
+# Bytes of a cache line.
 _LINE = 64
 
 
 class Place(NamedTuple):
-    """Which operand something is, and how many bytes behind its address it lies."""
+    """Operand of a kernel, and a byte offset from its address."""
 
     operand: int
     offset: int = 0
 
 
 class StatementText(abc.ABC):
-    """A kernel under construction.
+    """Base class of printers of loop IR programs as LLVM kernels; subclasses emit loops.
 
-    operands: where parameters are, and words that come as arguments. table: where the other words stand behind
-        ``strides``.
-    lanes: neighbours that are taken together, in registers: for each what is known of values, by name.
-    types: of values. depths: how many loops are around where they are given. near: the names of memory of points.
-    functions: the names of graphs. outside: where what lies outside of arrays is in memory, by array and value.
-    summands: of indices that are sums. An address is moved by one after the other: LLVM would have to take a sum apart
-        that a vector of indices is made of, too.
+    operands: the operands of parameters, and of words that are arguments. table: the index in ``strides`` of the other
+        words.
+    lanes: for each of the neighboring iterations that are computed together, the LLVM value of each name.
+    types: the type of each value, by name. depths: the loop depth at which each value is defined.
+    near: the names of per-point arrays (``Local``), which are on the stack.
+    functions: the name of each graph's function.
+    outside: stack slots with the out-of-bounds values of guarded loads, by array and value.
+    summands: the terms of indices that are sums. They are added to an address one after another, because LLVM could not
+        split a sum that it also needs as a vector of indices.
     """
 
     def __init__(self, program: Program, symbol: str, operands: Mapping[str, Place], table: Mapping[str, int]) -> None:
@@ -88,7 +90,7 @@ class StatementText(abc.ABC):
             sizes = [self.size(extent) for extent in local.array.sizes]
             whole = functools.reduce(lambda one, other: text.value(f"mul i64 {one}, {other}"), sizes)
             memory = MEMORY[local.array.dtype.name]
-            # A line of the cache more: rooms of the same elements would else lie in the same sets.
+            # Padding by a cache line: stack arrays of equal size would otherwise map to the same cache sets.
             apart = _LINE // memory.itemsize
             whole = str(int(whole) + apart) if whole.isdigit() else text.value(f"add i64 {whole}, {apart}")
             self.bases[local.array.name] = self.room(memory.llvm, whole)
@@ -96,7 +98,7 @@ class StatementText(abc.ABC):
         text.line("")
 
     def head(self, symbol: str, operands: Mapping[str, Place], table: Mapping[str, int]) -> None:
-        """Where the kernel begins: its words and operands."""
+        """Emit the beginning of the kernel, which loads its words and operands."""
         text = self.text
         text.line(f"define void @{symbol}(ptr %operands, i64 %count, ptr %strides) #0 {{\nentry:")
         for word, at in table.items():
@@ -114,11 +116,11 @@ class StatementText(abc.ABC):
                 self.bases[name] = self.moved(base, place.offset)
 
     def moved(self, base: str, offset: int | str) -> str:
-        """An address so many bytes further."""
+        """Emit an address plus an offset in bytes."""
         return self.text.value(f"getelementptr i8, ptr {base}, i64 {offset}") if offset else base
 
     def room(self, kind: str, size: object) -> str:
-        """Memory of a thread."""
+        """Reserve stack memory of a thread, and return its address."""
         name = f"%room{len(self.rooms)}"
         self.rooms.append(f"  {name} = alloca {kind}, i64 {size}, align 64")
         return name
@@ -126,24 +128,24 @@ class StatementText(abc.ABC):
     # -------------------------------------------------------------------------------------------------------- values
 
     def give(self, name: str, kind: ScalarType, values: Sequence[str]) -> None:
-        """Take note of a value, in each lane."""
+        """Record the type of a value and its LLVM value in each lane."""
         self.types[name], self.depths[name] = kind, self.depth
         for lane, value in zip(self.lanes, values, strict=True):
             lane[name] = value
 
     def known(self, names: Sequence[Argument], lane: Mapping[str, str]) -> list[tuple[str, str]]:
-        """Values and their types."""
+        """Return the types and LLVM values of names in a lane."""
         return [
             (ScalarType.INT64.value, str(name)) if isinstance(name, int) else (self.types[name].value, lane[name])
             for name in names
         ]
 
     def condition(self, name: str, lane: Mapping[str, str]) -> str:
-        """A condition."""
+        """Emit a bool as an i1."""
         return self.text.value(f"icmp ne i8 {lane[name]}, 0")
 
     def size(self, size: Size) -> str:
-        """A size."""
+        """Emit a size."""
         text = self.text
         if isinstance(size, Parts):
             whole, turns = self.size(size.size), self.size(size.turns)
@@ -157,11 +159,11 @@ class StatementText(abc.ABC):
         return str(size) if isinstance(size, int) else self.lanes[0][size]
 
     def index(self, index: Argument, lane: Mapping[str, str]) -> str:
-        """A whole number."""
+        """Return the LLVM value of an integer argument in a lane."""
         return str(index) if isinstance(index, int) else lane[index]
 
     def begins(self, part: Part | None) -> list[str]:
-        """The first turn that is taken, in each lane."""
+        """Emit the first iteration of a part of a range, in each lane."""
         if part is None:
             return ["0"] * len(self.lanes)
         turns = self.size(part.turns)
@@ -169,14 +171,16 @@ class StatementText(abc.ABC):
         return [self.text.value(f"mul i64 {number}, {turns}") for number in numbers]
 
     def turns(self, size: Size, part: Part | None, begin: str) -> str:
-        """How many turns are taken; lanes have as many as the first one."""
+        """Emit the number of iterations of a part of a range, which is the same in all lanes."""
         whole = self.size(size)
         if part is None:
             return whole
         return smaller(self.text, self.text.value(f"sub i64 {whole}, {begin}"), self.size(part.turns))
 
     def address(self, array: str, index: Sequence[Index], lane: Mapping[str, str]) -> str:
-        """Where an element lies: what changes in the outermost loop first, so that inner ones need not compute it."""
+        """Emit the address of an element; terms of outer loops are added first, so that LLVM can hoist them out of
+        inner loops.
+        """
         strides = self.arrays[array].strides
         base, kind = self.bases[array], MEMORY[self.arrays[array].dtype.name].llvm
         firsts = [size.first if isinstance(size, Steps) else size for size in index]
@@ -193,10 +197,10 @@ class StatementText(abc.ABC):
         return self.stepped_to(base, array, steps, lane) if steps else base
 
     def stepped_to(self, address: str, array: str, steps: Sequence[tuple[Steps, Size]], lane: Mapping[str, str]) -> str:
-        """An address that is reached in steps."""
+        """Emit an address plus the offset of indices that step evenly along a loop."""
         memory, (turn,) = MEMORY[self.arrays[array].dtype.name], {lane[step.along] for step, _ in steps}
         if all(isinstance(step.by, int) and isinstance(stride, int) for step, stride in steps):
-            # Steps that do not wrap, so that neighbours are loaded as vectors.
+            # No-wrap arithmetic, so that LLVM can load neighbors as vectors.
             places = sum(step.by * stride for step, stride in steps)  # type: ignore[misc,operator]
             moved = turn if places == 1 else self.text.value(f"mul nsw i64 {turn}, {places}")
             return self.text.value(f"getelementptr inbounds [{memory.itemsize} x i8], ptr {address}, i64 {moved}")
@@ -210,35 +214,35 @@ class StatementText(abc.ABC):
     # ---------------------------------------------------------------------------------------------------- statements
 
     def load(self, load: Load, suffix: str) -> None:
-        """An element, unless it was read before the loop."""
+        """Emit the load of an element, unless it was hoisted out of the loop."""
         if load.name in self.lanes[0]:
             return
         operand = Operand(self.arrays[load.array].dtype.name, load.type.value)
         values = [load_operand(self.text, operand, self.read_at(load, lane), suffix) for lane in self.lanes]
         register, is_number = REGISTER[load.type.value], load.type.category in (FLOAT, INTEGER)
         if load.array in self.near and is_number and MEMORY[operand.dtype].llvm == register:
-            # Frozen: LLVM would store what is chosen between it and another with a mask, which is slow to read again.
+            # Without freeze LLVM would turn a select of the value into a masked store, which is slow to load again.
             values = [self.text.value(f"freeze {register} {value}") for value in values]
         self.give(load.name, load.type, values)
 
     def read_at(self, load: Load, lane: Mapping[str, str]) -> str:
-        """Where an element is read."""
+        """Emit the address from which an element is loaded."""
         text, place, far = self.text, self.address(load.array, load.index, lane), self.far(load, lane)
         if load.inside is not None:
-            # A place in memory holds what lies outside: loads from where it is chosen make vectors, branches do not.
+            # Out of bounds the load reads a stack slot with the outside value: LLVM vectorizes that, unlike a branch.
             inside, outside = self.condition(load.inside, lane), self.outside[load.array, load.outside]
             place = text.value(f"select i1 {inside}, ptr {place}, ptr {outside}")
             far = far and text.value(f"select i1 {inside}, i64 {far}, i64 0")
         return self.moved(place, far)
 
     def far(self, access: Load | Update, lane: Mapping[str, str]) -> str:
-        """How far an element lies from its place; empty for nowhere else."""
+        """Emit the additional offset of an access in bytes; "" if it has none."""
         if access.offset is None:
             return ""
         return convert(self.text, lane[access.offset], self.types[access.offset].value, "int64")
 
     def offset(self, offset: Offset) -> None:
-        """How far an element lies, in bytes."""
+        """Emit the offset of an element in bytes."""
         array, texts = self.arrays[offset.array], []
         itemsize, register = MEMORY[array.dtype.name].itemsize, REGISTER[offset.type.value]
         for lane in self.lanes:
@@ -256,13 +260,13 @@ class StatementText(abc.ABC):
         self.give(offset.name, offset.type, texts)
 
     def store(self, store: Store) -> None:
-        """An element that is written."""
+        """Emit the store of an element."""
         operand = Operand(self.arrays[store.array].dtype.name, self.types[store.value].value)
         for lane in self.lanes:
             store_operand(self.text, operand, self.address(store.array, store.index, lane), lane[store.value])
 
     def load_inside(self, load: Load, condition: str) -> None:
-        """An element, or a zero where a condition does not hold."""
+        """Emit the load of an element under a condition; the value is zero where it does not hold."""
         text, name = self.text, self.fresh()
         text.line(f"  br label %{name}_test\n{name}_test:")
         text.line(f"  br i1 {condition}, label %{name}_then, label %{name}_end\n{name}_then:")
@@ -273,7 +277,7 @@ class StatementText(abc.ABC):
         self.give(load.name, load.type, [text.value(value)])
 
     def store_inside(self, store: Store, condition: str) -> None:
-        """A value that is written where a condition holds."""
+        """Emit the store of an element under a condition, as a load, a select and a store without branches."""
         kind = self.types[store.value]
         there = Load(f"{store.array}_there", store.array, store.index, kind)
         self.load(there, ACCESS)
@@ -288,7 +292,7 @@ class StatementText(abc.ABC):
     def compute(
         self, graph: TypedGraph, arguments: Sequence[Sequence[tuple[str, str]]], names: Sequence[str]
     ) -> list[list[str]]:
-        """Values of a graph, of the arguments of each lane."""
+        """Emit calls of a graph's function for the arguments of each lane, and return the results of each lane."""
         kinds = [kind.value for kind in graph.result_types]
         texts = [call(self.text, self.functions[graph], texts, kinds) for texts in arguments]
         for k, (name, kind) in enumerate(zip(names, graph.result_types, strict=False)):
@@ -296,7 +300,7 @@ class StatementText(abc.ABC):
         return texts
 
     def bound(self, bound: Bound) -> None:
-        """A place that is led inside."""
+        """Emit the mapping of an index into bounds."""
         if bound.how == "trusted":
             self.indices(bound.name, self.begins(bound.part), [lane[bound.place] for lane in self.lanes])
             return
@@ -305,7 +309,7 @@ class StatementText(abc.ABC):
         self.give(bound.name, ScalarType.INT64, texts)
 
     def inside(self, inside: Inside) -> None:
-        """Whether places lie inside."""
+        """Emit the bounds check of an index."""
         texts = []
         for lane in self.lanes:
             pairs = zip(inside.index, inside.sizes, strict=True)
@@ -315,20 +319,20 @@ class StatementText(abc.ABC):
         self.give(inside.name, ScalarType.BOOL, texts)
 
     def is_below(self, place: Argument, size: Size, lane: Mapping[str, str]) -> str:
-        """Whether a place lies within a size, or a limit, which a type holds that holds the place."""
+        """Emit a check whether an index is below a size or limit, in the type of the index, which holds both."""
         kind = self.types.get(str(place), ScalarType.INT64)
         assert isinstance(size, (int, str)), "a dimension is whole"
         limit = self.whole(size, kind, lane)
         return self.text.value(f"icmp ult {REGISTER[kind.value]} {self.whole(place, kind, lane)}, {limit}")
 
     def whole(self, value: Argument, kind: ScalarType, lane: Mapping[str, str]) -> str:
-        """A whole number, as a type that holds it."""
+        """Return an integer as the LLVM value of another integer type, printing a conversion if it is a name."""
         if isinstance(value, int):
             return str(value)
         return convert(self.text, lane[value], self.types[value].value, kind.value)
 
     def update(self, update: Update) -> None:
-        """An element that is changed, by the only thread that does."""
+        """Emit an update of an element that no other thread updates, as a load, a call and a store."""
         kind, before = update.there, []
         dtype, (scalar_type,) = self.arrays[update.array].dtype.name, update.graph.result_types
         for lane in self.lanes:
@@ -341,23 +345,24 @@ class StatementText(abc.ABC):
         if update.name is not None:
             self.give(update.name, kind, before)
 
-    # --------------------------------------------------------------------------------------------------------- turns
+    # ---------------------------------------------------------------------------------------------------- iterations
 
     @abc.abstractmethod
     def block(self, statements: Sequence[Statement]) -> None:
-        """Statements one after another."""
+        """Emit statements in order."""
 
     def fresh(self) -> str:
-        """The name of a loop."""
+        """Return a new name for a loop or a branch."""
         self.loops += 1
         return f"loop{self.loops}"
 
     @contextmanager
     def within(self, body: Sequence[Statement], *own: str | None) -> Iterator[None]:
-        """Print a block: what is known in it is not known behind it; elements that it need not read again come first.
+        """Return a context manager that emits a block with a scope of its own, after the loads that can be hoisted out
+        of it.
 
         Args:
-            body: of the block, which runs once at least.
+            body: of the block, which runs at least once.
             own: the names of its indices.
         """
         outer = self.lanes
@@ -371,7 +376,9 @@ class StatementText(abc.ABC):
 
     @contextmanager
     def looped(self, loop: Loop, body: Sequence[Statement], *own: str | None) -> Iterator[Loop]:
-        """Print a loop as ``within`` does a block; no element is read where it has no turns.
+        """Return a context manager that emits a loop, after the loads that can be hoisted out of it.
+
+        The hoisted loads run only if the loop has an iteration.
 
         Args:
             loop: the loop.
@@ -396,7 +403,9 @@ class StatementText(abc.ABC):
         self.lanes = outer
 
     def same_in_all(self, body: Sequence[Statement], own: Sequence[str | None]) -> list[Load]:
-        """Return the loads of elements that are the same in all turns of a loop."""
+        """Return the loads in a loop's body that can be hoisted: they read the same element in all iterations, and no
+        iteration writes its array.
+        """
         written = _written(body)
         return [
             statement
@@ -405,7 +414,7 @@ class StatementText(abc.ABC):
         ]
 
     def is_same(self, load: Load, own: Sequence[str | None]) -> bool:
-        """Whether an element is the same in all turns of a loop."""
+        """Return whether a load reads the same element in all iterations of a loop."""
         steps = zip(load.index, self.arrays[load.array].strides, strict=True)
         if load.inside or load.offset or any(isinstance(index, Steps) for index in load.index):
             return False
@@ -414,7 +423,9 @@ class StatementText(abc.ABC):
 
     @contextmanager
     def turns_of(self, outer: For, begin: str, extent: tuple[str, str], kind: str, count: str = "") -> Iterator[Loop]:
-        """A loop over some turns of another, each of which knows its index; ``count`` as a loop has it."""
+        """Return a context manager that emits a loop over a range of another loop's iterations; ``count`` is that of
+        ``Loop``.
+        """
         loop = Loop(self.text, self.fresh(), *extent, kind=kind)
         loop.count = count
         with self.looped(loop, outer.body, outer.index, outer.place):
@@ -423,20 +434,20 @@ class StatementText(abc.ABC):
             yield loop
 
     def turn(self, loop: Loop, turns: str, *, is_reverse: bool) -> str:
-        """Which turn a loop takes."""
+        """Emit the number of the current iteration of a loop, counted from the end if the loop is reversed."""
         if not is_reverse:
             return loop.counter
         return self.text.value(f"sub i64 {self.text.value(f'sub i64 {turns}, 1')}, {loop.counter}")
 
     def located(self, loop: For, begin: str, turns: Sequence[str]) -> None:
-        """The index of a turn of a loop, and its place in its part, in each lane."""
+        """Emit the index of an iteration of a loop, and its index within its part, in each lane."""
         self.indices(loop.index, [begin] * len(turns), turns)
         if loop.place is not None:
             self.give(loop.place, ScalarType.INT64, turns)
 
     @contextmanager
     def called(self, graph: TypedGraph, name: str) -> Iterator[None]:
-        """Statements in which a graph is another function."""
+        """Return a context manager in which a graph is computed by another function."""
         before = self.functions[graph]
         self.functions[graph] = name
         yield
@@ -444,14 +455,14 @@ class StatementText(abc.ABC):
 
     @contextmanager
     def when(self, condition: str) -> Iterator[None]:
-        """Statements under a condition."""
+        """Return a context manager that emits statements under a condition."""
         name = self.fresh()
         self.text.line(f"  br i1 {condition}, label %{name}_then, label %{name}_end\n{name}_then:")
         yield
         self.text.line(f"  br label %{name}_end\n{name}_end:")
 
     def indices(self, index: str, begins: Sequence[str], turns: Sequence[str]) -> None:
-        """The index of a turn, in each lane."""
+        """Emit the index of an iteration, which is counted from the beginning of a part, in each lane."""
         pairs = zip(begins, turns, strict=True)
         values = []
         for begin, turn in pairs:
@@ -462,6 +473,6 @@ class StatementText(abc.ABC):
 
 
 def _written(body: Sequence[Statement]) -> set[str]:
-    """The arrays that statements write, also those within others."""
+    """Return the names of arrays that statements write, also those nested in others."""
     arrays = {statement.array for statement in body if isinstance(statement, (Store, Update))}
     return arrays.union(*(_written(block) for statement in body for block in blocks_of(statement)))

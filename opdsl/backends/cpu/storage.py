@@ -1,8 +1,8 @@
-"""How elements lie in memory and in registers: LLVM text that loads, stores and converts one value.
+"""Memory format of elements: printers of LLVM IR that loads, stores and converts one value.
 
-A value is named by its scalar type (``bool``, ``int32``, ``float32`` ...), as in ``opdsl.scalar``. The 16-bit
-floating-point dtypes exist in memory only: loading gives float32. A complex number is a struct of two floats. A bool is
-an i8 that is 0 or 1 in registers; in memory any other byte counts as true.
+A value has a scalar type (``bool``, ``int32``, ``float32`` ...), as in ``opdsl.scalar``. The 16-bit floating-point
+dtypes exist in memory only: they are loaded as float32. A complex number is a struct of two floats. A bool is an i8
+that is 0 or 1 in registers; in memory any nonzero byte counts as true.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from opdsl.scalar.types import INTEGER, ScalarType
 
 
 class Memory(NamedTuple):
-    """A dtype in memory: its LLVM type, its size in bytes, and the scalar type that loading gives."""
+    """Memory format of a dtype: its LLVM type, its size in bytes, and the scalar type as which it is loaded."""
 
     llvm: str
     itemsize: int
@@ -44,15 +44,15 @@ REGISTER: dict[str, str] = {
     "complex128": "{ double, double }",
 }
 
-# The type of the parts of a complex number.
+# The type of the real and imaginary parts of a complex number.
 PART = {"complex64": "float32", "complex128": "float64"}
 
 _BITS = {"bool": 8, "float32": 32, "float64": 64, **{name: kind.bits for name, kind in _INTEGERS.items()}}
 _FLOATS = ("float32", "float64")
 _UNSIGNED = ("bool", *(name for name, kind in _INTEGERS.items() if not kind.is_signed))
 
-# Floating point to integer goes through 32 bits, or 64, as PyTorch does it on x86: what does not fit there becomes the
-# smallest number of the width, of which the low bits are taken.
+# Floats are converted to integers through int32, or int64 for these types, as PyTorch does it on x86. A value out of
+# range becomes the smallest integer of that width, and the low bits of the result are kept.
 _BY_WAY_OF_64_BITS = ("uint8", "uint32", "int64", "uint64")
 
 DECLARATIONS = {
@@ -62,9 +62,10 @@ DECLARATIONS = {
 
 
 class Text:
-    """Lines of one LLVM function under construction, with names for its values.
+    """Lines of one LLVM function, and a counter that names its values.
 
-    stored: of numbers that were read as bfloat16, how they were stored: what is only moved need not be rounded.
+    stored: the stored bits of values that were loaded as bfloat16; a value that is only copied need not be rounded
+        again.
     """
 
     def __init__(self) -> None:
@@ -73,11 +74,11 @@ class Text:
         self._count = 0
 
     def line(self, text: str) -> None:
-        """Add a line as it is."""
+        """Append a line of text."""
         self.lines.append(text)
 
     def value(self, instruction: str) -> str:
-        """Add an instruction and name its result."""
+        """Append an instruction, and return the name of its result."""
         self._count += 1
         name = f"%v{self._count}"
         self.lines.append(f"  {name} = {instruction}")
@@ -88,19 +89,20 @@ class Text:
 
 
 def load(text: Text, dtype: str, pointer: str, suffix: str = "") -> str:
-    """Load an element.
+    """Emit the load of an element.
 
     Args:
-        dtype: how it is stored; a name in ``MEMORY``.
-        pointer: where it lies.
-        suffix: what follows the instruction, such as ``, !llvm.access.group !0``.
+        text: the lines of the function.
+        dtype: of the element; a key of ``MEMORY``.
+        pointer: its address.
+        suffix: metadata of the instruction, such as ``, !llvm.access.group !0``.
 
     Returns:
         The name of a value of the type ``MEMORY[dtype].value``.
     """
     if dtype in PART:
         return load_pair(text, dtype, pointer, f", align 1{suffix}")
-    # Alignment 1: arrays that come from outside need not be aligned, and unaligned loads cost nothing more.
+    # Alignment 1: arrays from outside need not be aligned, and unaligned loads cost nothing extra.
     raw = text.value(f"load {MEMORY[dtype].llvm}, ptr {pointer}, align 1{suffix}")
     if dtype == "bool":
         return text.value(f"zext i1 {text.value(f'icmp ne i8 {raw}, 0')} to i8")
@@ -115,7 +117,7 @@ def load(text: Text, dtype: str, pointer: str, suffix: str = "") -> str:
 
 
 def store(text: Text, dtype: str, pointer: str, value: str, suffix: str = "") -> None:
-    """Store a value of the type ``MEMORY[dtype].value`` as an element."""
+    """Emit the store of a value of the type ``MEMORY[dtype].value`` as an element."""
     if dtype in PART:
         store_pair(text, dtype, pointer, value, f", align 1{suffix}")
         return
@@ -127,13 +129,13 @@ def store(text: Text, dtype: str, pointer: str, value: str, suffix: str = "") ->
 
 
 def load_pair(text: Text, kind: str, pointer: str, suffix: str) -> str:
-    """Load a complex number, part by part: that vectorises, as loading a struct does not."""
+    """Emit the load of a complex number by parts, which LLVM can vectorize, unlike the load of a struct."""
     places = _part_places(text, kind, pointer)
     return pair(text, kind, [text.value(f"load {REGISTER[PART[kind]]}, ptr {index}{suffix}") for index in places])
 
 
 def store_pair(text: Text, kind: str, pointer: str, value: str, suffix: str) -> None:
-    """Store a complex number, part by part."""
+    """Emit the store of a complex number by parts."""
     for part, index in zip(parts(text, kind, value), _part_places(text, kind, pointer), strict=True):
         text.line(f"  store {REGISTER[PART[kind]]} {part}, ptr {index}{suffix}")
 
@@ -143,19 +145,19 @@ def _part_places(text: Text, kind: str, pointer: str) -> list[str]:
 
 
 def pair(text: Text, kind: str, values: Sequence[str]) -> str:
-    """A complex number of its parts."""
+    """Emit a complex number from its real and imaginary part."""
     whole, part = REGISTER[kind], REGISTER[PART[kind]]
     first = text.value(f"insertvalue {whole} poison, {part} {values[0]}, 0")
     return text.value(f"insertvalue {whole} {first}, {part} {values[1]}, 1")
 
 
 def parts(text: Text, kind: str, value: str) -> list[str]:
-    """The real and the imaginary part of a complex number."""
+    """Emit the real and the imaginary part of a complex number."""
     return [text.value(f"extractvalue {REGISTER[kind]} {value}, {k}") for k in range(2)]
 
 
 def _to_bfloat16(text: Text, value: str) -> str:
-    """Round to the nearest, ties to even; a NaN stays one and becomes quiet."""
+    """Emit the rounding of a float32 to bfloat16, to nearest with ties to even; a NaN becomes a quiet NaN."""
     bits = text.value(f"bitcast float {value} to i32")
     lowest_kept = text.value(f"and i32 {text.value(f'lshr i32 {bits}, 16')}, 1")
     rounded = text.value(f"add i32 {text.value(f'add i32 {bits}, 32767')}, {lowest_kept}")
@@ -165,7 +167,7 @@ def _to_bfloat16(text: Text, value: str) -> str:
 
 
 def convert(text: Text, value: str, source: str, target: str) -> str:
-    """Convert a value between scalar types, as PyTorch's ``to`` does; every input has a defined result."""
+    """Emit the conversion of a value to another scalar type as PyTorch's ``to`` does it, defined for every input."""
     if source == target:
         return value
     if source in PART or target in PART:
@@ -177,7 +179,9 @@ def convert(text: Text, value: str, source: str, target: str) -> str:
 
 
 def _convert_complex(text: Text, value: str, source: str, target: str) -> str:
-    """From or to complex numbers: without an imaginary part it is 0; real numbers get the real part."""
+    """Emit a conversion from or to a complex type: a real number gets the imaginary part 0, and a conversion to a real
+    type drops it.
+    """
     kind = PART.get(source, source)
     texts = parts(text, source, value) if source in PART else [value]
     if target == "bool":
@@ -222,7 +226,9 @@ def _to_integer(text: Text, value: str, source: str, target: str) -> str:
 
 
 def _to_unsigned(text: Text, value: str, source: str) -> str:
-    """64 bits without a sign: numbers from 2**63 on are converted without that, which is added afterwards."""
+    """Emit a conversion of a float to uint64, which subtracts 2**63 from larger numbers first and adds it to the
+    result.
+    """
     register = REGISTER[source]
     is_high = text.value(f"fcmp oge {register} {value}, 0x43E0000000000000")
     rest = text.value(f"fsub {register} {value}, 0x43E0000000000000")
@@ -237,7 +243,7 @@ def _to_signed(text: Text, value: str, source: str, width: int) -> str:
     magnitude = text.value(f"call {register} @llvm.fabs.f{_BITS[source]}({register} {value})")
     fits = text.value(f"fcmp olt {register} {magnitude}, {limit}")
     whole = text.value(f"fptosi {register} {value} to i{width}")
-    # The conversion of what does not fit is poison; select does not let it pass, freeze would not be enough.
+    # The conversion of a value out of range is poison, which the select discards; a freeze would not be enough.
     return text.value(f"select i1 {fits}, i{width} {whole}, i{width} {-(1 << width - 1)}")
 
 

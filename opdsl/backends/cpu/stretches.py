@@ -1,7 +1,7 @@
-"""LLVM text of loops over functions of which something is rare, or that have loops themselves.
+"""Printer of loops over functions with rare cases or inner loops, which LLVM cannot vectorize directly.
 
-Neither is vectorised as it stands, so a stretch of turns is looked at before it is computed. Both ways of computing an
-element give the same bits, so it is of no account where stretches begin.
+Iterations are examined in blocks ("stretches") before they are computed in the fastest way. All ways of computing an
+element give the same bits, so results do not depend on where a block begins.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from opdsl.backends.cpu.statement_text import StatementText
     from opdsl.scalar.graph import TypedGraph
 
-# Turns that are looked at together: few enough for their elements to be in the first cache still when they are
-# computed.
+# The iterations of a block: few enough for their elements to stay in the L1 cache until they are computed.
 _STRETCH = 1024
 
 
 class Variants(NamedTuple):
-    """Other ways to compute a graph.
+    """Alternative functions for a graph.
 
-    rare: whether there is ``.fast``, which vectorises, and ``.rare``, which tells for which elements it is wrong.
-    lanes: more than 1 where there is ``.lanes``, which computes so many elements at once, ``.costly``, which tells for
-        which elements a loop of the graph takes a turn, and ``.cheap``, which is right for the others.
-    text: what defines them.
+    rare: whether there is ``.fast``, which LLVM vectorizes, and ``.rare``, which returns for which elements it is
+        wrong.
+    lanes: more than 1 if there is ``.lanes``, which computes this many elements at once, ``.costly``, which returns for
+        which elements a loop of the graph runs, and ``.cheap``, which computes the other elements.
+    text: the LLVM IR that defines them.
     """
 
     rare: bool
@@ -40,7 +40,7 @@ class Variants(NamedTuple):
 
 @functools.lru_cache(maxsize=64)
 def variants_of(graph: TypedGraph, name: str) -> Variants | None:
-    """The other ways to compute a graph that is printed under a name; None where it vectorises as it is."""
+    """Return the alternative functions for a graph, or None if LLVM vectorizes its function."""
     from opdsl.backends.cpu.printer import lanes_for, lanes_ir, rare_ir
 
     rare, lanes = rare_ir(graph, name), lanes_for(graph)
@@ -50,12 +50,12 @@ def variants_of(graph: TypedGraph, name: str) -> Variants | None:
 
 
 class Stretches:
-    """A loop whose turns are looked at first, while it is printed.
+    """Printer of a loop that examines its iterations in blocks.
 
     Args:
         printer: of the kernel.
-        loop: whose turns are independent of each other.
-        compute: the statement of its body that has other ways.
+        loop: whose iterations are independent of each other.
+        compute: the statement of its body that has alternative functions.
         begin: the first value of the index.
     """
 
@@ -66,7 +66,7 @@ class Stretches:
         self.name = printer.functions[compute.graph]
 
     def print(self, turns: str, variants: Variants) -> None:
-        """All stretches."""
+        """Emit the loop over blocks."""
         with Loop(self.text, self.printer.fresh(), "0", turns, _STRETCH) as stretch:
             far = self.text.value(f"add nuw nsw i64 {stretch.counter}, {_STRETCH}")
             extent = stretch.counter, smaller(self.text, far, turns)
@@ -81,32 +81,34 @@ class Stretches:
 
     @contextmanager
     def turns(self, extent: tuple[str, str], kind: str) -> Iterator[Loop]:
-        """A loop over the turns of a stretch."""
+        """Return a context manager that emits a loop over the iterations of a block."""
         with self.printer.turns_of(self.loop, self.begin, extent, kind) as loop:
             yield loop
 
     def arguments(self, lane: int = 0) -> list[tuple[str, str]]:
-        """What the function takes."""
+        """Return the arguments of the function."""
         return self.printer.known(self.compute.arguments, self.printer.lanes[lane])
 
     def told(self, name: str) -> str:
-        """What a function says of an element, once it is known what it takes: an i8, 0 or 1."""
+        """Emit the statements before the call, then a call of a predicate on an element, and return its result (i8, 0
+        or 1).
+        """
         self.printer.block(self.before)
         return call(self.text, name, self.arguments(), ["bool"])[0]
 
     def any_rare(self, extent: tuple[str, str]) -> str:
-        """Whether a stretch has an element that is a rare one."""
+        """Emit a loop that finds whether a block has an element with a rare case."""
         with self.turns(extent, PARALLEL) as loop:
             before = loop.carry("bool", "0")
             loop.hand_on([self.text.value(f"or i8 {before}, {self.told(f'{self.name}.rare')}")])
         return self.text.value(f"icmp ne i8 {loop.results[0]}, 0")
 
     def computed(self, name: str, lanes: int, extent: tuple[str, str]) -> None:
-        """A stretch, by a function of that name.
+        """Emit the computation of a block by a function and its alternatives.
 
-        Of a function with loops, elements for which one takes a turn are found first and computed several at once,
-        wherever they stand, into memory of their own: an output may be an input. Then all are written, the others as
-        they are without loops.
+        For a function with loops, the elements for which a loop runs are collected first, and computed several
+        at once into separate memory, because an output may be an input. Then all results are written; those of the
+        other elements are computed without loops.
         """
         if lanes > 1:
             flags = self.printer.room("i8", _STRETCH)
@@ -121,16 +123,18 @@ class Stretches:
 
     @property
     def kinds(self) -> list[str]:
-        """The types of the results."""
+        """Return the types of the results."""
         return [kind.value for kind in self.compute.graph.result_types]
 
     def own(self, array: str, kind: str, turn: str, first: str) -> str:
-        """Where memory of a stretch has something of a turn."""
+        """Emit the address of an iteration's slot in an array that has one for each iteration of a block."""
         offset = self.text.value(f"sub nuw nsw i64 {turn}, {first}")
         return self.text.value(f"getelementptr {kind}, ptr {array}, i64 {offset}")
 
     def find_costly(self, name: str, lanes: int, extent: tuple[str, str], flags: str, places: str) -> str:
-        """Flags and places of the turns in which a loop of the function takes a turn; how many there are."""
+        """Emit loops that mark and collect the iterations for which a loop of the function runs, and return their
+        number.
+        """
         text, (first, _) = self.text, extent
         with self.turns(extent, PARALLEL) as loop:
             flag = self.told(f"{name}.costly")
@@ -140,13 +144,13 @@ class Stretches:
             text.line(f"  store i64 {loop.counter}, ptr {text.value(f'getelementptr i64, ptr {places}, i64 {count}')}")
             flag = text.value(f"load i8, ptr {self.own(flags, 'i8', loop.counter, first)}")
             loop.hand_on([text.value(f"add i64 {count}, {text.value(f'zext i8 {flag} to i64')}")])
-        for lane in range(lanes):  # the last ones may be too few
+        for lane in range(lanes):  # pad the last vector with the first iteration
             place = text.value(f"add i64 {loop.results[0]}, {lane}")
             text.line(f"  store i64 {first}, ptr {text.value(f'getelementptr i64, ptr {places}, i64 {place}')}")
         return loop.results[0]
 
     def compute_costly(self, name: str, lanes: int, first: str, count: str, places: str, texts: Sequence[str]) -> None:
-        """The results of the turns that were found, several at once."""
+        """Emit the loop that computes the collected iterations, several at once, into separate memory."""
         text, printer = self.text, self.printer
         turns = Loop(text, printer.fresh(), "0", count, lanes)
         with printer.looped(turns, self.loop.body, self.loop.index, self.loop.place) as loop:
@@ -169,11 +173,11 @@ class Stretches:
 
     @property
     def taken(self) -> range:
-        """The places of the function's arguments."""
+        """Return the indices of the function's arguments."""
         return range(len(self.compute.arguments))
 
     def vector(self, lanes: Sequence[tuple[str, str]]) -> str:
-        """A value of several lanes, with its type."""
+        """Emit a vector of the values of several lanes, and return it with its type."""
         register = REGISTER[lanes[0][0]]
         many, text = f"<{len(lanes)} x {register}>", "poison"
         for lane, (_, value) in enumerate(lanes):
@@ -181,7 +185,9 @@ class Stretches:
         return f"{many} {text}"
 
     def write_found(self, name: str, extent: tuple[str, str], flags: str, texts: Sequence[str]) -> None:
-        """All results: what was found, and where nothing was, what there is without loops."""
+        """Emit the loop that writes all results: those computed for collected iterations, and those of ``.cheap`` for
+        the others.
+        """
         text, printer, (first, _) = self.text, self.printer, extent
         with self.turns(extent, PARALLEL) as loop:
             printer.block(self.before)

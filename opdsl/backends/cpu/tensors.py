@@ -1,7 +1,7 @@
-"""Plans as built-in functions of tensors: reading their arrays and making the result takes no Python.
+"""Plans as built-in functions of tensors, which unwrap their arrays and create the result without running Python code.
 
-The machine code reads and writes the slots of ``Tensor`` where they lie in memory. Where that is, is found by looking
-for known objects in a tensor that holds them, so nothing is assumed about how Python lays objects out.
+The machine code reads and writes the slots of ``Tensor`` objects in memory. Their offsets are found by looking for
+known objects in a tensor that holds them, so nothing is assumed about how Python lays objects out.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 def plan(compiled: Callable[..., Any], call: PlanCall, slow: Callable[..., object]) -> Kernel:
-    """A plan as a built-in function of tensors and numbers that gives a new tensor.
+    """Return a plan as a built-in function of tensors and numbers that returns a new tensor.
 
     Args:
-        compiled: the kernel; it gives an array that is the result's own.
-        call: what the kernel is called with, and what is made of its array.
-        slow: takes the arguments where they are no plain tensors with arrays, or where a number does not fit.
+        compiled: the kernel; the array that it returns must belong to the result alone.
+        call: the operands of the kernel, and the geometry of the result.
+        slow: function for calls whose arguments are not plain tensors with arrays, or with a number that does not fit.
     """
     sources = Table([word for operand in call.operands for word in _words(operand)])
     header: list[int | Table] = words(
@@ -45,7 +45,7 @@ def plan(compiled: Callable[..., Any], call: PlanCall, slow: Callable[..., objec
 
 
 def view_function(source: TensorMeta, view: TensorMeta, offset: int) -> Kernel:
-    """A built-in function from a tensor to a view of it; see ``opdsl.backends.cpu.memory.viewer``."""
+    """Return a built-in function from a tensor to a view of it, see ``opdsl.backends.cpu.memory.viewer``."""
     size, dtype = view.dtype.itemsize, view.dtype.numpy
     header: list[int | Table] = words(
         ViewPlan,
@@ -67,7 +67,7 @@ def _words(operand: PlanOperand) -> tuple[int, int]:
 
 
 def _result(form: TensorMeta) -> Table:
-    """How a tensor of a geometry is made."""
+    """Return the words of a ``Result``, which describe how to create a tensor of a geometry."""
     return Table(words(Result, type=id(Tensor), geometry=id(form), version=id(_FIRST_VERSION), **_slots()))
 
 
@@ -83,11 +83,11 @@ def _slots() -> dict[str, int]:
 
 
 def slots_of(kind: type, names: Sequence[str]) -> dict[str, int]:
-    """Return where slots lie in the objects of a class, in bytes.
+    """Return the offsets of slots in the objects of a class, in bytes.
 
     Args:
-        kind: the class; one without ``__init__`` is made of it.
-        names: of slots, which are deleted again.
+        kind: the class; an object of it is created without ``__init__``.
+        names: of the slots, which are set and deleted again.
     """
     marked: Any = object.__new__(kind)
     marks = {name: object() for name in names}

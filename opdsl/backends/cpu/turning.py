@@ -1,4 +1,4 @@
-"""Copies of matrices whose rows lie as columns: squares of vectors are turned in registers."""
+"""Copies of transposed matrices by a kernel that transposes square blocks in vector registers."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ if TYPE_CHECKING:
 
 TURNING = "turning"
 
-# The elements that are moved, by their size: their bits are not looked at.
+# The LLVM type as which elements are copied, by size in bytes.
 _MOVED = {2: "half", 4: "float", 8: "double"}
-# Elements of a row of the smallest squares: doubles fill a line of the cache.
+# The smallest block size in elements: a row of 8 doubles fills a cache line.
 _FEWEST = 8
 
 
 def is_turned(graph: TypedGraph, operands: Sequence[OperandSpec]) -> bool:
-    """Whether a call copies elements that lie along the last dimension but one to where they lie along the last."""
+    """Return whether a call copies a transposed matrix: the source is contiguous along the last dimension but one, the
+    target along the last.
+    """
     if len(operands) != 2 or len(graph.nodes) != 1 or not engine.has_feature("avx2"):
         return False
     source, target = operands
@@ -34,7 +36,7 @@ def is_turned(graph: TypedGraph, operands: Sequence[OperandSpec]) -> bool:
 
 @kept_forever
 def turning_code(size: int) -> engine.Code:
-    """The kernel for elements of a size."""
+    """Compile the kernel for elements of a size in bytes."""
     from opdsl.backends.cpu.machine.text import module_text
     from opdsl.backends.cpu.machine.vectors import ATTRIBUTES, given
 

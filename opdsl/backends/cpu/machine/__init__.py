@@ -1,6 +1,6 @@
-"""Machine code in typed Python that is compiled by LLVM: what every kernel call shares (call entries, walks, the worker
-pool), and kernels that are written for a processor's registers (convolutions, products).
+"""Machine code written in typed Python and compiled by LLVM: what all kernel calls share, and handwritten kernels.
 
-``language`` says what the Python may hold, ``text`` prints it; the other modules are written in it. They are read, not
-run: nothing here runs in Python.
+Shared are the call entries, strided traversals (``walk``) and the worker pool; handwritten for a processor's registers
+are convolutions and matrix products. ``language`` defines what the Python may contain, and ``text`` prints it as LLVM
+IR; the other modules are written in it. Their functions are parsed and compiled, and never run as Python.
 """

@@ -1,6 +1,7 @@
-"""The entry of kernels by hand: a METH_FASTCALL function that takes its arguments into a frame, 16 bytes each, and
-calls what numba compiled, or machine code of ours. An array's slot holds the address of the ndarray object itself,
-whose shape and strides that code reads.
+"""Entry of handwritten kernels and author kernels: a METH_FASTCALL function that puts the arguments into a frame.
+
+It then calls the code that numba or LLVM compiled. A frame has 16 bytes for each argument. The slot of an array holds
+the address of the ndarray object itself, whose shape and strides that code reads.
 """
 
 from __future__ import annotations
@@ -23,16 +24,17 @@ from opdsl.backends.cpu.machine.language import (
 from opdsl.backends.cpu.machine.objects import Array, Object, python
 from opdsl.backends.cpu.machine.tensor import elements_of
 
-# Elements of all arrays from which on other threads run meanwhile.
+# The number of elements of all arrays from which a call releases the GIL.
 AUTHOR_LEAVES_GIL_FROM = 16_384
 
 
 class AuthorPlan(Struct):
-    """A kernel by hand.
+    """Plan of an author kernel or a handwritten kernel.
 
-    kernel: of places for a result and an error, and the frame, as numba calls functions; anything but 0 is an error.
-    arguments, inputs: how many there are, and of each what it is.
-    reporter: Python function of the address of an error's description; it raises.
+    kernel: function of addresses for a result and an error, and of the frame, in numba's calling convention; it returns
+        0, or anything else for an error.
+    arguments, inputs: the number of arguments, and the kind of each.
+    reporter: Python function of the address of an error's description; it raises the error.
     """
 
     kernel: Callable[[Words, Pointer[Address], Words], Int32]
@@ -43,13 +45,13 @@ class AuthorPlan(Struct):
 
 @internal("alwaysinline")
 def array_at(frame: Words, slot: int) -> Array:
-    """Return the array of a slot."""
+    """Return the array in a slot of a frame."""
     return cast(Pointer[Array], frame)[2 * slot]
 
 
 @exported
 def author_call(self: Array, arguments: Pointer[Object], number: int) -> Object | None:
-    """Run a kernel by hand."""
+    """Run an author kernel or a handwritten kernel."""
     plan = cast(AuthorPlan, self.data)
     if number != plan.arguments:
         return wrong_count()

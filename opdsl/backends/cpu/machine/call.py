@@ -1,6 +1,6 @@
-"""The entry of every kernel call: a METH_FASTCALL function whose ``self`` is the plan.
+"""Entry of kernel calls: a METH_FASTCALL function whose ``self`` is the plan.
 
-It takes the operands' addresses and numbers into a frame, makes the outputs, and runs the plan's loop over the frame.
+It writes the operands' addresses and numbers to a frame, allocates the outputs, and runs the plan's loop on the frame.
 The plan is the data of an ndarray (``opdsl.backends.cpu.builtin`` writes it), so that ``self`` owns everything that the
 call uses. A frame is the plan's address, then 16 bytes for each operand: an address, or a number as double, i64, or two
 doubles.
@@ -27,7 +27,7 @@ from opdsl.backends.cpu.machine.signals import was_stopped
 # Kinds of inputs.
 ARRAY, FLOAT, INTEGER, TRUTH, COMPLEX, NOTHING, WORD = range(7)
 
-# Kinds of outputs: given as an argument, made by NumPy, made by a function of Python.
+# Kinds of outputs: given as an argument, allocated by NumPy, allocated by a Python function.
 GIVEN, NEW, CALL = range(3)
 
 _WRONG_COUNT = b"kernel: the number of arguments is not what its plan says"
@@ -36,7 +36,7 @@ _TOO_LARGE = b"kernel: a number does not fit the loop's dtype"
 
 
 class Input(Struct):
-    """An argument: its kind, and the integers that are allowed."""
+    """Description of an argument: its kind, and for integers the allowed range."""
 
     kind: int
     lowest: int
@@ -44,10 +44,10 @@ class Input(Struct):
 
 
 class Output(Struct):
-    """A result.
+    """Description of a result.
 
     kind: GIVEN, NEW or CALL.
-    maker: its dtype, or the function.
+    maker: the dtype of a NEW array, or the function of a CALL.
     dimensions, shape: of the array.
     strides: in bytes; None for contiguous ones.
     """
@@ -60,20 +60,20 @@ class Output(Struct):
 
 
 class Plan(Struct):
-    """What a call reads.
+    """Plan of a call: the loop, its inputs and outputs.
 
-    loop: of a frame, the first element and the one after the last.
-    elements: how many there are.
+    loop: function of a frame, the first element and the one after the last.
+    elements: the number of elements.
     grain: elements of the smallest piece that is worth a thread; 0 keeps the call on this thread, under the GIL.
-    in_pieces: where there is a grain, what runs the loop on the pool: ``pieces.run_in_pieces``.
+    in_pieces: if there is a grain, the function that runs the loop on the pool, ``pieces.run_in_pieces``.
     inputs, outputs: how many there are.
-    arguments: the inputs, then the outputs that are given.
-    input_list, output_list: of each what it is.
-    unit: every piece but the last is a multiple of so many elements.
-    scratch: bytes of memory for the loop, its address behind the operands in the frame; 0 for none.
-    after: what runs after the loop, of a frame.
-    keeps_pieces: whether a loop gives other bits where it runs in one piece.
-    alone: what one thread was seen to take for it, in ticks; 0 at first.
+    arguments: the number of inputs plus that of given outputs.
+    input_list, output_list: their descriptions.
+    unit: every piece but the last is a multiple of this many elements.
+    scratch: bytes of temporary memory for the loop; its address follows the operands in the frame; 0 for none.
+    after: function of a frame that runs after the loop.
+    keeps_pieces: whether a loop gives other bits if it runs in one piece.
+    alone: measured time of the call on one thread, in ticks; 0 at first.
     """
 
     loop: Callable[[Words, int, int], None]
@@ -94,20 +94,20 @@ class Plan(Struct):
 
 @internal("noinline cold")
 def refuse(kind: Pointer[Object], text: bytes) -> None:
-    """Raise an error."""
+    """Raise a Python exception of a type with a message."""
     python.PyErr_SetString(kind[0], text)
 
 
 @internal("noinline cold")
 def wrong_count() -> Object | None:
-    """Say that a call has too many arguments, or too few; None."""
+    """Raise an error for a wrong number of arguments, and return None."""
     refuse(python.PyExc_TypeError, _WRONG_COUNT)
     return None
 
 
 @internal("alwaysinline")
 def take_array(value: Object, slot: Words) -> bool:
-    """The data address of an ndarray into a frame's slot; false with an exception for anything else."""
+    """Store the data address of an ndarray in a frame's slot; return false with an exception for any other object."""
     if value.type is numpy.PyArray_Type or python.PyType_IsSubtype(value.type, numpy.PyArray_Type) != 0:
         cast(Pointer[Address], slot)[0] = cast(Array, value).data
         return True
@@ -117,7 +117,7 @@ def take_array(value: Object, slot: Words) -> bool:
 
 @internal("noinline")
 def take_number(value: Object, expected: Input, kind: int, slot: Words) -> bool:
-    """A Python number into a frame's slot; false with an exception when it does not fit."""
+    """Store a Python number in a frame's slot; return false with an exception if it does not fit."""
     numbers = cast(Pointer[float], slot)
     suspect = True
     if kind in (FLOAT, COMPLEX):
@@ -127,7 +127,7 @@ def take_number(value: Object, expected: Input, kind: int, slot: Words) -> bool:
         else:
             numbers[0] = python.PyFloat_AsDouble(value)
         suspect = kind == COMPLEX or numbers[0] == -1.0
-        # An int has to fit 64 bits, whatever becomes of it.
+        # An int has to fit 64 bits even if it is converted to a float.
         large = numbers[0] >= 9223372036854775808.0 or numbers[0] <= -9223372036854775808.0
         if large and value.type is python.PyLong_Type:
             python.PyLong_AsLongLong(value)
@@ -137,7 +137,7 @@ def take_number(value: Object, expected: Input, kind: int, slot: Words) -> bool:
         if slot[0] < expected.lowest or slot[0] > expected.highest:
             return overflow()
         suspect = slot[0] == -1
-    elif kind == WORD:  # 64 bits, with a sign or without
+    elif kind == WORD:  # 64 bits, signed or unsigned
         slot[0] = python.PyLong_AsLongLong(value)
         if slot[0] == -1 and python.PyErr_Occurred() is not None:
             python.PyErr_Clear()
@@ -151,7 +151,7 @@ def take_number(value: Object, expected: Input, kind: int, slot: Words) -> bool:
 
 @internal("noinline cold")
 def overflow() -> bool:
-    """Say that a number does not fit, unless that has been said; false."""
+    """Raise an error for a number that does not fit, unless an exception is set, and return false."""
     if python.PyErr_Occurred() is None:
         refuse(python.PyExc_OverflowError, _TOO_LARGE)
     return False
@@ -159,7 +159,7 @@ def overflow() -> bool:
 
 @internal("alwaysinline")
 def take_integers(arguments: Pointer[Object], numbers: Words, count: int) -> bool:
-    """Integers of Python into memory; false with an exception when one is none, or does not fit."""
+    """Store Python integers in an array; return false with an exception if one is no integer or does not fit."""
     for i in range(count):
         number = python.PyLong_AsLongLong(arguments[i])
         numbers[i] = number
@@ -170,10 +170,10 @@ def take_integers(arguments: Pointer[Object], numbers: Words, count: int) -> boo
 
 @internal("alwaysinline")
 def new_array(output: Output) -> Array | None:
-    """A new array; None with an exception."""
+    """Return a new output array, or None with an exception."""
     if output.kind == CALL:
         return cast(Array, python.PyObject_CallNoArgs(output.maker))
-    python.Py_IncRef(output.maker)  # NumPy takes a reference, also when it fails
+    python.Py_IncRef(output.maker)  # NumPy steals a reference, even if it fails
     return numpy.PyArray_NewFromDescr(
         numpy.PyArray_Type, output.maker, output.dimensions, output.shape, output.strides, None, 0, None
     )
@@ -181,14 +181,14 @@ def new_array(output: Output) -> Array | None:
 
 @internal("alwaysinline")
 def scratch_slot(frame: Words, plan: Plan) -> Pointer[Address]:
-    """Where the frame has the address of the scratch memory."""
+    """Return the slot of a frame that holds the address of the scratch memory."""
     return cast(Pointer[Address], frame + 2 * (plan.inputs + plan.outputs + 1))
 
 
 @internal("alwaysinline")
 def run(plan: Plan, frame: Words) -> bool:
-    """Run the plan's loop over a filled frame; false with an exception when there is no memory for it, or a signal has
-    ended it.
+    """Run the plan's loop over a filled frame; return false with an exception if memory is exhausted or a signal has
+    stopped it.
     """
     if plan.scratch == 0:
         run_loop(plan, frame)
@@ -205,13 +205,15 @@ def run(plan: Plan, frame: Words) -> bool:
 
 @exported
 def run_frame(plan: Plan, frame: Words) -> bool:
-    """The same for other entries than ``kernel_call``, which fill frames themselves."""
+    """Run the plan's loop over a frame that another entry than ``kernel_call`` has filled; the result is that of
+    ``run``.
+    """
     return run(plan, frame)
 
 
 @internal("alwaysinline")
 def run_loop(plan: Plan, frame: Words) -> None:
-    """Run the plan's loop, on the pool where it is worth it."""
+    """Run the plan's loop, on the pool if it is large enough."""
     if plan.grain == 0:
         plan.loop(frame, 0, plan.elements)
         run_after(plan, frame)
@@ -221,7 +223,7 @@ def run_loop(plan: Plan, frame: Words) -> None:
 
 @internal("alwaysinline")
 def run_after(plan: Plan, frame: Words) -> None:
-    """Run what comes after the loop."""
+    """Run the function that follows the loop, if there is one."""
     after = plan.after
     if after is not None:
         after(frame)
@@ -229,7 +231,7 @@ def run_after(plan: Plan, frame: Words) -> None:
 
 @internal("alwaysinline")
 def hand_out(results: Pointer[Object], count: int) -> Object | None:
-    """One result as it is, several as a tuple. Takes over the references."""
+    """Return a single result itself, several as a tuple, stealing the references."""
     if count == 1:
         return results[0]
     whole = python.PyTuple_New(count)
@@ -243,20 +245,20 @@ def hand_out(results: Pointer[Object], count: int) -> Object | None:
 
 @internal("noinline cold")
 def drop_results(results: Pointer[Object], count: int) -> None:
-    """Let go of results that nobody gets."""
+    """Release results of a call that fails."""
     for i in range(count):
         python.Py_DecRef(results[i])
 
 
 @exported
 def kernel_call(plan: Array, arguments: Pointer[Object], count: int) -> Object | None:
-    """Run a plan."""
+    """Run the plan that is the data of an array; the entry of plans."""
     return call_plan(cast(Plan, plan.data), arguments, count)
 
 
 @exported
 def call_plan(plan: Plan, arguments: Pointer[Object], count: int) -> Object | None:
-    """Take the arguments in, make the results, run the loop."""
+    """Run a plan: convert the arguments, allocate the results, run the loop."""
     if count != plan.arguments:
         return wrong_count()
     inputs = plan.inputs

@@ -1,4 +1,4 @@
-"""What machine code says about constants: computed when it is printed."""
+"""Constant folding for machine code: evaluates expressions of constants when the code is printed."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ _TYPES = (bool, int, float, tuple, range, bytes)
 
 
 def known(node: ast.expr, scope: Mapping[str, Any], variables: Collection[str]) -> Any:
-    """The value of an expression of constants; None of others.
+    """Return the value of a constant expression, or None for any other expression.
 
     Args:
-        scope: what names stand for.
-        variables: names of which the function keeps the values.
+        node: the expression.
+        scope: values of global names.
+        variables: names of the function's local variables.
     """
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, _TYPES) else None
@@ -36,7 +37,7 @@ def known(node: ast.expr, scope: Mapping[str, Any], variables: Collection[str]) 
     return folded if isinstance(folded, _TYPES) else None
 
 
-@functools.lru_cache(maxsize=4096)  # every expression is asked after the one that it is part of
+@functools.lru_cache(maxsize=4096)  # subexpressions are looked up again after the whole
 def _names(node: ast.AST) -> tuple[str, ...]:
     """Return the names in an expression."""
     if isinstance(node, ast.Name):
@@ -44,13 +45,13 @@ def _names(node: ast.AST) -> tuple[str, ...]:
     return tuple(name for part in ast.iter_child_nodes(node) for name in _names(part))
 
 
-@functools.lru_cache(maxsize=1024)  # what is unrolled is computed again and again
+@functools.lru_cache(maxsize=1024)  # unrolled code is evaluated many times
 def _compiled(node: ast.expr) -> CodeType:
     return compile(ast.unparse(node), "<constants of machine code>", "eval")
 
 
 def _is_constant(value: Any) -> bool:
-    """Whether it is a number, a tuple, or a function of them."""
+    """Return whether a value is a number, a tuple, or a plain Python function of these."""
     if isinstance(value, FunctionType):
         return "__machine__" not in value.__dict__
     return isinstance(value, _TYPES) and not isinstance(value, Shared)

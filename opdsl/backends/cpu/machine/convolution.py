@@ -1,4 +1,4 @@
-"""Convolutions, and the gradients of their weights; see ``planes``."""
+"""Kernels of convolutions, their transposes, and the gradients of their weights; ``planes`` explains the algorithm."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from opdsl.backends.cpu.machine.tiles import TILES, dots, tiles
 from opdsl.backends.cpu.machine.turn import turn
 from opdsl.backends.cpu.machine.vectors import LANES, SIZE, Reals, store, zeros
 
-# What a row of a window's element costs in the gradient of a weight, for a vector of windows and an output, and for a
-# window and a vector of outputs. The smaller sum of costs decides; both were timed on a grid of sizes.
+# Measured costs of the two ways to compute the gradient of a weight, per element of the window: for a vector of windows
+# and one output channel, and for one window and a vector of output channels. The way with the smaller total is taken.
 _COST_OF_A_DOT = 16
 _COST_IN_A_TILE = 11
 
@@ -35,9 +35,9 @@ WIDEST = 1
 
 @exported
 def correlate(frame: Pointer[ConvolutionPlan], begin: int, end: int) -> None:
-    """Bands [begin, end) of the results, counted through groups and samples; or tiles of filters, of all bands.
+    """Compute bands [begin, end) of the results, counted over groups and samples, or tiles of filters of all bands.
 
-    What is shared out reads the whole weight for each of its bands, or all planes for its filters.
+    The second is for large weights: each band reads the whole weight, whereas each tile of filters reads all planes.
     """
     plan = frame[0]
     operands = cast(Pointer[Reals], frame)
@@ -101,7 +101,7 @@ def correlate(frame: Pointer[ConvolutionPlan], begin: int, end: int) -> None:
 
 @exported
 def weigh(frame: Pointer[ConvolutionPlan], begin: int, end: int) -> None:
-    """The gradients of a weight for channels [begin, end) of the input, counted through the groups.
+    """Compute the gradients of a weight for input channels [begin, end), counted over the groups.
 
     The operands are the gradients of the results and the input, then the result.
     """
@@ -183,8 +183,10 @@ def weigh(frame: Pointer[ConvolutionPlan], begin: int, end: int) -> None:
 def turn_results(
     plan: ConvolutionPlan, results: Reals, turned: Reals, pitch: int, counts: Words, strides: Words
 ) -> None:
-    """Lay the results of a band out with their outputs side by side: a row of ``pitch`` for each, zeros behind."""
-    # Rows without gaps are one.
+    """Transpose the results of a band so that channels are contiguous: a row of ``pitch`` for each result, padded with
+    zeros.
+    """
+    # Contiguous rows are processed as one.
     is_one = strides[0] == counts[1] * counts[2] or counts[0] == 1
     is_one = is_one and (strides[1] == counts[2] or counts[1] == 1)
     lines = 1 if is_one else counts[0] * counts[1]
@@ -197,7 +199,7 @@ def turn_results(
 
 @internal()
 def write_weight(plan: ConvolutionPlan, sums: Reals, pitch: int, target: Reals, channels: int) -> None:
-    """Write sums, a row for each element of a channel's window, to where the weight of channels lies."""
+    """Write the computed gradients, a row for each element of a channel's window, to the memory of the weight."""
     window = window_elements(plan)
     is_dense = plan.w_channel == window
     step = 1

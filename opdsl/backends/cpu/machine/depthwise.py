@@ -1,7 +1,7 @@
-"""Convolutions of each channel by itself where channels lie side by side: they are the lanes of vectors.
+"""Kernels of depthwise convolutions with channels last, where vector lanes are channels.
 
-A line of results meets the same elements of windows from one end to the other, but for some near its ends: tables have
-where they lie, and several results that meet the same are computed at once.
+Along a line of results most results use the same elements of the window; only some near the ends use fewer. Tables hold
+the offsets of these elements, and several results that use the same ones are computed at once.
 """
 
 from __future__ import annotations
@@ -38,23 +38,25 @@ from opdsl.backends.cpu.machine.vectors import (
     store_some,
 )
 
-# Results that are computed at once, and elements of windows whose gradients are.
+# The numbers of results that may be computed at once, and of window elements whose gradients may be.
 _RESULTS = (8, 4, 2, 1)
 _TERMS = (9, 3, 1)
 
 
 class Lines(Struct):
-    """What lines of results meet.
+    """Tables of what the results of a line read: their memory offsets, and which elements of the window are in bounds.
 
-    weights: of elements of the window, then the bias; rows of channels, ``pitch`` apart.
-    last: elements before the bias.
-    step, out_step: elements from what one result of a line meets to what the next one does, and to that one.
-    ahead: from what one line meets to what the next one does.
-    kx, kw: of what the first result meets, where it lies in what is read, and in the weights, column by column of the
-        window.
-    met: of the first two dimensions, what the elements of the window meet.
-    starts, begins, ends: of a column, its first one, and between which results it is inside of what is read.
-    first, count, change: what a result meets, and the next one that meets others.
+    weights: of the window's elements, then the bias; rows of channels, ``pitch`` apart.
+    pitch: elements between rows of the weights.
+    last: offset of the bias in the weights.
+    step, out_step: elements from what one result of a line reads to what the next one reads, and from result to result.
+    ahead: elements from what one line reads to what the next line reads.
+    kx, kw: offsets of what the first result reads in the input, and of its weights, column by column of the window.
+    met: for the first two dimensions, the offsets that each element of the window reads; -1 if out of bounds.
+    starts, begins, ends: for a column of the window, its first index in ``kx``, and the range of results for which it
+        is in bounds.
+    first, count, change: what ``find`` returns for a result: the first index and the number of elements it reads, and
+        the next result that reads other elements.
     """
 
     weights: Address
@@ -76,18 +78,18 @@ class Lines(Struct):
 
 @instruction("call void @llvm.prefetch.p0(ptr {0}, i32 0, i32 3, i32 1)")
 def prefetch(place: Reals) -> None:
-    """Ask for what lies at a place."""
+    """Prefetch a cache line."""
 
 
 @instruction("sdiv i64 {0}, {1}")
 def divided(first: int, second: int) -> int:
-    """The quotient of integers, rounded towards 0."""
+    """Return the quotient of integers, rounded toward 0."""
     raise NotImplementedError
 
 
 @internal("alwaysinline")
 def quotient(first: int, second: int) -> int:
-    """``divided``; most are by 1, and dividing takes as long as all else."""
+    """Return ``divided``, with a fast path for the most frequent divisor 1, because division is slow."""
     return first if second == 1 else divided(first, second)
 
 
@@ -99,7 +101,7 @@ def span(
     lines: Lines, kx: Words, kw: Words, count: int, x: Reals, out: Reals, begin: int, end: int, size: Constant,
     is_sum: Constant,
 ) -> None:  # fmt: skip
-    """``sums`` or ``terms`` of channels [begin, end)."""
+    """Run ``sums`` or ``terms`` for channels [begin, end), a vector at a time."""
     left = (end - begin) & (LANES - 1)
     for c in range(begin, end - left, LANES):
         compute(lines, kx, kw, count, x + c, out + c, c, first_lanes(LANES), size, is_sum)
@@ -113,7 +115,7 @@ def compute(
     lines: Lines, kx: Words, kw: Words, count: int, x: Reals, out: Reals, c: int, mask: Mask, size: Constant,
     is_sum: Constant,
 ) -> None:  # fmt: skip
-    """``sums`` or ``terms`` of as many channels as a vector has lanes."""
+    """Run ``sums`` or ``terms`` for one vector of channels."""
     weights = cast(Reals, lines.weights) + c
     if is_sum:
         sums(kx, kw, count, x, weights, out, lines, mask, size)
@@ -126,7 +128,7 @@ def sums(
     kx: Words, kw: Words, count: int, x: Reals, weights: Reals, out: Reals, lines: Lines, mask: Mask,
     results: Constant,
 ) -> None:  # fmt: skip
-    """Results, each the sum of ``count`` terms, and of a bias."""
+    """Compute neighboring results, each the sum of a bias and ``count`` products."""
     step = lines.step
     out_step = lines.out_step
     totals = local(Vector, results)
@@ -137,7 +139,7 @@ def sums(
         base = x + kx[term]
         for k in unrolled(range(results)):
             totals[k] = fma(factor, load_some(base + k * step, mask), totals[k])
-    # What the next line meets first: channels of neighbours are too far apart for the processor to foresee.
+    # Prefetch what the next line reads: its stride is too large for the processor's own prefetcher.
     following = x + kx[max(count - 1, 0)] + lines.ahead
     for k in unrolled(range(results)):
         prefetch(following + k * step)
@@ -150,7 +152,7 @@ def terms(
     kx: Words, kw: Words, count: int, x: Reals, weights: Reals, out: Reals, lines: Lines, mask: Mask,
     elements: Constant,
 ) -> None:  # fmt: skip
-    """Add to weights, each the sum of ``count`` products of results and what they meet."""
+    """Add to the gradients of some weights, each the sum of ``count`` products of result gradients and inputs."""
     step = lines.step
     out_step = lines.out_step
     bases = local(Reals, elements)
@@ -171,14 +173,16 @@ def terms(
 
 @internal("alwaysinline")
 def reach(dimension: Dimension, axis: Axis, spreads: bool, result: int, t: int) -> int:
-    """How far a result reaches with an element of the window; it meets what lies at multiples of the results' step."""
+    """Return the position of a result with an element of the window, in units of which only multiples of the output
+    step read an input element.
+    """
     offset = dimension.first + t * dimension.dilation
     return result * axis.step + (0 - offset if spreads else offset)
 
 
 @internal("noinline")
 def places_met(plan: ConvolutionPlan, dim: int, result: int, places: Words) -> None:
-    """Where a result meets what is read with each element of the window; -1 for nowhere."""
+    """Write the input offset that a result reads with each element of the window; -1 if it reads none."""
     dimension = plan.dimensions[dim]
     axis = plan.read[dim]
     spreads = plan.spreads != 0
@@ -193,7 +197,7 @@ def places_met(plan: ConvolutionPlan, dim: int, result: int, places: Words) -> N
 
 @internal("noinline")
 def meet(plan: ConvolutionPlan, lines: Lines, o0: int, o1: int, o2: int) -> None:
-    """Enter into the tables what the results of a line meet, of which the first is given."""
+    """Fill the tables for a line of results, given its first result."""
     dimension = plan.dimensions[2]
     axis = plan.read[2]
     spreads = plan.spreads != 0
@@ -232,7 +236,7 @@ def meet(plan: ConvolutionPlan, lines: Lines, o0: int, o1: int, o2: int) -> None
 
 @internal("noinline")
 def find(lines: Lines, result: int, results: int, columns: int) -> None:
-    """What a result meets: the first of the tables, and how many, and the next result that meets others."""
+    """Find which table entries a result reads, and the next result that reads others, and store both in ``lines``."""
     first = 1 << 62
     end = 0
     change = results
@@ -256,7 +260,7 @@ def find(lines: Lines, result: int, results: int, columns: int) -> None:
 
 @internal()
 def begin_lines(plan: ConvolutionPlan, lines: Lines) -> Address:
-    """What is the same for all lines, and memory for what is not."""
+    """Initialize what all lines share, and allocate the tables."""
     window = window_elements(plan)
     columns = 8 * (plan.dimensions[2].length + 1)
     met = 8 * (plan.dimensions[0].length + plan.dimensions[1].length)
@@ -282,9 +286,10 @@ def go_along(
     plan: ConvolutionPlan, lines: Lines, o0: int, o1: int, o2: int, x: Reals, out: Reals, begin: int, end: int,
     is_sum: Constant,
 ) -> None:  # fmt: skip
-    """Compute a line: the sums that its results are, or the gradients of weights.
+    """Compute a line: its results, or its contribution to the gradients of weights.
 
-    o0, o1, o2: its first result. x, out: the addresses of a sample of what is read, and of what is written.
+    o0, o1, o2: indices of its first result.
+    x, out: the addresses of a sample of the operand that is read, and of the one that is written.
     """
     step = lines.step
     out_step = lines.out_step
@@ -316,7 +321,7 @@ def go_along(
 
 @exported
 def correlate_lanes(frame: Pointer[ConvolutionPlan], begin: int, end: int) -> None:
-    """Lines [begin, end) of the results of all channels, counted through samples."""
+    """Compute lines [begin, end) of the results for all channels, counted over samples."""
     plan = frame[0]
     operands = cast(Pointer[Reals], frame)
     lines = local_record(Lines)
@@ -345,7 +350,9 @@ def correlate_lanes(frame: Pointer[ConvolutionPlan], begin: int, end: int) -> No
 
 @exported
 def weigh_lanes(frame: Pointer[ConvolutionPlan], begin: int, end: int) -> None:
-    """The gradients of the weights of channels [begin, end): the operands are those of the results, and the input."""
+    """Compute the gradients of the weights of channels [begin, end); the operands are the gradients of the results, and
+    the input.
+    """
     plan = frame[0]
     operands = cast(Pointer[Reals], frame)
     lines = local_record(Lines)

@@ -1,4 +1,4 @@
-"""Expressions of typed Python as LLVM text: names are places on the stack, which LLVM turns into registers."""
+"""Printer of typed Python expressions as LLVM IR; local variables are stack slots, which LLVM promotes to registers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from opdsl.backends.cpu.machine.module import Callee, Module, Value, is_record
 
 
 class Place(NamedTuple):
-    """Where a value lies, and its annotation; the record itself lies there where it is one of ``Records``."""
+    """Address of a value, and its type; for an element of ``Records`` it is the address of the record itself."""
 
     text: str
     kind: Any
@@ -65,7 +65,7 @@ _NARROW = ("i8", "i16", "i32")
 
 
 class Expressions:
-    """Lines of one function, and the expressions in it."""
+    """Printer of the lines and expressions of one function."""
 
     def __init__(self, module: Module, name: str) -> None:
         function, constants = module.wanted[name]
@@ -84,47 +84,47 @@ class Expressions:
     # Lines.
 
     def line(self, text: str) -> None:
-        """Add an instruction without a result."""
+        """Append an instruction without a result."""
         self.lines.append(f"  {text}")
 
     def value(self, text: str) -> str:
-        """Add an instruction and name its result."""
+        """Append an instruction, and return the name of its result."""
         self.count += 1
         self.line(f"%v{self.count} = {text}")
         return f"%v{self.count}"
 
     def labels(self, *names: str) -> list[str]:
-        """New names of blocks."""
+        """Return new names of basic blocks."""
         self.count += 1
         return [f"{name}{self.count}" for name in names]
 
     def go(self, label: str) -> None:
-        """End the block, unless it has ended."""
+        """End the basic block with a branch to another one, unless it has ended."""
         if self.is_open:
             self.line(f"br label %{label}")
         self.is_open = False
 
     def begin(self, label: str) -> None:
-        """Go on in a block."""
+        """Begin a basic block, which the current one falls through to."""
         self.go(label)
         self.lines.append(f"{label}:")
         self.is_open = True
 
     def slot(self, name: str, kind: Any) -> str:
-        """Where a name keeps its value."""
+        """Return the stack slot of a variable, allocating it at the first use."""
         if name not in self.slots:
             self.slots[name] = Value(f"%{name}.slot", kind)
             self.entry.append(f"  %{name}.slot = alloca {llvm_type(kind)}")
         return self.slots[name].text
 
     def fail(self, node: ast.AST, why: str) -> NoReturn:
-        """Say what the text cannot hold."""
+        """Raise an error for a construct that machine code does not support."""
         raise TypeError(f"{self.function.__module__}.{self.function.__name__}: {why}: {ast.unparse(node)}")
 
     # Expressions.
 
     def branch(self, test: ast.expr, then: str, other: str) -> None:
-        """End the block with a branch; ``and`` and ``or`` compute what decides, and no more."""
+        """End the block with a conditional branch; ``and`` and ``or`` are short-circuited."""
         if isinstance(test, ast.BoolOp):
             for expression in test.values[:-1]:
                 (following,) = self.labels("test")
@@ -143,22 +143,22 @@ class Expressions:
             self.is_open = False
 
     def known(self, node: ast.expr) -> Any:
-        """The value of an expression of constants; None of others."""
+        """Return the value of a constant expression, or None for any other expression."""
         return known(node, self.scope, self.slots)
 
     def expression(self, node: ast.expr) -> Value:
-        """Print an expression."""
+        """Emit an expression, and return its value; constant expressions are folded."""
         constant = self.known(node)
         return self.computed(node) if constant is None else self.constant(node, constant)
 
     @functools.singledispatchmethod
     def computed(self, node: ast.expr) -> Value:
-        """Print an expression that is computed when the function runs."""
+        """Emit an expression that is evaluated at run time."""
         self.fail(node, "no expression of machine code")
 
     @computed.register
     def _(self, node: ast.Constant) -> Value:
-        return self.constant(node, node.value)  # None
+        return self.constant(node, node.value)  # only None gets here
 
     @computed.register
     def _(self, node: ast.Name) -> Value:
@@ -226,7 +226,7 @@ class Expressions:
         return special(self, *node.args) if special else self.call(node)
 
     def chosen(self, test: ast.expr, one: Callable[[], Value], two: Callable[[], Value]) -> Value:
-        """One of two values, of which one is computed."""
+        """Emit a choice between two values, of which only one is computed."""
         constant = self.known(test)
         if constant is not None:
             return one() if constant else two()
@@ -243,7 +243,7 @@ class Expressions:
         return Value(self.value(f"load {llvm_type(kind)}, ptr {self.slot(end, kind)}"), kind)
 
     def call(self, node: ast.Call) -> Value:
-        """A call of a function, of a library's, or of one in memory."""
+        """Emit a call of a machine code function, a library function, or a function pointer."""
         callee = self.callee(node.func, node.args)
         values = [self.expression(arg) for arg in node.args[: len(node.args) - callee.constants]]
         kinds = [value.kind for value in values] if callee.parameters is None else callee.parameters
@@ -261,7 +261,7 @@ class Expressions:
         return self.widened(Value(self.value(lines[-1]), callee.result))
 
     def callee(self, node: ast.expr, arguments: Sequence[ast.expr]) -> Callee:
-        """What a call calls."""
+        """Return the function that a call calls."""
         callee = self.outside(node)
         if isinstance(callee, FunctionType):
             *parameters, (_, result) = self.module.hints(callee).items()
@@ -283,7 +283,7 @@ class Expressions:
         return Callee(value.text, None if parameters is ... else tuple(parameters), result)
 
     def outside(self, node: ast.expr) -> Any:
-        """What a name stands for that the function does not assign; None for one that it does."""
+        """Return the object that a global name or an attribute of one refers to, or None for a local variable."""
         if isinstance(node, ast.Name) and node.id not in self.slots:
             if node.id not in self.scope:
                 self.fail(node, "no such name")
@@ -296,7 +296,7 @@ class Expressions:
         return None
 
     def constant(self, node: ast.expr, value: Any) -> Value:
-        """What is known before the function runs."""
+        """Return the LLVM value of an object that is known when the function is printed."""
         if value is None:
             return Value("null", object)
         if isinstance(value, bool):
@@ -320,13 +320,13 @@ class Expressions:
         return Value(self.module.function(value), Callable)
 
     def annotation(self, node: ast.expr) -> Any:
-        """The type that an expression names."""
+        """Return the type that an expression names."""
         return plain(eval(ast.unparse(node), self.scope))
 
     # Memory.
 
     def place(self, node: ast.expr) -> Place:
-        """Where a field or an element lies."""
+        """Emit the address of a field or an element."""
         if isinstance(node, ast.Attribute):
             record = self.expression(node.value)
             field = fields(record.kind)[node.attr]
@@ -338,36 +338,38 @@ class Expressions:
         return self.element(base, index, get_args(base.kind)[0])
 
     def element(self, base: Value, index: Value, kind: Any) -> Place:
-        """Where an element lies."""
+        """Emit the address of an element of ``Pointer`` or ``Records``."""
         if get_origin(base.kind) is Records:
             offset = self.value(f"mul i64 {index.text}, {record_size(kind)}")
             return Place(self.value(f"getelementptr i8, ptr {base.text}, i64 {offset}"), kind, is_record=True)
         return Place(self.value(f"getelementptr {llvm_type(kind)}, ptr {base.text}, i64 {index.text}"), kind)
 
     def loaded(self, place: Place) -> Value:
-        """The value at a place."""
+        """Emit the load of the value at an address."""
         if place.is_record:
             return Value(place.text, place.kind)
         return self.widened(Value(self.value(f"load {llvm_type(place.kind)}, ptr {place.text}"), place.kind))
 
     def widened(self, value: Value) -> Value:
-        """A value as a name has it."""
+        """Emit the conversion of a loaded or returned value to the type that variables have: narrow integers become
+        i64.
+        """
         kind = llvm_type(value.kind)
         if kind in _NARROW:
             return Value(self.value(f"sext {kind} {value.text} to i64"), int)
         return Value(value.text, plain(value.kind))
 
     def fitting(self, value: Value, kind: Any) -> str:
-        """A value as memory or a call has it."""
+        """Emit the conversion of a value to its narrower type in memory or in a call."""
         wanted = llvm_type(kind)
         if wanted in _NARROW and not value.text.lstrip("-").isdigit():
             return self.value(f"trunc i64 {value.text} to {wanted}")
         return value.text
 
-    # What the language gives.
+    # Built-in functions of the language.
 
     def cast(self, kind: ast.expr, value: ast.expr) -> Value:
-        """``cast``: the same bits as another type."""
+        """Emit ``cast``, which reinterprets the bits of a value as another type."""
         target = self.annotation(kind)
         expression = self.expression(value)
         names = {("i64", "ptr"): "inttoptr", ("ptr", "i64"): "ptrtoint", ("double", "i64"): "bitcast"}
@@ -380,7 +382,7 @@ class Expressions:
         return Value(text, target)
 
     def local(self, kind: ast.expr, count: ast.expr, alignment: ast.expr | None = None) -> Value:
-        """``local``: memory of the function."""
+        """Emit ``local``, which allocates an array on the stack."""
         element, number = self.annotation(kind), self.expression(count)
         self.count += 1
         held = llvm_type(element)
@@ -393,14 +395,14 @@ class Expressions:
         return Value(f"%v{self.count}", _pointer(element))
 
     def local_record(self, kind: ast.expr) -> Value:
-        """``local_record``: a record of the function."""
+        """Emit ``local_record``, which allocates a record on the stack."""
         record = self.annotation(kind)
         self.count += 1
         self.entry.append(f"  %v{self.count} = alloca i8, i64 {record_size(record)}, align 64")
         return Value(f"%v{self.count}", record)
 
     def address_of(self, node: ast.expr) -> Value:
-        """``address_of``: where a value lies."""
+        """Emit ``address_of``, the address of a field or an element."""
         place = self.place(node)
         return Value(place.text, _pointer(place.kind))
 
@@ -418,10 +420,10 @@ def _type_of(library: Library) -> Any:
 
 
 def _pointer(kind: Any, generic: Any = Pointer) -> Any:
-    """The type of an address of values, or of records."""
+    """Return the type of an address of values, or of records."""
     return generic[kind]
 
 
 def _double(value: float) -> str:
-    """A number as LLVM's bits of it."""
+    """Return a float as an LLVM hexadecimal constant."""
     return f"0x{int.from_bytes(struct.pack('>d', value), 'big'):016X}"

@@ -1,4 +1,4 @@
-"""Calls of plans whose sizes come with them."""
+"""Entry of plans with symbolic sizes, whose values are arguments of each call."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from opdsl.backends.cpu.machine.objects import Array, Object
 
 
 class Patch(Struct):
-    """Change of a plan's word.
+    """Change of a word in a copy of a plan.
 
     where: index of the word.
-    which: of the integer that it gets, or of the word whose address it gets.
+    which: index of the integer that it is set to, or of the word whose address it is set to.
     """
 
     where: int
@@ -21,12 +21,12 @@ class Patch(Struct):
 
 
 class Form(Struct):
-    """A plan whose sizes come with the call.
+    """Template of a plan, whose sizes are arguments of the call.
 
     count, words: of the plan.
-    values: how many integers come with a call.
-    patches, patch_list: where they go.
-    pointers, pointer_list: words that are addresses of others.
+    values: the number of integer arguments with sizes.
+    patches, patch_list: the words that they replace.
+    pointers, pointer_list: the words that are addresses of other words.
     """
 
     count: int
@@ -40,7 +40,7 @@ class Form(Struct):
 
 @exported
 def form_call(plan: Array, arguments: Pointer[Object], count: int) -> Object | None:
-    """Run a plan whose sizes come with the call: its first arguments are integers, put into a copy of its words."""
+    """Run a plan whose first arguments are sizes, which are written to a copy of its words."""
     form = cast(Form, plan.data)
     if count < form.values:
         return wrong_count()

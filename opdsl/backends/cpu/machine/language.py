@@ -1,21 +1,20 @@
-"""Machine code in typed Python: the names that it is written with.
+"""Typed Python for machine code: its decorators, types and built-in functions.
 
-A function marked ``internal`` or ``exported`` is read from its source and printed as LLVM (``text``). It means what it
-means in Python, with these differences:
+A function marked ``internal`` or ``exported`` is parsed from its source and printed as LLVM IR (``text``). It means
+what it means in Python, with these differences:
 
 - ``int`` has 64 bits and wraps, ``float`` is a double, ``bool`` a bit; a name keeps the type that it gets first.
-- ``//``, ``%`` and ``>>`` are of numbers that are not negative.
+- ``//``, ``%`` and ``>>`` are defined for numbers that are not negative.
 - A class derived from ``Struct`` is a record in memory, and a name of that type is its address; its annotations are
-  the fields, as C lays them out. ``None`` is the address of nothing.
-- Statements are assignments, ``if``, ``while``, ``for`` over a ``range`` (a step below 0 is a literal), ``break``,
-  ``continue`` and ``return``.
-- Names of the module are constants: integers, tuples, functions, what ``shared`` makes, and what a ``Library`` names;
-  whoever prints the module may give them other values.
-- What only constants are part of is computed when the module is printed, also by functions without a mark, which know
-  nothing of values that are given.
-  A ``for`` over what is ``unrolled`` is its body for each value, which is a constant there; a function is printed for
-  each value of a parameter that is a ``Constant``. Memory of a function is kept in registers if all indices are
-  constants.
+  the fields, in the memory layout of C. ``None`` is a null pointer.
+- Statements are assignments, ``if``, ``while``, ``for`` over a ``range`` (a negative step has to be a literal),
+  ``break``, ``continue`` and ``return``.
+- Names of the module are constants: integers, tuples, functions, results of ``shared``, and names in a ``Library``;
+  the caller of ``module_text`` may replace their values.
+- Expressions of constants are computed when the module is printed, also by functions without a mark, which do not see
+  replaced values.
+  A ``for`` over ``unrolled`` values is its body for each value, which is a constant there; a function is printed for
+  each value of a parameter that is a ``Constant``. Local memory is kept in registers if all indices are constants.
 """
 
 from __future__ import annotations
@@ -42,21 +41,21 @@ from typing import (
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
-# Numbers that are narrower in memory and in calls than in names, where they are an `int`, with their sign.
+# Integers that are narrow in memory and in calls; in variables they are sign-extended to `int`.
 Byte = NewType("Byte", int)
 Int16: TypeAlias = Annotated[int, "i16"]
 Int32: TypeAlias = Annotated[int, "i32"]
 
-# A parameter that a function is printed for.
+# Annotation of a parameter that is a compile-time constant.
 Constant: TypeAlias = Annotated[int, "constant"]
 
-# Floating-point numbers that no arithmetic is done with.
+# Floating-point types that have no arithmetic in machine code.
 Half: TypeAlias = Annotated[object, "half"]
 Float32: TypeAlias = Annotated[object, "float"]
 
 
 class Pointer(Generic[T]):
-    """The address of values one behind another: numbers, or addresses of records."""
+    """Address of consecutive values: numbers, or addresses of records."""
 
     def __getitem__(self, index: int) -> T:
         raise NotImplementedError
@@ -69,7 +68,7 @@ class Pointer(Generic[T]):
 
 
 class Records(Generic[T]):
-    """The address of records one behind another; an element is the address of one."""
+    """Address of consecutive records; an element is the address of a record."""
 
     def __getitem__(self, index: int) -> T:
         raise NotImplementedError
@@ -80,31 +79,31 @@ Words: TypeAlias = Pointer[int]
 
 
 class Field(NamedTuple):
-    """Where a field lies in a record, in bytes, and its annotation."""
+    """Byte offset of a field in a record, and its annotation."""
 
     offset: int
     kind: Any
 
 
 class Padding(NamedTuple):
-    """Bytes of a record that nobody reads: ``Annotated[None, Padding(8)]``."""
+    """Annotation of unused bytes in a record: ``Annotated[None, Padding(8)]``."""
 
     size: int
 
 
 class Struct:
-    """A record in memory. The fields of a base come first."""
+    """Base class of records in memory; the fields of a base class come first."""
 
 
 def words(struct: type[Struct], /, **values: T) -> list[T]:
-    """What a record adds to its base, as words.
+    """Return the words of a record's own fields, without those of its base class.
 
     Args:
         struct: the record.
         values: its fields by name, in their order; only the last ones may be missing.
 
     Raises:
-        TypeError: these are not its fields.
+        TypeError: the names are not those of its fields.
     """
     names = tuple(struct.__annotations__)
     if tuple(values) != names[: len(values)]:
@@ -114,7 +113,7 @@ def words(struct: type[Struct], /, **values: T) -> list[T]:
 
 @functools.cache
 def fields(struct: Any) -> dict[str, Field]:
-    """The fields of a record by name."""
+    """Return the fields of a record by name."""
     layout: dict[str, Field] = {}
     end = 0
     for name, kind in hints(struct).items():
@@ -127,7 +126,7 @@ def fields(struct: Any) -> dict[str, Field]:
 
 
 def size_of(kind: Any) -> int:
-    """The bytes of a value in memory; of a record where one lies in others, as in ``Records``, ``record_size``."""
+    """Return the size of a value in memory in bytes; a record counts as its address, see ``record_size``."""
     padding = _padding(kind)
     if padding:
         return padding.size
@@ -135,7 +134,7 @@ def size_of(kind: Any) -> int:
 
 
 def record_size(struct: Any) -> int:
-    """The bytes from a record to the next one."""
+    """Return the number of bytes from one of consecutive records to the next."""
     field = list(fields(struct).values())[-1]
     return -(-(field.offset + size_of(field.kind)) // 8) * 8
 
@@ -148,7 +147,7 @@ _TYPES = {Byte: "i8", int: "i64", float: "double", bool: "i1", type(None): "void
 
 
 def llvm_type(kind: Any) -> str:
-    """The type of a value in LLVM."""
+    """Return the LLVM type of an annotation."""
     narrow: tuple[str, ...] = getattr(kind, "__metadata__", ())
     if narrow:
         return narrow[0]
@@ -157,37 +156,38 @@ def llvm_type(kind: Any) -> str:
 
 @functools.cache
 def hints(subject: Any) -> dict[str, Any]:
-    """The annotations of a function or a class."""
+    """Return the annotations of a function or a class."""
     return hints_of(subject, None)
 
 
 def hints_of(subject: Any, scope: dict[str, Any] | None) -> dict[str, Any]:
-    """The annotations of a function or a class, whose names stand for what is in a scope."""
+    """Return the annotations of a function or a class, evaluated in a scope."""
     return {name: plain(kind) for name, kind in get_type_hints(subject, scope, include_extras=True).items()}
 
 
 def plain(kind: Any) -> Any:
-    """A type without ``None``, which is an address like others."""
+    """Return a type without ``| None``, which is a null pointer."""
     is_union = get_origin(kind) in (Union, UnionType)
     return next(arg for arg in get_args(kind) if arg is not type(None)) if is_union else kind
 
 
 def is_function(kind: Any) -> bool:
-    """Whether a value is a function's address."""
+    """Return whether an annotation is that of a function pointer."""
     return get_origin(kind) is Callable
 
 
 class Library:
-    """What machine code uses by name and does not define; the annotations say its types. A name of data is an address.
+    """Base class of external symbols that machine code uses: annotations give their types; a name of data is an
+    address.
 
-    A subclass is the list, an instance what code is written with.
+    A subclass lists the symbols, and code uses an instance of it.
     """
 
 
 class Marked(NamedTuple):
-    """How a function is printed.
+    """Linkage and LLVM attributes of a machine code function.
 
-    exported: whether other code finds it.
+    exported: whether its symbol is visible to other code.
     attributes: LLVM's, such as ``alwaysinline``.
     """
 
@@ -196,24 +196,24 @@ class Marked(NamedTuple):
 
 
 class Instruction(NamedTuple):
-    """What a function's call is printed as: lines of LLVM, of which the last gives the result.
+    """Template of the LLVM lines that a call of a function is printed as; the last line yields the result.
 
-    template: ``{0}`` is the first argument, ``{t}`` a name for a value between two lines, ``{Real}`` the type that the
+    template: ``{0}`` is the first argument, ``{t}`` a name for an intermediate value, ``{Real}`` the type that the
         module is given under this name.
-    of_processors: templates of processors, by Python's name of them.
+    of_processors: templates for specific processors, by Python's name for them.
     """
 
     template: str
     of_processors: Mapping[str, str]
 
     def lines(self, arguments: Iterable[str], temporary: str, texts: Mapping[str, str]) -> list[str]:
-        """The lines for this machine."""
+        """Return the lines for this machine's processor."""
         machine = {"arm64": "aarch64"}.get(platform.machine(), platform.machine())
         return self.of_processors.get(machine, self.template).format(*arguments, t=temporary, **texts).splitlines()
 
 
 class Shared(NamedTuple):
-    """A variable of the module: its name, the type of its elements, how many they are."""
+    """Global variable of a module: its name, the type of its elements, and their number."""
 
     name: str
     kind: Any
@@ -221,17 +221,17 @@ class Shared(NamedTuple):
 
 
 def exported(function: F) -> F:
-    """A function that other code finds by its name."""
+    """Mark a function as machine code whose symbol other code can use."""
     return _marked(function, Marked(True, ""))
 
 
 def internal(*attributes: str) -> Callable[[F], F]:
-    """A function that only this code calls."""
+    """Return a decorator that marks a function as machine code for internal calls only, with LLVM attributes."""
     return lambda function: _marked(function, Marked(False, " ".join(attributes)))
 
 
 def instruction(template: str, **of_processors: str) -> Callable[[F], F]:
-    """A function that is lines of LLVM wherever it is called; see ``Instruction``."""
+    """Return a decorator that marks a function as a template of LLVM lines, see ``Instruction``."""
     return lambda function: _marked(function, Instruction(template, of_processors))
 
 
@@ -241,32 +241,32 @@ def _marked(function: F, mark: Marked | Instruction) -> F:
 
 
 def shared(name: str, kind: type[T]) -> Pointer[T]:
-    """The address of a variable that all calls share, 0 at first."""
+    """Return the address of a global variable, which is 0 at first."""
     return cast("Pointer[T]", Shared(name, kind, 1))
 
 
 def shared_records(name: str, kind: type[T], count: int) -> Records[T]:
-    """The address of records that all calls share, 0 at first, on a line of the cache."""
+    """Return the address of global records, which are 0 at first and aligned to a cache line."""
     return cast("Records[T]", Shared(name, kind, count))
 
 
 def local(kind: type[T], count: int, alignment: int = 16) -> Pointer[T]:
-    """Memory until the function returns."""
+    """Return stack memory, valid until the function returns."""
     raise NotImplementedError
 
 
 def local_record(kind: type[T]) -> T:
-    """A record until the function returns, on a line of the cache."""
+    """Return a record on the stack, aligned to a cache line and valid until the function returns."""
     raise NotImplementedError
 
 
 def unrolled(values: Iterable[T]) -> Iterable[T]:
-    """Constants; the body of a loop over them is printed for each."""
+    """Return constants for a loop that is unrolled: its body is printed for each of them."""
     raise NotImplementedError
 
 
 def address_of(place: T) -> Pointer[T]:
-    """The address of a field or an element."""
+    """Return the address of a field or an element."""
     raise NotImplementedError
 
 
@@ -276,13 +276,13 @@ def copy_bytes(target: Pointer[Any], source: Pointer[Any], count: int) -> None:
 
 
 def functions(module: ModuleType) -> list[FunctionType]:
-    """The functions of a module that are machine code, and those that are lines of it."""
+    """Return the functions of a module that are marked as machine code or as instruction templates."""
     values = [var for var in vars(module).values() if isinstance(var, FunctionType)]
     return [value for value in values if "__machine__" in value.__dict__ and value.__module__ == module.__name__]
 
 
 def exports(modules: Iterable[ModuleType]) -> tuple[str, ...]:
-    """The names that modules define for others."""
+    """Return the names of the functions that modules export."""
     marks = (
         (function.__name__, function.__dict__["__machine__"]) for module in modules for function in functions(module)
     )
@@ -290,5 +290,5 @@ def exports(modules: Iterable[ModuleType]) -> tuple[str, ...]:
 
 
 def library_names(library: Any) -> dict[str, bool]:
-    """What a library names, and of each whether it is a function."""
+    """Return the names of a library, each with whether it is a function."""
     return {name: is_function(kind) for name, kind in hints(library).items()}

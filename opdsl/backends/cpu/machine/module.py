@@ -1,4 +1,4 @@
-"""What a module of machine code holds beside its functions' lines, and what is known of values and callees."""
+"""State of an LLVM module while it is printed: declarations, global variables, and the functions still to print."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ from opdsl.backends.cpu.machine.language import (
 
 
 class Value(NamedTuple):
-    """A value of LLVM and its annotation."""
+    """LLVM value and its type annotation."""
 
     text: str
     kind: Any
 
 
 class Callee(NamedTuple):
-    """What is called: its text, or the lines that it stands for; the annotations of arguments, if told, and result.
+    """Function that is called: its symbol or instruction template, and the annotations of its parameters and result.
 
-    constants: how many of the last arguments it has been printed for.
+    parameters: None if they are unknown.
+    constants: how many of the last arguments are constants for which it was printed.
     """
 
     text: str | Instruction
@@ -38,17 +39,17 @@ class Callee(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """A function to be printed, and the values of its parameters that are constants."""
+    """Function to print, and the values of its constant parameters."""
 
     function: FunctionType
     constants: Mapping[str, int]
 
 
 class Module:
-    """What the functions of a module need beside them.
+    """LLVM module under construction.
 
-    printed: names of the modules of Python that are printed; what others export is declared.
-    constants: values of names, in place of those that modules of Python have.
+    printed: names of the Python modules that are printed; functions that other modules export are declared.
+    constants: values of names, in place of those that the Python modules define.
     attributes: of all functions.
     """
 
@@ -60,7 +61,7 @@ class Module:
         self._hints: dict[FunctionType, dict[str, Any]] = {}
 
     def variable(self, shared: Shared) -> str:
-        """A variable that all calls share."""
+        """Define a global variable, and return its symbol."""
         size = record_size(shared.kind) if is_record(shared.kind) else size_of(shared.kind)
         alignment = 64 if is_record(shared.kind) else 8
         name = f"@{shared.name}"
@@ -70,7 +71,7 @@ class Module:
         return name
 
     def function(self, function: FunctionType, **constants: int) -> str:
-        """A function that is called."""
+        """Request that a function be printed or declared, and return its symbol."""
         if function.__dict__["__machine__"].exported and function.__module__ not in self.printed:
             *parameters, result = self.hints(function).values()
             return self._declared(function.__name__, parameters, result)
@@ -79,19 +80,19 @@ class Module:
         return f"@{name}"
 
     def hints(self, function: FunctionType) -> dict[str, Any]:
-        """The annotations of a function."""
+        """Return the annotations of a function."""
         if function not in self._hints:
             self._hints[function] = hints_of(function, {**function.__globals__, **self.constants})
         return self._hints[function]
 
     def types(self) -> dict[str, str]:
-        """What templates name of what is given."""
+        """Return the names that instruction templates may use, with their texts."""
         return {
             name: str(kind) if isinstance(kind, int | str) else llvm_type(kind) for name, kind in self.constants.items()
         }
 
     def constant(self, content: bytes) -> str:
-        """The address of text, which ends with a zero."""
+        """Define a zero-terminated string constant, and return its symbol."""
         escaped = "".join(chr(byte) if chr(byte).isalnum() or byte in b" .:,-" else f"\\{byte:02X}" for byte in content)
         same = f' = internal constant [{len(content) + 1} x i8] c"{escaped}\\00"'
         name = next((name for name, line in self.globals.items() if line == name + same), f"@text{len(self.globals)}")
@@ -99,7 +100,7 @@ class Module:
         return name
 
     def external(self, name: str, kind: Any) -> Callee | Value:
-        """What a library names."""
+        """Declare a name of a library, and return its function or value."""
         if is_function(kind):
             parameters, result = get_args(kind)
             return Callee(self._declared(name, parameters, result), tuple(parameters), result)
@@ -107,7 +108,7 @@ class Module:
         return Value(f"@{name}", kind)
 
     def _declared(self, name: str, parameters: Sequence[Any], result: Any) -> str:
-        """A function that another object defines."""
+        """Declare a function that another object defines, and return its symbol."""
         self.declarations.add(f"declare {llvm_type(result)} @{name}({', '.join(map(llvm_type, parameters))})")
         return f"@{name}"
 

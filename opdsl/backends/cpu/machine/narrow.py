@@ -1,8 +1,8 @@
-"""Products of bfloat16 matrices, by the processor's own instruction: pairs of products, summed in float32.
+"""Kernel of bfloat16 matrix products by AVX-512's instruction for pairs of products, accumulated in float32.
 
-Columns of the right factor are packed, a panel of as many as registers hold sums for at a time: of two neighbouring
-rows the elements of a column next to each other, as the instruction reads them. Rows of the left factor are read as
-they lie. Sums stay in registers, over all of a row, and are rounded once.
+Columns of the right factor are packed into panels as wide as the registers have accumulators: the elements of a column
+in two neighboring rows are placed next to each other, as the instruction reads them. Rows of the left factor are read
+in place. Accumulators stay in registers for a whole row, and are rounded once.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from opdsl.backends.cpu.machine.objects import memory
 from opdsl.backends.cpu.machine.room import room
 from opdsl.backends.cpu.machine.vectors import LANES, Mask, Real, Vector, first_lanes, rounded, spread, zeros
 
-# Rows, and vectors of columns, of a tile.
+# The rows, and the vectors of columns, that a tile may have.
 HEIGHTS = (6, 3, 1)
 _WIDTHS = (4, 2, 1)
 _PANEL = 64
 
-# Elements, by their bits; and two of them.
+# Elements as bits, and pairs of them.
 Bits: TypeAlias = Pointer[Int16]
 Pairs: TypeAlias = Pointer[Int32]
 PairVector: TypeAlias = Annotated[object, "<32 x bfloat>"]
 
 
 class NarrowPlan(Plan):
-    """What a product reads.
+    """Plan of a bfloat16 product.
 
     first_slot, second_slot: words from the frame to the factors' addresses.
     rows, inner, columns: sizes; rows are of the left factor, columns of the right one.
-    first_row, ...: elements between neighbouring rows, columns and matrices; columns of the left factor are neighbours.
+    first_row, ...: elements between neighboring rows, columns and matrices; columns of the left factor are contiguous.
     """
 
     first_slot: int
@@ -62,13 +62,13 @@ class NarrowPlan(Plan):
 
 @instruction("load i32, ptr {0}, align 1")
 def load_pair(place: Bits) -> Int32:
-    """Two elements."""
+    """Load two neighboring elements."""
     raise NotImplementedError
 
 
 @instruction("load <32 x bfloat>, ptr {0}, align 4")
 def load_pairs(place: Pairs) -> PairVector:
-    """Two elements for each lane."""
+    """Load two elements for each lane."""
     raise NotImplementedError
 
 
@@ -76,13 +76,13 @@ def load_pairs(place: Pairs) -> PairVector:
 {t}all = shufflevector <16 x i32> {t}one, <16 x i32> poison, <16 x i32> zeroinitializer
 bitcast <16 x i32> {t}all to <32 x bfloat>""")
 def spread_pair(pair: Int32) -> PairVector:
-    """Two elements in all lanes."""
+    """Broadcast a pair of elements to all lanes."""
     raise NotImplementedError
 
 
 @instruction("call {Vector} @llvm.x86.avx512bf16.dpbf16ps.512({Vector} {0}, <32 x bfloat> {1}, <32 x bfloat> {2})")
 def add_products(sums: Vector, first: PairVector, second: PairVector) -> Vector:
-    """The sum with the two products of each lane."""
+    """Add the two products of each lane to accumulators."""
     raise NotImplementedError
 
 
@@ -93,7 +93,7 @@ def add_products(sums: Vector, first: PairVector, second: PairVector) -> Vector:
     "bitcast <16 x i32> {t}high to {Vector}"
 )
 def load_narrow(place: Bits, mask: Mask) -> Vector:
-    """The elements of lanes in a mask."""
+    """Load bfloat16 elements as float32 in the lanes of a mask, and zeros in the others."""
     raise NotImplementedError
 
 
@@ -101,12 +101,12 @@ def load_narrow(place: Bits, mask: Mask) -> Vector:
 {t}bits = bitcast <16 x bfloat> {t}near to <16 x i16>
 call void @llvm.masked.store.v16i16.p0(<16 x i16> {t}bits, ptr {0}, i32 1, {Mask} {2})""")
 def store_narrow(place: Bits, values: Vector, mask: Mask) -> None:
-    """Round and write the lanes in a mask."""
+    """Round values to bfloat16, and store the lanes in a mask."""
 
 
 @internal("noinline")
 def pack(second: Bits, row: int, column: int, inner: int, columns: int, panel: Pairs) -> None:
-    """Pack a panel of columns; zeros behind the last row and the last column."""
+    """Pack a panel of columns, padded with zeros after the last row and the last column."""
     for pair in range((inner + 1) // 2):
         low = second + 2 * pair * row
         has_high = 2 * pair + 1 < inner
@@ -128,7 +128,7 @@ def tile(
     first: Bits, row: int, inner: int, panel: Pairs, alpha: Real, beta: Real, out: Bits, out_row: int, columns: int,
     height: Constant, width: Constant,
 ) -> None:  # fmt: skip
-    """So many rows times so many vectors of packed columns; what a beta of 0 multiplies is not read."""
+    """Multiply ``height`` rows by ``width`` vectors of packed columns; with a ``beta`` of 0 the result is not read."""
     sums = local(Vector, height * width)
     factors = local(int, height)
     for cell in unrolled(range(height * width)):
@@ -156,7 +156,7 @@ def tile(
 
 @internal("alwaysinline")
 def multiply(sums: Pointer[Vector], factors: Pointer[int], line: Pairs, height: Constant, width: Constant) -> None:
-    """Add the products of a pair of columns of the rows with a packed pair of rows."""
+    """Add the products of a pair of the left factor's columns and a packed pair of the right factor's rows."""
     packed = local(PairVector, width)
     for v in unrolled(range(width)):
         packed[v] = load_pairs(line + v * LANES)
@@ -170,7 +170,7 @@ def multiply(sums: Pointer[Vector], factors: Pointer[int], line: Pairs, height: 
 def move_rows(
     source: Bits, row: int, column: int, to: Bits, to_row: int, to_column: int, rows: int, columns: int
 ) -> None:
-    """Copy a few rows."""
+    """Copy a few rows of a matrix between arrays with any strides."""
     for r in range(rows):
         for c in range(columns):
             to[r * to_row + c * to_column] = source[r * row + c * column]
@@ -180,9 +180,9 @@ def move_rows(
 def multiply_rows(
     plan: NarrowPlan, first: Bits, panel: Pairs, alpha: Real, beta: Real, out: Bits, low: int, high: int, width: int
 ) -> None:
-    """Rows [low, high) of a panel: by tiles of the most rows, then fewer, as wide as there are columns.
+    """Multiply rows [low, high) by a panel, with the tallest tiles first, as wide as the panel has columns.
 
-    Tiles are written by rows: into memory of their own where the result's rows are no lines.
+    Tiles are stored by rows: into a buffer first if the rows of the result are not contiguous.
     """
     own = local(Int16, HEIGHTS[0] * _PANEL)
     is_near = plan.out_column == 1
@@ -204,7 +204,7 @@ def multiply_rows(
 
 @exported
 def narrow_product(frame: Pointer[NarrowPlan], begin: int, end: int) -> None:
-    """Rows [begin, end) of the left factors, counted through the batch: for each matrix panel by panel."""
+    """Compute rows [begin, end) of the products, counted over the batch; for each matrix panel by panel."""
     plan = frame[0]
     operands = cast(Pointer[Bits], frame)
     numbers = cast(Pointer[float], frame)

@@ -1,4 +1,4 @@
-"""Objects of Python and NumPy as machine code sees them, and the functions of both that it calls."""
+"""Memory layout of Python and NumPy objects for machine code, and the functions of both that it calls."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _WORD = ctypes.sizeof(ctypes.c_void_p)
 
 
 class Object(Struct):
-    """The head of every object; what comes before the type depends on how Python is built."""
+    """Header of every Python object; the size of the fields before the type depends on how Python is built."""
 
     count: Annotated[None, Padding(object.__basicsize__ - _WORD)]
     type: Object
 
 
 class Array(Object):
-    """An ndarray, as NumPy's stable binary interface has it; a plan is one, whose data the code reads."""
+    """NumPy ndarray, as in NumPy's stable binary interface; a plan is the data of one."""
 
     data: Address
     dimensions: Int32
@@ -34,7 +34,7 @@ WRITEABLE = 0x400
 
 
 class Python(Library):
-    """CPython."""
+    """Functions and objects of CPython's C API."""
 
     Py_IncRef: Callable[[Object], None]
     Py_DecRef: Callable[[Object], None]
@@ -83,7 +83,7 @@ class Python(Library):
 
 
 class NumPy(Library):
-    """NumPy's table of functions."""
+    """Functions and objects of NumPy's C API."""
 
     PyArray_Type: Object
     PyArray_NewFromDescr: Callable[
@@ -93,7 +93,7 @@ class NumPy(Library):
 
 
 class Memory(Library):
-    """The C library."""
+    """Functions of the C library."""
 
     malloc: Callable[[int], Address | None]
     free: Callable[[Address], None]

@@ -1,10 +1,10 @@
-"""Kernels of rows of keys: where the smallest, or all, stand in order, by the algorithms of PyTorch's kernels.
+"""Kernels for ``sort``, ``topk`` and ``kthvalue`` of rows of integer keys, which write positions.
 
-Among equal keys it is these algorithms that decide which ones come first, so they are followed step by step: ``topk``
-takes ``std::partial_sort``, or ``std::nth_element`` and ``std::sort``, all of libstdc++ (bits/stl_algo.h,
-bits/stl_heap.h); ``kthvalue`` takes the quick select of ATen/native/Sorting.cpp. ``sort`` takes ``std::sort`` unless it
-has to be stable; rows are sorted by their digits here, which is several times as fast and stable, and by its steps only
-where it makes a difference: where elements of a row that is not long are equal.
+Which of several equal keys comes first depends on the algorithm, so those of PyTorch's kernels are followed step by
+step: ``topk`` uses ``std::partial_sort``, or ``std::nth_element`` and ``std::sort``, all of libstdc++
+(bits/stl_algo.h, bits/stl_heap.h); ``kthvalue`` uses the quick select of ATen/native/Sorting.cpp. ``sort`` uses
+``std::sort`` unless it has to be stable. Rows are sorted by a radix sort here, which is stable and several times as
+fast; ``std::sort`` is repeated only if that makes a difference: if a row that is not long has equal elements.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _MOVES = 4
 
 @internal()
 def count_digits(words: Words, length: int, shift: int, bits: int, starts: Words) -> int:
-    """Write where the words of each digit begin when sorted by it; return how often the most frequent occurs."""
+    """Write the start index of each digit's words after a sort, and return the count of the most frequent digit."""
     digits = 1 << bits
     for i in range(digits + 1):
         starts[i] = 0
@@ -64,7 +64,7 @@ def count_digits(words: Words, length: int, shift: int, bits: int, starts: Words
 
 @internal()
 def order_words(words: Words, other: Words, length: int, width: int, bits: int, starts: Words) -> Words:
-    """Sort words by bits of their upper half; return where they lie then: in the one memory or the other."""
+    """Radix sort words by bits of their upper half, and return which of the two buffers has the result."""
     source = words
     target = other
     for shift in range(32, 32 + width, bits):
@@ -82,7 +82,7 @@ def order_words(words: Words, other: Words, length: int, width: int, bits: int, 
 
 @internal()
 def order_pairs(block: Words, places: Words, length: int, width: int, bits: int, starts: Words) -> None:
-    """Sort ranks by so many bits, with where they stand.
+    """Radix sort ranks together with their positions by the lowest ``width`` bits.
 
     block: the ranks, then memory for as many, and for twice as many positions.
     """
@@ -113,7 +113,7 @@ def order_pairs(block: Words, places: Words, length: int, width: int, bits: int,
 def order_by_upper_half(
     keys: Words, length: int, low: int, width: int, bits: int, block: Words, starts: Words, places: Words
 ) -> bool:
-    """Sort by the upper 32 of more bits, then keys that share these by insertion; false where that takes long."""
+    """Sort keys by their upper 32 bits, then keys that share these by insertion; return false if that is slow."""
     shift = width - 32
     shared = 0
     for i in range(1, length):
@@ -141,7 +141,7 @@ def order_by_upper_half(
 
 @internal()
 def order_by_digits(keys: Words, length: int, block: Words, places: Words) -> None:
-    """Write where the keys of a row stand in order, equal ones as they stand.
+    """Write the positions of a row's keys in sorted order by a stable radix sort.
 
     block: memory for four times as many words.
     """
@@ -150,13 +150,13 @@ def order_by_digits(keys: Words, length: int, block: Words, places: Words) -> No
     for i in range(1, length):
         low = min(low, keys[i])
         high = max(high, keys[i])
-    span = high - low  # as of unsigned integers: it wraps
+    span = high - low  # an unsigned difference, which may wrap
     width = 0
     while width < 64 and (span < 0 or span >> width > 0):
         width += 1
     bits = 8 if length < 16384 else 11
     starts = local(int, _MOST_DIGITS + 1)
-    # Key and position in one word, where there is room.
+    # Keys of at most 32 bits are sorted together with their positions, both in one word.
     if width <= 32 and length <= _LOWER:
         for i in range(length):
             block[i] = ((keys[i] - low) << 32) | i
@@ -171,7 +171,7 @@ def order_by_digits(keys: Words, length: int, block: Words, places: Words) -> No
 
 @internal()
 def order_stably(keys: Words, length: int, block: Words, places: Words) -> None:
-    """As ``order_by_digits``, by insertion where a row is short."""
+    """Write the positions of a row's keys in sorted order by a stable sort, by insertion if the row is short."""
     if length <= _SHORT:
         copy_bytes(block, keys, length * _WORD)
         number(places, length)
@@ -182,7 +182,7 @@ def order_stably(keys: Words, length: int, block: Words, places: Words) -> None:
 
 @internal()
 def has_equal(keys: Words, places: Words, length: int) -> bool:
-    """Return whether two neighbours in the order are equal."""
+    """Return whether the row has equal keys, given the positions in sorted order."""
     i = 1
     while i < length and keys[places[i]] != keys[places[i - 1]]:
         i += 1
@@ -194,7 +194,7 @@ def has_equal(keys: Words, places: Words, length: int) -> bool:
 
 @exported
 def stable_places(result: Words, error: Pointer[Address], frame: Words) -> Int32:
-    """Write where the keys of each row stand in order, equal ones as they stand: keys, positions."""
+    """Write the positions of each row's keys in sorted order, stably; the arguments are keys and positions."""
     shape = array_at(frame, 0).shape
     length = shape[1]
     block = cast(Words, room(4 * length * _WORD))
@@ -207,7 +207,7 @@ def stable_places(result: Words, error: Pointer[Address], frame: Words) -> Int32
 
 @exported
 def sorted_places(result: Words, error: Pointer[Address], frame: Words) -> Int32:
-    """Write where the keys of each row stand in order, as ``sort`` of PyTorch finds them: keys, positions."""
+    """Write the positions of each row's keys as PyTorch's ``sort`` orders them; arguments: keys, positions."""
     shape = array_at(frame, 0).shape
     length = shape[1]
     block = cast(Words, room(4 * length * _WORD))
@@ -225,7 +225,9 @@ def sorted_places(result: Words, error: Pointer[Address], frame: Words) -> Int32
 
 @exported
 def first_places(result: Words, error: Pointer[Address], frame: Words) -> Int32:
-    """Write where the smallest keys of each row stand: keys, how many, whether in order, positions."""
+    """Write the positions of each row's smallest keys; the arguments are keys, their number, whether to sort them, and
+    positions.
+    """
     shape = array_at(frame, 0).shape
     length = shape[1]
     count = frame[2]
@@ -234,7 +236,7 @@ def first_places(result: Words, error: Pointer[Address], frame: Words) -> Int32:
     kept = count if is_few else length
     ranks = cast(Words, room(2 * kept * _WORD))
     places = ranks + kept
-    are_distinct = count <= FEW and (is_ordered or is_few)  # as long as no row has shown otherwise
+    are_distinct = count <= FEW and (is_ordered or is_few)  # until a row shows otherwise
     for row in range(shape[0]):
         keys = cast(Words, array_at(frame, 0).data) + row * length
         if are_distinct:
@@ -256,7 +258,9 @@ def first_places(result: Words, error: Pointer[Address], frame: Words) -> Int32:
 
 @exported
 def nth_place(result: Words, error: Pointer[Address], frame: Words) -> Int32:
-    """Write where a key of each row stands, as ``kthvalue`` finds it: keys, its place in order, positions."""
+    """Write the position of each row's n-th smallest key as ``kthvalue`` finds it; the arguments are keys, n from 0,
+    and positions.
+    """
     shape = array_at(frame, 0).shape
     length = shape[1]
     ranks = cast(Words, room(2 * length * _WORD))

@@ -1,4 +1,4 @@
-"""Loops of plans on the pool."""
+"""Entry by which a plan's loop runs on the worker pool."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def run_in_pieces(plan: Plan, frame: Words) -> None:
     state = python.PyEval_SaveThread()
     threads = pool_get_threads()
     pieces = min(threads * PIECES_FOR_EACH_THREAD, max(1, (plan.elements + plan.grain - 1) // plan.grain))
-    if pieces > threads:  # as many for each
+    if pieces > threads:  # the same number for each thread
         pieces -= pieces % threads
     piece = (plan.elements + pieces - 1) // pieces
     piece = (piece + plan.unit - 1) // plan.unit * plan.unit

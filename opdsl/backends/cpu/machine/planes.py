@@ -1,11 +1,10 @@
-"""Convolutions as products of matrices whose right factor is read where it lies, through tables of offsets.
+"""Convolutions as implicit matrix products: the right factor is read from padded planes through tables of offsets.
 
-A convolution correlates: windows slide over its input; or it spreads, the transpose. Both come to the same sums. What
-the windows show is made once as planes with their margins (``prepare``): one for each residue of the stride, so that
-windows side by side show elements side by side. A result is then a sum, over channels and elements of the window, of a
-number of the weight times a plane moved by an offset (``tables``); results of which nothing is asked, between the rows
-of a plane, are computed along and dropped (``finish``). A spreading convolution has one such sum for each residue of
-its results instead.
+A convolution correlates, with windows that slide over its input, or it is the transpose ("spreads"). Both are computed
+as the same sums. First the input is copied to padded planes (``prepare``), one for each residue of the stride, so that
+neighboring windows read neighboring elements. Then each result is a sum, over channels and elements of the window, of
+an element of the weight times a plane at an offset (``tables``). Between the rows of a plane unneeded results are
+computed too, and dropped (``exchange``). A transposed convolution has one such sum for each residue of its results.
 """
 
 from __future__ import annotations
@@ -29,14 +28,18 @@ from opdsl.backends.cpu.machine.vectors import (
     zeros,
 )
 
-# Fewer channels side by side than this are not worth to be turned.
+# The fewest contiguous channels that are worth a transposition.
 _FEWEST_TURNED = 4
 
 
 class Axis(Struct):
-    """A dimension of what is read, or of what is written: element i of phase r lies at ``base + i * step + r``.
+    """Dimension of the operand that is read, or of the one that is written.
 
-    stride: elements between neighbours.
+    Element i of phase r has index ``base + i * step + r``, where phases are the residues of indices modulo the step.
+
+    size: of the dimension.
+    stride: elements between neighbors.
+    step, phases, base: see above; ``phases`` is the number of residues that occur.
     """
 
     size: int
@@ -47,11 +50,12 @@ class Axis(Struct):
 
 
 class Dimension(Struct):
-    """One of the three dimensions of windows.
+    """Sizes and strides of windows along a dimension; there are always three dimensions.
 
-    steps: from one window, or result, to the next.
-    length, first, stride, dilation: of the windows. w_stride: elements between neighbours of the weight.
-    shift: by how much windows reach beyond their first element, in elements of a plane.
+    steps: the number of windows, or of results of a phase.
+    length, first, stride, dilation: of the windows.
+    w_stride: elements between neighbors of the weight.
+    shift: by how much windows extend beyond their first element, in elements of a plane.
     """
 
     steps: int
@@ -64,18 +68,19 @@ class Dimension(Struct):
 
 
 class ConvolutionPlan(Plan):
-    """What a convolution reads.
+    """Plan of a convolution.
 
     dimensions, read, written: three each.
-    samples, groups: how many.
-    channels, filters: of a group, of what is read and of what is written.
+    samples, groups: how many there are.
+    channels, filters: the channels per group of the operand that is read, and of the one that is written.
     spreads: whether it is the transpose.
-    is_biased: whether a bias lies among the operands.
+    is_biased: whether the operands include a bias.
     out_slot: words from the frame to the result's address.
-    band: the dimension along which results are computed in bands; band_size: how many at a time.
-    chunk: of how many channels there are planes at a time.
-    shares_filters: whether threads share out tiles of filters, not bands.
-    x_sample, ...: elements between neighbours; of the weight as it is read, whose rows are what results have.
+    band: the dimension along which results are computed in bands; band_size: the results of a band.
+    chunk: the number of channels whose planes are in memory at a time.
+    shares_filters: whether threads divide tiles of filters instead of bands.
+    x_sample, ...: elements between neighbors; w_output is the weight's stride along the channels that are written,
+        w_channel that along the channels that are read.
     """
 
     dimensions: Records[Dimension]
@@ -103,7 +108,7 @@ class ConvolutionPlan(Plan):
 
 @internal()
 def cut(plan: ConvolutionPlan, first: int, size: int, counts: Words, firsts: Words) -> None:
-    """How many results a band has along each dimension, and the first."""
+    """Write the number of results that a band has along each dimension, and the index of its first."""
     for dim in unrolled(range(3)):
         counts[dim] = size if plan.band == dim else plan.dimensions[dim].steps
         firsts[dim] = first if plan.band == dim else 0
@@ -111,32 +116,32 @@ def cut(plan: ConvolutionPlan, first: int, size: int, counts: Words, firsts: Wor
 
 @internal("alwaysinline")
 def window_elements(plan: ConvolutionPlan) -> int:
-    """Elements of a window."""
+    """Return the number of elements of a window."""
     return plan.dimensions[0].length * plan.dimensions[1].length * plan.dimensions[2].length
 
 
 @internal("alwaysinline")
 def extent(plan: ConvolutionPlan, dim: int) -> int:
-    """The size of planes along a dimension: what the windows of a band reach."""
+    """Return the size of planes along a dimension, which covers all windows of a band."""
     dimension = plan.dimensions[dim]
     return (plan.band_size if plan.band == dim else dimension.steps) + dimension.shift
 
 
 @internal("alwaysinline")
 def plane_elements(plan: ConvolutionPlan) -> int:
-    """Elements of one plane; a channel has one for each phase of what is read."""
+    """Return the number of elements of a plane; a channel has a plane for each phase of the input."""
     return extent(plan, 0) * extent(plan, 1) * extent(plan, 2)
 
 
 @internal("alwaysinline")
 def phases_of(axes: Records[Axis]) -> int:
-    """How many phases there are."""
+    """Return the number of phases."""
     return axes[0].phases * axes[1].phases * axes[2].phases
 
 
 @internal("alwaysinline")
 def weight_place(plan: ConvolutionPlan, t: int) -> int:
-    """Where the weight of an element of the window lies."""
+    """Return the offset of a window element in the weight."""
     place = 0
     for dim in unrolled((2, 1, 0)):
         dimension = plan.dimensions[dim]
@@ -147,15 +152,15 @@ def weight_place(plan: ConvolutionPlan, t: int) -> int:
 
 @internal("alwaysinline")
 def ceiling(first: int, second: int) -> int:
-    """The quotient of two integers that are not negative, rounded up."""
+    """Return the quotient of two nonnegative integers, rounded up."""
     return (first + second - 1) // second
 
 
 @internal("noinline")
 def tables(plan: ConvolutionPlan, channels: int, ka: Words, kb: Words, starts: Words) -> None:
-    """Where the factors of a sum lie, phase by phase: in the weight (ka) and in the planes (kb).
+    """Write the offsets of the factors of each sum, phase by phase: in the weight (ka) and in the planes (kb).
 
-    starts: where the part of each phase begins, and its end.
+    starts: the start index of each phase, and the end.
     """
     window = window_elements(plan)
     phases = phases_of(plan.written)
@@ -191,7 +196,7 @@ def tables(plan: ConvolutionPlan, channels: int, ka: Words, kb: Words, starts: W
                 kb[at] = plane * size + place
                 at += 1
         count = at - begin
-        for _ in range(count * (channels - 1)):  # the next channel's
+        for _ in range(count * (channels - 1)):  # entries of the next channel
             ka[at] = ka[at - count] + plan.w_channel
             kb[at] = kb[at - count] + plane_size
             at += 1
@@ -200,7 +205,7 @@ def tables(plan: ConvolutionPlan, channels: int, ka: Words, kb: Words, starts: W
 
 @internal("noinline")
 def prepare(plan: ConvolutionPlan, x: Reals, planes: Reals, channels: int, counts: Words, firsts: Words) -> None:
-    """Make planes of channels: elements of the input a step apart, zeros where it has none."""
+    """Copy channels of the input to padded planes: each holds elements a stride apart, and zeros out of bounds."""
     some = channels if crosses(plan.read, plan.x_channel, channels) else 1
     elements = plane_elements(plan)
     phases = phases_of(plan.read)
@@ -226,7 +231,9 @@ def prepare(plan: ConvolutionPlan, x: Reals, planes: Reals, channels: int, count
 
 @internal("alwaysinline")
 def crosses(axes: Records[Axis], channel: int, channels: int) -> bool:
-    """Whether channels lie side by side, and elements of a row do not: rows of all channels are turned."""
+    """Return whether channels are contiguous and elements of a row are not, so that rows of all channels are transposed
+    at once.
+    """
     return channels >= _FEWEST_TURNED and channel == 1 and axes[2].step * axes[2].stride != 1
 
 
@@ -235,9 +242,11 @@ def exchange(
     plan: ConvolutionPlan, axes: Records[Axis], rows: Reals, pitch: int, lie: Reals, channel: int, channels: int,
     bias: Reals | None, counts: Words, firsts: Words, phase: int, reads: Constant,
 ) -> None:  # fmt: skip
-    """Between rows of channels, a pitch apart, and where their elements lie: of a phase, in the band of ``cut``.
+    """Copy between planes, with a row of channels each pitch, and the elements of a tensor: for one phase and a band of
+    ``cut``.
 
-    It reads a row of a plane, with zeros outside; or it writes a row of results, with a bias, as far as there are any.
+    If it reads, it fills rows of planes, with zeros out of bounds. Otherwise it writes rows of results, with a bias
+    added, as far as they are in bounds.
     """
     start = local(int, 3)
     count = local(int, 3)
@@ -283,7 +292,7 @@ def exchange(
 
 @internal("alwaysinline")
 def bias_of(bias: Reals | None, channel: int) -> Real:
-    """What is added to a row of sums."""
+    """Return the bias of a channel, or -0.0, which changes no sum, if there is none."""
     return cast(Real, -0.0) if bias is None else bias[channel]
 
 
@@ -291,7 +300,7 @@ def bias_of(bias: Reals | None, channel: int) -> Real:
 def turn_row(
     row: Reals, pitch: int, place: Reals, channels: int, step: int, low: int, high: int, count: int, reads: Constant
 ) -> None:
-    """A row of channels that lie side by side."""
+    """Copy a row of all channels, which are contiguous in the tensor, by a transposition."""
     if reads:
         for c in range(channels):
             for j in range(low):
@@ -303,14 +312,14 @@ def turn_row(
 
 @internal("alwaysinline")
 def fill(row: Reals, begin: int, end: int) -> None:
-    """Zeros, and up to a vector more."""
+    """Fill elements with zeros, writing up to a vector more."""
     for j in range(begin, end, LANES):
         store(row + j, zeros())
 
 
 @internal("alwaysinline")
 def copy_row(row: Reals, place: Reals, step: int, low: int, high: int, count: int) -> None:
-    """Elements [low, high), which lie a step apart, among zeros. Up to a vector more than the row is written."""
+    """Copy elements [low, high) with a stride, and fill the rest of the row with zeros, writing up to a vector more."""
     fill(row, 0, low)
     done = low
     if step == 1:
@@ -337,7 +346,7 @@ def copy_row(row: Reals, place: Reals, step: int, low: int, high: int, count: in
 
 @internal("alwaysinline")
 def store_row(row: Reals, place: Reals, added: Real, step: int, stride: int, low: int, high: int) -> None:
-    """Results [low, high), with a bias, to places a step apart."""
+    """Store results [low, high) with a bias added, to elements with a stride."""
     done = low
     if step * stride == 1:
         for j in range(low, high - (LANES - 1), LANES):
@@ -346,7 +355,7 @@ def store_row(row: Reals, place: Reals, added: Real, step: int, stride: int, low
         if done < high:
             store_some(place + done, load(row + done) + spread(added), first_lanes(high - done))
             done = high
-    elif step == 2 and stride == 1:  # the results between are of this row too: nobody else writes them meanwhile
+    elif step == 2 and stride == 1:  # only this thread writes the results in between, too
         for j in range(low, high - LANES, LANES):
             values = load(row + j) + spread(added)
             for half in unrolled(range(2)):
@@ -358,10 +367,12 @@ def store_row(row: Reals, place: Reals, added: Real, step: int, stride: int, low
 
 
 def _even(lanes: int) -> tuple[int, ...]:
-    """Every other lane of two vectors."""
+    """Return the indices of every other lane of two vectors."""
     return tuple(range(0, 2 * lanes, 2))
 
 
 def _between(lanes: int, half: int) -> tuple[int, ...]:
-    """Lanes of the lower half of a vector, or the upper one, each before one of a second vector that stays."""
+    """Return the lanes that interleave one half of a vector with every other lane of a second vector, which stay
+    unchanged.
+    """
     return tuple(lanes + lane if lane % 2 else (half * lanes + lane) // 2 for lane in range(lanes))

@@ -1,17 +1,18 @@
-"""The worker pool: one task at a time, cut into pieces that the caller and its helpers take.
+"""Worker pool: runs one task at a time, divided into pieces that the caller and its helper threads take.
 
-Each worker has a block of neighbouring pieces, the same for every task of as many: what it wrote in one step of a
-network is in its processor's cache in the next. When its own block is done, it takes pieces of others.
+Each worker has a block of neighboring pieces, the same for every task of as many pieces: the data that it wrote in one
+step of a network is in its processor's cache in the next. When its own block is done, it takes pieces of others.
 
-A helper's state is IDLE (spinning), ASLEEP (waits on its lock), POSTED (a task waits for it) or WORKING. The caller
-posts, works itself, takes back what no helper has begun, and waits for the rest. PyThread locks serve as binary
+A helper's state is IDLE (spinning), ASLEEP (waiting on its lock), POSTED (a task waits for it) or WORKING. The caller
+posts, works itself, revokes what no helper has begun, and waits for the rest. PyThread locks serve as binary
 semaphores: they need no GIL and may be released by another thread than the one that took them.
 
-In a process that has an OpenMP runtime (PyTorch brings one) the blocks are taken by its threads instead: idle OpenMP
-threads spin for milliseconds and would keep helpers of ours from the processors. Its team has to be there whole before
-a region ends, so it is used only where there is a processor for each of its threads.
+In a process with an OpenMP runtime (PyTorch brings one) its threads take the blocks instead: idle OpenMP threads spin
+for milliseconds and would keep our helpers off the processors. Its whole team has to join before a region ends, so it
+is used only if there is a processor for each of its threads.
 
-Tasks are timed by the caller's clock, which says what more threads cost here and now (``is_worth``, ``learn``).
+Tasks are timed by the caller's clock, which shows what additional threads cost on this machine at this time
+(``is_worth``, ``learn``).
 """
 
 from __future__ import annotations
@@ -43,31 +44,31 @@ IDLE, ASLEEP, POSTED, WORKING = range(4)
 HELPER_SPINS = 1_000
 CALLER_SPINS = 4_000
 
-# After a task that took longer than one thread needs, one thread takes them all for so many times what was lost.
+# After a task that took longer than on one thread, tasks run on one thread for _REST times the time that was lost.
 _REST = 10
-# Parts of the present measurement in the mean of what more threads cost, and of what is forgiven where they are not
-# used; ticks that one measurement may be above twice the mean.
+# The cost of more threads is a moving average: the inverse weight of a measurement, the inverse decay while a single
+# thread is used, and the ticks by which one measurement may exceed twice the average.
 _MEASURED_PART = 8
 _FORGIVEN_PART = 64
 _JUMP = 4_096
 
 
 class Counter(Struct):
-    """A number on a line of the cache."""
+    """Integer on a cache line of its own."""
 
     count: int
     apart: Annotated[None, Padding(56)]
 
 
 class Task(Struct):
-    """What runs in pieces.
+    """Task that runs in pieces.
 
-    function, frame: what is called, and with what.
-    size, piece: how many elements there are, and how many at a time; pieces: how many these are.
+    function, frame: the function that is called, and its argument.
+    size, piece: the number of elements, and that of a piece; pieces: the number of pieces.
     workers: how many threads have a block of pieces.
-    control: how the caller rounds, and what becomes of its denormal numbers.
+    control: the caller's rounding mode, and its treatment of denormal numbers.
     caller: its thread.
-    began, ended, taken: when the caller took its first piece and had taken its last one, and how many they were.
+    began, ended, taken: the times before the caller's first and after its last piece, and the number of its pieces.
     blocks: for each worker the next piece of its block.
     """
 
@@ -86,7 +87,7 @@ class Task(Struct):
 
 
 class Helper(Struct):
-    """A thread: its state, what it sleeps on, which worker it is; one line of the cache each."""
+    """Helper thread: its state, the lock that it sleeps on, and its worker number; one cache line each."""
 
     state: int
     lock: Address
@@ -95,18 +96,18 @@ class Helper(Struct):
 
 
 class Pool(Struct):
-    """What all calls share.
+    """State that all calls share.
 
     threads: how many, the caller included; set before the first call.
-    processors: how many there are for them; set before the first call.
-    started: helpers.
+    processors: how many may be used; set before the first call.
+    started: the number of helpers.
     busy: whether a task runs.
     openmp: ``GOMP_parallel``, of a function, its argument, a number of threads, flags.
     team: ``omp_get_max_threads``. member: ``omp_get_thread_num``.
     task: the one that runs.
-    done: a lock, held while a task runs; whoever is the last with it releases it, unless that is the caller.
+    done: a lock, held while a task runs; the last worker of the task releases it, unless that is the caller.
     cost: ticks that a task on several threads takes above its fair part.
-    lost, lost_at: ticks that the last task that several threads made slower has lost, and when.
+    lost, lost_at: ticks by which the last task that several threads slowed down took longer, and when that was.
     """
 
     threads: int
@@ -130,36 +131,36 @@ helpers = shared_records("helpers", Helper, LARGEST_POOL)
 
 @instruction("load atomic i64, ptr {0} acquire, align 8")
 def acquired(place: Words) -> int:
-    """A word, and what was written before it was."""
+    """Load a word with acquire semantics."""
     raise NotImplementedError
 
 
 @instruction("store atomic i64 {1}, ptr {0} release, align 8")
 def release(place: Words, value: int) -> None:
-    """Write a word after all that was written before."""
+    """Store a word with release semantics."""
 
 
 @instruction("atomicrmw add ptr {0}, i64 {1} acq_rel")
 def fetch_add(place: Words, value: int) -> int:
-    """Add to a word; what it was before."""
+    """Add to a word atomically, and return its old value."""
     raise NotImplementedError
 
 
 @instruction("atomicrmw xchg ptr {0}, i64 {1} acq_rel")
 def exchange(place: Words, value: int) -> int:
-    """Write a word; what it was before."""
+    """Store a word atomically, and return its old value."""
     raise NotImplementedError
 
 
 @instruction("{t} = cmpxchg ptr {0}, i64 {1}, i64 {2} acq_rel acquire\nextractvalue {{ i64, i1 }} {t}, 1")
 def replace(place: Words, before: int, after: int) -> bool:
-    """Write a word where it is what it is expected to be; whether it was."""
+    """Compare a word with ``before``, set it to ``after`` if they are equal, atomically, and return whether it did."""
     raise NotImplementedError
 
 
 @instruction("fence seq_cst", x86_64="call void @llvm.x86.sse2.pause()", aarch64="call void @llvm.aarch64.hint(i32 1)")
 def pause() -> None:
-    """Let the processor's other thread run."""
+    """Hint to the processor that this is a spin loop."""
 
 
 @instruction(
@@ -168,7 +169,7 @@ def pause() -> None:
     aarch64='call i64 @llvm.read_volatile_register.i64(metadata !{{!"CNTVCT_EL0"}})',
 )
 def ticks() -> int:
-    """The processor's clock, in units of its own; 0 where it has none that programs may read."""
+    """Return the processor's time stamp counter, or 0 if programs may not read one."""
     raise NotImplementedError
 
 
@@ -178,7 +179,7 @@ def ticks() -> int:
     aarch64="{t} = call i64 @llvm.aarch64.get.fpcr()\nstore i64 {t}, ptr {0}",
 )
 def get_control(at: Words) -> None:
-    """Store how the processor rounds, and what becomes of denormal numbers."""
+    """Store the processor's rounding mode and its treatment of denormal numbers in memory."""
 
 
 @instruction(
@@ -187,30 +188,30 @@ def get_control(at: Words) -> None:
     aarch64="{t} = load i64, ptr {0}\ncall void @llvm.aarch64.set.fpcr(i64 {t})",
 )
 def set_control(at: Words) -> None:
-    """Round as stored."""
+    """Set the processor's rounding mode and its treatment of denormal numbers from memory."""
 
 
 @exported
 def pool_set_threads(count: int) -> None:
-    """Use so many threads, the caller included."""
+    """Set the number of threads, the caller included."""
     release(address_of(pool[0].threads), count)
 
 
 @exported
 def pool_get_threads() -> int:
-    """How many threads are used."""
+    """Return the number of threads, the caller included."""
     return acquired(address_of(pool[0].threads))
 
 
 @exported
 def pool_set_processors(count: int) -> None:
-    """Use no more threads than there are processors, however many are set."""
+    """Set the number of processors, which limits the number of threads in use."""
     release(address_of(pool[0].processors), count)
 
 
 @exported
 def pool_use_openmp(parallel: int, team: int, member: int) -> None:
-    """Take the threads of an OpenMP runtime from now on, by the addresses of its functions; of none if these are 0."""
+    """Use the threads of an OpenMP runtime from now on, given the addresses of its functions; with zeros use none."""
     release(cast(Words, address_of(pool[0].team)), team)
     release(cast(Words, address_of(pool[0].member)), member)
     release(cast(Words, address_of(pool[0].openmp)), parallel)
@@ -218,7 +219,7 @@ def pool_use_openmp(parallel: int, team: int, member: int) -> None:
 
 @exported
 def pool_reset() -> None:
-    """For a forked child, where no helper exists. What the parent's locks took is left behind."""
+    """Reset the pool in a forked child, which has no helpers; memory of the parent's locks is leaked."""
     for i in range(LARGEST_POOL):
         helpers[i].state = IDLE
     pool[0].started = 0
@@ -230,7 +231,7 @@ def pool_reset() -> None:
 
 @internal()
 def held_lock() -> Address | None:
-    """A lock that is held; None without memory."""
+    """Return a new lock that is held, or None if memory is exhausted."""
     lock = python.PyThread_allocate_lock()
     if lock is not None:
         python.PyThread_acquire_lock(lock, 1)
@@ -239,7 +240,7 @@ def held_lock() -> Address | None:
 
 @internal()
 def start_helpers(wanted: int) -> int:
-    """Start helpers until there are so many; returns how many there are. The caller holds ``busy``."""
+    """Start helpers until there are as many as wanted, and return their number; the caller holds ``busy``."""
     here = pool[0]
     if here.done is None:
         here.done = held_lock()
@@ -259,8 +260,9 @@ def start_helpers(wanted: int) -> int:
 
 @internal()
 def take_pieces(task: Task, worker: int) -> int:
-    """Take pieces of a task, those of the worker's block first, until none is left; returns how many they were. What
-    becomes of denormal numbers, and how is rounded, is as the caller has it.
+    """Run pieces of a task, those of the worker's block first, until none is left, and return how many this worker ran.
+
+    The rounding mode and the treatment of denormal numbers are the caller's meanwhile.
     """
     function = task.function
     frame = task.frame
@@ -295,8 +297,10 @@ def take_pieces(task: Task, worker: int) -> int:
 
 @internal()
 def join_in(task: Task) -> None:
-    """Run a thread of an OpenMP team. The caller waits for all pieces here: it handles no signals in the barrier at a
-    region's end. Pieces are counted and not threads, since a team may be smaller than was asked for.
+    """Run pieces of a task on a thread of an OpenMP team.
+
+    The caller waits for all pieces here, because it handles no signals in the barrier at a region's end. Pieces are
+    counted instead of threads, since a team may be smaller than was asked for.
     """
     worker = pool[0].member()
     if worker >= task.workers:
@@ -311,7 +315,7 @@ def join_in(task: Task) -> None:
 
 @internal()
 def await_others() -> None:
-    """Wait for whoever is the last with a task."""
+    """Wait for the last worker of a task, spinning first."""
     left = address_of(pending[0].count)
     turn = 0
     while turn < CALLER_SPINS and acquired(left) != 0:
@@ -322,7 +326,9 @@ def await_others() -> None:
 
 @internal()
 def help_out(helper: Helper) -> None:
-    """A helper's life: wait for a task, work, say when it was the last to finish."""
+    """Run the loop of a helper thread: wait for a task, take pieces of it, signal the caller if it was the last to
+    finish.
+    """
     lock = helper.lock
     state = address_of(helper.state)
     turn = 0
@@ -347,12 +353,14 @@ def help_out(helper: Helper) -> None:
 def pool_run(
     function: Callable[[Words, int, int], None], frame: Words, size: int, piece: int, keeps: int, alone: Words
 ) -> None:
-    """Run function(frame, begin, end) over [0, size) in pieces, by as many threads as are set and pay. Serial when
-    another caller has the pool. Every piece but the last has exactly ``piece`` elements and starts at a multiple of it.
+    """Run function(frame, begin, end) over [0, size) in pieces, by as many threads as are set and pay.
+
+    It is serial if another caller has the pool. Every piece but the last has exactly ``piece`` elements and starts at a
+    multiple of it.
 
     Args:
-        keeps: whether one thread of several that are set takes the same pieces, not all at once.
-        alone: ticks that one thread takes for all; 0 where it is not known. It is measured here.
+        keeps: whether, if several threads are set but one runs everything, it runs the same pieces instead of one.
+        alone: ticks that one thread takes for all; 0 if unknown. It is measured here.
     """
     here = pool[0]
     pieces = (size + piece - 1) // piece
@@ -387,16 +395,17 @@ def pool_run(
 
 @internal()
 def run_alone(function: Callable[[Words, int, int], None], frame: Words, size: int, piece: int) -> None:
-    """Run pieces one after another."""
+    """Run pieces one after another on this thread."""
     for begin in range(0, size, piece):
         function(frame, begin, min(begin + piece, size))
 
 
 @internal()
 def is_worth(alone: int, workers: int, now: int) -> bool:
-    """Whether several threads pay for a task that takes one of them so many ticks; so they do where it is not known.
+    """Return whether several threads pay for a task that takes one of them ``alone`` ticks; if that is 0, unknown, they
+    do.
 
-    What they cost was measured; it is forgiven bit by bit, so that it is measured again.
+    The cost of several threads is measured. It decays slowly while they are not used, so that it is measured again.
     """
     here = pool[0]
     since = now - here.lost_at
@@ -411,9 +420,9 @@ def is_worth(alone: int, workers: int, now: int) -> bool:
 
 @internal()
 def learn(task: Task, spent: int, before: int) -> int:
-    """Note what several threads have cost; returns the ticks that one takes for a task, as before if that is not seen.
+    """Update the measured cost of several threads, and return the ticks that one thread takes for the task.
 
-    The caller's own pieces tell what all of them would have taken.
+    That is estimated from the caller's own pieces; if it ran none, the result is ``before``.
     """
     here = pool[0]
     if task.taken == 0:
@@ -430,16 +439,16 @@ def learn(task: Task, spent: int, before: int) -> int:
 
 @internal()
 def run_by_openmp(task: Task) -> bool:
-    """Run a task on the team of an OpenMP runtime; False where there is none, or none that suits."""
+    """Run a task on the team of an OpenMP runtime; return False if there is none, or if its size does not suit."""
     here = pool[0]
     if acquired(cast(Words, address_of(here.openmp))) == 0:
         return False
     team = here.team()
-    start_helpers(0)  # makes the lock to wait on
+    start_helpers(0)  # only creates the lock to wait on
     if team < task.workers or team > here.processors or here.done is None:
         return False
     release(address_of(pending[0].count), task.pieces)
-    # A team of another size than the last one would cost the runtime threads that end, or begin.
+    # The whole team is used: with another size than before the runtime would start or end threads.
     parallel = here.openmp
     if parallel is not None:
         parallel(join_in, task, team, 0)

@@ -1,4 +1,4 @@
-"""Shares of products: calls of the BLAS, one for each matrix of a batch that a share has rows of."""
+"""Kernel of matrix products by the BLAS: one call for each matrix of a batch that a thread has rows of."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ PARTS = 1
 
 
 class Blas(Library):
-    """Fortran's interface, in which every argument is an address; 32-bit sizes are the lower halves of words."""
+    """BLAS routines with Fortran's interface, in which every argument is an address.
+
+    Their 32-bit sizes are the lower halves of 64-bit words.
+    """
 
     gemm: Callable[
         [Words, Words, Words, Words, Words, Reals, Address, Words, Address, Words, Reals, Address, Words], None
@@ -39,11 +42,13 @@ class Blas(Library):
 
 
 class Matrix(Struct):
-    """A matrix as the BLAS sees it.
+    """Matrix as an argument of the BLAS.
 
     slot: words from the frame to its address.
-    operation: whether it is transposed, by the BLAS's letter; leading: elements between its neighbouring lines.
-    row: bytes between neighbours of what are rows of the left factor, matrix: between matrices of the batch.
+    operation: the BLAS's letter that says whether it is transposed.
+    leading: the leading dimension, in elements.
+    row: bytes between the rows that are divided among threads; 0 for a matrix without them.
+    matrix: bytes between matrices of the batch.
     """
 
     slot: int
@@ -54,13 +59,13 @@ class Matrix(Struct):
 
 
 class ProductPlan(Plan):
-    """What a product reads. The left factor is the one whose rows are shared out.
+    """Plan of a product, in which threads divide the rows of the left factor.
 
-    matrices: the factors in the order that the BLAS takes them in, and the result.
-    rows: of the left factor. other: the second size that the BLAS takes with them; of a product with a vector, the
-        columns of the left factor.
-    inner: what is summed over.
-    is_turned: whether the rows come second among the sizes.
+    matrices: the factors in the order in which the BLAS takes them, and the result.
+    rows: of the left factor.
+    other: the second size that the BLAS takes with them; for a product with a vector the columns of the left factor.
+    inner: the size that is summed over.
+    is_turned: whether the rows are the second of these sizes.
     """
 
     matrices: Records[Matrix]
@@ -75,23 +80,23 @@ blas = Blas()
 
 @exported
 def product(frame: Pointer[ProductPlan], begin: int, end: int) -> None:
-    """Rows [begin, end) of the left factors, counted through the batch.
+    """Compute the products of rows [begin, end) of the left factors, counted over the batch.
 
-    The operands are the two factors, what their product is multiplied by, what the result is multiplied by before the
-    product is added, and the result.
+    The operands are the two factors, the factor of their product, the factor of the old result that is added, and the
+    result.
     """
     share(frame, begin, end, False)
 
 
 @exported
 def product_with_vector(frame: Pointer[ProductPlan], begin: int, end: int) -> None:
-    """As ``product``, where the second factor is a vector."""
+    """Compute the products of rows [begin, end) of the left factors with a vector, as ``product``."""
     share(frame, begin, end, True)
 
 
 @internal("alwaysinline")
 def share(frame: Pointer[ProductPlan], begin: int, end: int, is_vector: Constant) -> None:
-    """As ``product``."""
+    """Compute the products of rows [begin, end) by the BLAS, as ``product``."""
     plan = frame[0]
     operands = cast(Pointer[Address], frame)
     count = local(int, 1)
@@ -132,6 +137,6 @@ def share(frame: Pointer[ProductPlan], begin: int, end: int, is_vector: Constant
 
 @internal("alwaysinline")
 def number(frame: Pointer[ProductPlan], word: int) -> Real:
-    """A number of the frame as the BLAS takes it."""
+    """Return a number of the frame in the BLAS's precision."""
     value = cast(Pointer[float], frame)[word]
     return rounded(value) if SIZE == 4 else cast(Real, value)

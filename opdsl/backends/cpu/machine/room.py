@@ -1,4 +1,4 @@
-"""Memory that a kernel takes for itself: one block in parts, each of which begins on a line of the cache."""
+"""Temporary memory of a kernel: one allocated block, divided into parts that are aligned to cache lines."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ LINE = 64
 
 @instruction("call void @llvm.trap()")
 def trap() -> None:
-    """End the process."""
+    """Abort the process."""
 
 
 @internal("alwaysinline")
 def room(size: int) -> Address:
-    """A block of at least so many bytes, which ``memory.free`` takes back."""
+    """Allocate a block of at least ``size`` bytes, to be freed by ``memory.free``; abort the process if memory is
+    exhausted.
+    """
     block = memory.malloc(size)
     if block is None:
         trap()
@@ -26,5 +28,5 @@ def room(size: int) -> Address:
 
 @internal("alwaysinline")
 def behind(place: Pointer[Any], size: int) -> Address:
-    """Where a part begins that follows on one of so many bytes."""
+    """Return the address of the next part of a block, after a part of ``size`` bytes."""
     return cast(Address, (cast(int, place) + size + LINE - 1) & -LINE)

@@ -1,6 +1,6 @@
-"""Steps of libstdc++ by which rows of keys are ordered in part: heaps, parts around a pivot, insertion.
+"""Sorting and selection algorithms of libstdc++ and PyTorch for rows of keys, on which ``ordering`` is built.
 
-Keys and where they stand are moved together. ``first``, ``last`` and the like are positions in a row.
+Keys and their positions are moved together. ``first``, ``last`` and the like are indices in a row.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def move(keys: Words, places: Words, to: int, source: int) -> None:
 
 @internal("alwaysinline")
 def number(places: Words, length: int) -> None:
-    """Write the positions of a row."""
+    """Initialize the positions of a row to 0, 1, 2, ..."""
     for i in range(length):
         places[i] = i
 
@@ -44,7 +44,7 @@ def number(places: Words, length: int) -> None:
 
 @internal()
 def sift(keys: Words, places: Words, first: int, start: int, length: int, key: int, place: int) -> None:
-    """``std::__adjust_heap``: put an element into the heap at a hole, from above."""
+    """Insert an element into the heap at a hole, searching from the top, as ``std::__adjust_heap``."""
     hole = start
     child = start
     while child < (length - 1) // 2:
@@ -68,7 +68,7 @@ def sift(keys: Words, places: Words, first: int, start: int, length: int, key: i
 
 @internal()
 def pop(keys: Words, places: Words, first: int, last: int, result: int) -> None:
-    """``std::__pop_heap``: the largest element to ``result``, and what was there into the heap."""
+    """Move the largest element to ``result`` and the element there into the heap, as ``std::__pop_heap``."""
     key = keys[result]
     place = places[result]
     move(keys, places, result, first)
@@ -77,7 +77,7 @@ def pop(keys: Words, places: Words, first: int, last: int, result: int) -> None:
 
 @internal()
 def select_by_heap(keys: Words, places: Words, first: int, middle: int, last: int) -> None:
-    """``std::__heap_select``: the smallest elements before ``middle``, as a heap."""
+    """Move the smallest elements before ``middle``, as a heap, as ``std::__heap_select``."""
     length = middle - first
     if length >= 2:
         for parent in range((length - 2) // 2, -1, -1):
@@ -89,7 +89,9 @@ def select_by_heap(keys: Words, places: Words, first: int, middle: int, last: in
 
 @internal()
 def select_from(keys: Words, length: int, ranks: Words, places: Words, count: int) -> None:
-    """``std::__heap_select`` of a row, which is left as it is: ``ranks`` and ``places`` get the smallest as a heap."""
+    """Write the smallest keys of a row and their positions, as a heap, as ``std::__heap_select`` but without changing
+    the row.
+    """
     for i in range(count):
         ranks[i] = keys[i]
         places[i] = i
@@ -101,7 +103,7 @@ def select_from(keys: Words, length: int, ranks: Words, places: Words, count: in
 
 @internal()
 def sort_heap(keys: Words, places: Words, first: int, end: int) -> None:
-    """``std::__sort_heap``: the elements of a heap in order."""
+    """Sort the elements of a heap, as ``std::__sort_heap``."""
     last = end
     while last - first > 1:
         last -= 1
@@ -113,7 +115,7 @@ def sort_heap(keys: Words, places: Words, first: int, end: int) -> None:
 
 @internal("alwaysinline")
 def insert(keys: Words, places: Words, first: int, i: int) -> None:
-    """Move an element back to where it belongs, among elements that are sorted."""
+    """Insert an element into the sorted elements before it."""
     key = keys[i]
     place = places[i]
     j = i
@@ -126,14 +128,15 @@ def insert(keys: Words, places: Words, first: int, i: int) -> None:
 
 @internal()
 def sort_by_insertion(keys: Words, places: Words, first: int, last: int) -> None:
-    """Sort a range; equal elements stay in order."""
+    """Sort a range by stable insertion."""
     for i in range(first + 1, last):
         insert(keys, places, first, i)
 
 
 @internal()
 def first_distinct(keys: Words, length: int, ranks: Words, places: Words, count: int) -> bool:
-    """Write the smallest keys of a row in order; return whether all algorithms find the same ones.
+    """Write the smallest keys of a row in order, and return whether they are unique, so that all algorithms find the
+    same ones.
 
     They do where none of them is there again.
     """
@@ -162,7 +165,9 @@ def first_distinct(keys: Words, length: int, ranks: Words, places: Words, count:
 
 @internal()
 def part(keys: Words, places: Words, first: int, last: int) -> int:
-    """``std::__unguarded_partition_pivot``: around the median of three; where the upper part begins."""
+    """Partition a range around the median of three, and return the start of the upper part, as
+    ``std::__unguarded_partition_pivot``.
+    """
     a = first + 1
     b = first + (last - first) // 2
     c = last - 1
@@ -188,7 +193,7 @@ def part(keys: Words, places: Words, first: int, last: int) -> int:
 
 @internal()
 def twice_log2(length: int) -> int:
-    """Return how deep ``std::sort`` goes."""
+    """Return the recursion depth after which ``std::sort`` switches to heap sort."""
     count = length
     depth = 0
     while count > 1:
@@ -199,9 +204,9 @@ def twice_log2(length: int) -> int:
 
 @internal()
 def sort(keys: Words, places: Words, first: int, last: int) -> None:
-    """``std::sort``: parts until they are small, then insertion over all."""
+    """Sort a range as ``std::sort``: partition it into small ranges, then sort everything by insertion."""
     if last - first > FEW:
-        parts = local(int, 3 * _DEPTH)  # of each that waits: its start, its end, how deep it may go
+        parts = local(int, 3 * _DEPTH)  # a stack of ranges: start, end, remaining depth
         parts[0] = first
         parts[1] = last
         parts[2] = twice_log2(last - first)
@@ -228,7 +233,7 @@ def sort(keys: Words, places: Words, first: int, last: int) -> None:
 
 @internal()
 def select_nth(keys: Words, places: Words, start: int, nth: int, stop: int) -> None:
-    """``std::nth_element``."""
+    """Move the n-th smallest element to its index, as ``std::nth_element``."""
     first = start
     last = stop
     if first == last or nth == last:
@@ -253,7 +258,7 @@ def select_nth(keys: Words, places: Words, start: int, nth: int, stop: int) -> N
 
 @internal()
 def quick_select(keys: Words, places: Words, length: int, nth: int) -> None:
-    """Put the key of a position into it, by the steps of ATen/native/Sorting.cpp."""
+    """Move the n-th smallest key to its index, by the steps of ATen/native/Sorting.cpp."""
     left = 0
     right = length - 1
     while right > left + 1:
@@ -282,7 +287,7 @@ def quick_select(keys: Words, places: Words, length: int, nth: int) -> None:
 
 @internal("alwaysinline")
 def median_to(keys: Words, places: Words, left: int, right: int) -> None:
-    """Put the median of the first, the middle and the last key first."""
+    """Move the median of the first, the middle and the last key to the front."""
     swap(keys, places, left + (right - left) // 2, left + 1)
     order(keys, places, left + 1, right)
     order(keys, places, left, right)
@@ -291,6 +296,6 @@ def median_to(keys: Words, places: Words, left: int, right: int) -> None:
 
 @internal("alwaysinline")
 def order(keys: Words, places: Words, one: int, other: int) -> None:
-    """Put the smaller of two elements into the place ``one``."""
+    """Move the smaller of two elements to index ``one``, and the larger one to ``other``."""
     if keys[one] > keys[other]:
         swap(keys, places, one, other)

@@ -1,4 +1,4 @@
-"""Calls of several kernels one after another."""
+"""Entry that runs several kernels one after another."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from opdsl.backends.cpu.machine.objects import Array, Object, python
 
 
 class Spot(Struct):
-    """Address in a frame.
+    """Address in a frame, which is filled in at each call.
 
-    where: index of its word.
+    where: index of the word.
     which: index of the array that it points into.
     offset: bytes from the array's first element.
     """
@@ -23,11 +23,11 @@ class Spot(Struct):
 
 
 class Step(Struct):
-    """One kernel of a sequence.
+    """Kernel of a sequence.
 
     plan: of the kernel.
-    words, frame: how many words its frame has, and these, but for addresses.
-    spots, spot_list: how many addresses it has, and these.
+    words, frame: the number of words of its frame, and the words, without addresses.
+    spots, spot_list: the number of addresses in the frame, and where they go.
     """
 
     plan: Plan
@@ -40,8 +40,8 @@ class Step(Struct):
 class Sequence(Struct):
     """Sequence of kernels.
 
-    arrays: how many they read and write.
-    steps, step_list: how many there are, and these.
+    arrays: the number of arrays that they read and write.
+    steps, step_list: the number of kernels, and the kernels.
     longest: words of the longest frame.
     """
 
@@ -53,7 +53,7 @@ class Sequence(Struct):
 
 @exported
 def sequence_call(plan: Array, arguments: Pointer[Object], count: int) -> Object | None:
-    """Run kernels one after another, none of which makes an array, on the arrays that they use; return the first."""
+    """Run kernels one after another on given arrays, without allocating any, and return the first array."""
     sequence = cast(Sequence, plan.data)
     if count != sequence.arrays:
         return wrong_count()

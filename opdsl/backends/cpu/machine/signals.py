@@ -1,9 +1,9 @@
-"""Signals while a kernel runs: what Python's handlers raise ends the loops of the call.
+"""Signals while a kernel runs: an exception of a Python signal handler stops the loops of the call.
 
-Loops whose turns nothing bounds call ``kernel_poll`` every few hundred turns (``interruptions``). On the thread that
-made the call it lets Python run the handlers of signals that have come; an exception of theirs stops all loops of the
-call, also those of the helpers, and is raised where the kernel was called. Only Python's main thread is ever stopped,
-since no other one handles signals. A helper knows whose pieces it takes by a word of its thread.
+Unbounded loops call ``kernel_poll`` every few hundred iterations (``interruptions``). On the thread that made the call
+it lets Python run the handlers of pending signals. If one raises, all loops of the call stop, also those on helper
+threads, and the exception is raised by the call. Only Python's main thread is ever stopped, since no other one handles
+signals. A helper knows the caller that it works for by a thread-local variable.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from opdsl.backends.cpu.machine.language import (
 )
 from opdsl.backends.cpu.machine.objects import memory, python
 
-# Polls of a caller between two looks at the clock, and nanoseconds between two looks at signals: the thread that looks
-# may wait for the GIL as long as other threads' switch interval.
+# The polls between two reads of the clock, and the nanoseconds between two checks for signals, each of which may wait
+# for the GIL as long as other threads' switch interval.
 CLOCK_EVERY = 64
 LOOK_EVERY = 100_000_000
 
@@ -35,11 +35,11 @@ MONOTONIC = getattr(time, "CLOCK_MONOTONIC", 1)
 
 
 class Signals(Struct):
-    """State that all calls share, each word on a line of the cache.
+    """State that all calls share, in separate cache lines.
 
     stopped: the thread whose call is being stopped; 0 for none.
-    polls: of callers, about: threads may write over each other's.
-    looked: when a caller last looked at signals, in nanoseconds.
+    polls: the number of polls by callers, approximately, since threads may overwrite each other's updates.
+    looked: when a caller last checked for signals, in nanoseconds.
     """
 
     stopped: int
@@ -49,7 +49,7 @@ class Signals(Struct):
 
 
 class Key(Struct):
-    """CPython's ``Py_tss_t``: the key of a word that each thread has."""
+    """CPython's ``Py_tss_t``, the key of a thread-local variable."""
 
     is_made: Int32
     key: Int32
@@ -62,30 +62,30 @@ key = shared_records("signals_key", Key, 1)
 
 @instruction("load atomic i64, ptr {0} monotonic, align 8")
 def peek(place: Words) -> int:
-    """A word that other threads write."""
+    """Load a word that other threads write, atomically."""
     raise NotImplementedError
 
 
 @instruction("store atomic i64 {1}, ptr {0} monotonic, align 8")
 def poke(place: Words, value: int) -> None:
-    """Write a word that other threads read."""
+    """Store a word that other threads read, atomically."""
 
 
 @exported
 def signals_begin() -> None:
-    """Make the key; once in a process, before all other calls."""
+    """Create the key of the thread-local variable; called once in a process, before all other calls."""
     python.PyThread_tss_create(key[0])
 
 
 @exported
 def signals_stopped() -> Words:
-    """Return the address of the word that says whose call is being stopped."""
+    """Return the address of the word that names the thread whose call is being stopped."""
     return address_of(signals[0].stopped)
 
 
 @exported
 def take_part(caller: Words) -> Words:
-    """Work for a caller from now on, whose thread a word names; returns the word of whom this thread worked for."""
+    """Set the caller that this thread works for, by the address of its thread id, and return the former one."""
     before = cast(Words, python.PyThread_tss_get(key[0]))
     python.PyThread_tss_set(key[0], caller)
     return before
@@ -93,16 +93,16 @@ def take_part(caller: Words) -> Words:
 
 @exported
 def leave(before: Words) -> None:
-    """End ``take_part``."""
+    """Restore the caller that ``take_part`` returned."""
     python.PyThread_tss_set(key[0], before)
 
 
 @internal("noinline cold")
 def look_at_signals(me: int) -> bool:
-    """Run Python's handlers; whether one has raised, which stops the calls of this thread."""
+    """Run Python's signal handlers, and return whether one has raised, which stops the calls of this thread."""
     failed: int = 0
     if python.PyGILState_Check() != 0:
-        python.PyEval_RestoreThread(python.PyEval_SaveThread())  # other threads may have waited for long
+        python.PyEval_RestoreThread(python.PyEval_SaveThread())  # gives waiting threads a turn
         failed = python.PyErr_CheckSignals()
     else:
         state = python.PyGILState_Ensure()
@@ -115,7 +115,7 @@ def look_at_signals(me: int) -> bool:
 
 @exported
 def kernel_poll() -> bool:
-    """Whether the loop that asks has to end."""
+    """Return whether the calling loop has to stop, checking for signals now and then."""
     here = signals[0]
     me = python.PyThread_get_thread_ident()
     caller = cast(Words, python.PyThread_tss_get(key[0]))
@@ -141,7 +141,7 @@ def kernel_poll() -> bool:
 
 @internal("alwaysinline")
 def was_stopped() -> bool:
-    """Whether this thread's call, which is over, was stopped; an exception is set then."""
+    """Return whether this thread's call, which is over, was stopped; if so, an exception is set."""
     stopped = peek(address_of(signals[0].stopped))
     if stopped == 0 or stopped != python.PyThread_get_thread_ident():
         return False
@@ -151,7 +151,7 @@ def was_stopped() -> bool:
 
 @exported
 def wait_for(lock: Address) -> None:
-    """Take a lock that helpers release, and run the handlers of signals meanwhile."""
+    """Acquire a lock that helpers release, running signal handlers meanwhile."""
     me = python.PyThread_get_thread_ident()
     while python.PyThread_acquire_lock_timed(lock, LOOK_EVERY // 1_000, 0) != 1:
         if peek(address_of(signals[0].stopped)) != me:

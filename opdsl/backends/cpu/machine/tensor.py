@@ -1,6 +1,7 @@
-"""Plans that take tensors and give a tensor, each one METH_FASTCALL function: what a plan in Python would do around its
-kernel, without a frame of Python; and arrays and views of them. ``opdsl.backends.cpu.tensors`` writes the plans and
-says where the slots of Tensor lie.
+"""Entries for tensors: METH_FASTCALL functions that run a kernel on tensors, or create views and arrays.
+
+They do what a plan in Python would do, without running Python code. ``opdsl.backends.cpu.tensors`` writes the plans,
+and finds the slots of Tensor in memory.
 """
 
 from __future__ import annotations
@@ -11,17 +12,19 @@ from opdsl.backends.cpu.machine.call import refuse, take_array, take_integers, w
 from opdsl.backends.cpu.machine.language import Address, Pointer, Records, Struct, Words, exported, internal, local
 from opdsl.backends.cpu.machine.objects import WRITEABLE, Array, Object, numpy, python
 
-# Where a kernel's argument comes from: the array of a tensor, an argument, an object that is known.
+# Sources of a kernel's argument: the array of a tensor argument, an argument itself, a fixed object.
 ARRAY_OF, ARGUMENT, OBJECT = range(3)
 
-# Bytes of an array that a function in Python makes.
+# The size in bytes from which a Python function allocates arrays.
 NEW_UP_TO = 1 << 20
 
 _WRONG_TENSOR = b"kernel: an operand is not a Tensor on CPU"
 
 
 class Result(Struct):
-    """A tensor that is made: the class Tensor, its geometry, its version (Python's 0); where its slots lie."""
+    """Template of a new tensor: the class Tensor, its geometry, its initial version (Python's 0), and the offsets of
+    its slots.
+    """
 
     type: Object
     geometry: Object
@@ -33,20 +36,20 @@ class Result(Struct):
 
 
 class Source(Struct):
-    """Where a kernel's argument comes from: ARRAY_OF, ARGUMENT or OBJECT; the argument's place, or the object."""
+    """Source of a kernel's argument: ARRAY_OF or ARGUMENT with the index of an argument, or OBJECT with the object."""
 
     kind: int
     place: int
 
 
 class KernelPlan(Struct):
-    """A kernel on tensors.
+    """Plan of a kernel on tensors.
 
     arguments: how many there are.
-    operands, sources: how many the kernel takes, and where each comes from.
-    kernel: arrays and numbers -> an array.
-    slow: takes the arguments when a number does not fit, or when they are not what they were planned for.
-    converts: whether an OverflowError of the kernel says that a number does not fit.
+    operands, sources: the number of the kernel's arguments, and the source of each.
+    kernel: function of arrays and numbers that returns an array.
+    slow: function for calls in which a number does not fit, or an argument has another type than planned.
+    converts: whether an OverflowError of the kernel means that a number does not fit.
     result: the tensor.
     """
 
@@ -60,12 +63,12 @@ class KernelPlan(Struct):
 
 
 class ViewPlan(Struct):
-    """A view of a tensor.
+    """Plan of a view of a tensor.
 
     dtype, dimensions, shape: of its array.
     strides: in bytes.
     offset: bytes from the tensor's first element to the view's.
-    of_view: whether the tensor is a view, whose base becomes that of the result.
+    of_view: whether the tensor is itself a view, whose base becomes that of the result.
     result: the tensor.
     """
 
@@ -79,11 +82,11 @@ class ViewPlan(Struct):
 
 
 class ArrayPlan(Struct):
-    """An array or a view.
+    """Plan of a new array, or of a view of an array.
 
     dtype, dimensions: of it.
     itemsize: bytes of an element of a new array.
-    slow: makes one of NEW_UP_TO bytes and more, and says what is wrong with sizes.
+    slow: function that allocates arrays of NEW_UP_TO bytes and more, and raises the errors for invalid sizes.
     """
 
     dtype: Object
@@ -94,19 +97,23 @@ class ArrayPlan(Struct):
 
 @internal("alwaysinline")
 def slot(of: Object, offset: int) -> Pointer[Object]:
-    """A slot of an object."""
+    """Return the address of an object's slot."""
     return cast(Pointer[Object], cast(Address, of) + offset)
 
 
 @internal("alwaysinline")
 def array_of(value: Object, result: Result) -> Object | None:
-    """The array of a tensor, borrowed; None without an exception for anything that is no plain Tensor with an array."""
+    """Return the array of a tensor as a borrowed reference, or None without an exception if the value is no plain
+    Tensor with an array.
+    """
     return slot(value, result.array_slot)[0] if value.type is result.type else None
 
 
 @internal("alwaysinline")
 def new_tensor(result: Result, array: Object, base: Object) -> Object | None:
-    """A Tensor over an array, whose reference it takes over; None with an exception where there is no memory."""
+    """Return a new Tensor over an array, stealing the array's reference, or None with an exception if memory is
+    exhausted.
+    """
     tensor = python.PyType_GenericAlloc(result.type, 0)
     if tensor is None:
         python.Py_DecRef(array)
@@ -123,7 +130,9 @@ def new_tensor(result: Result, array: Object, base: Object) -> Object | None:
 
 @internal("alwaysinline")
 def take_values(plan: KernelPlan, arguments: Pointer[Object], frame: Pointer[Object]) -> bool:
-    """What the kernel takes, borrowed, into a frame; false where an argument is not what it was planned for."""
+    """Write the kernel's arguments to a frame as borrowed references; return false if an argument has another type than
+    planned.
+    """
     sources = plan.sources
     result = plan.result
     for i in range(plan.operands):
@@ -142,14 +151,14 @@ def take_values(plan: KernelPlan, arguments: Pointer[Object], frame: Pointer[Obj
 
 @exported
 def tensor_call(self: Array, arguments: Pointer[Object], number: int) -> Object | None:
-    """Run a kernel on tensors."""
+    """Run a kernel on tensors, and return a new tensor."""
     plan = cast(KernelPlan, self.data)
     if number != plan.arguments:
         return wrong_count()
     count = plan.operands
     frame = local(Object, count)
     if take_values(plan, arguments, frame):
-        # A thread that changes a tensor meanwhile must not take its array away.
+        # Another thread may replace a tensor's array meanwhile, so references are held.
         for i in range(count):
             python.Py_IncRef(frame[i])
         array = python.PyObject_Vectorcall(plan.kernel, frame, count, None)
@@ -167,8 +176,8 @@ def tensor_call(self: Array, arguments: Pointer[Object], number: int) -> Object 
 def array_over(
     owner: Object, dtype: Object, dimensions: int, shape: Words, strides: Words, data: Address, flags: int
 ) -> Object | None:
-    """An array over memory of an object; None with an exception."""
-    python.Py_IncRef(owner)  # NumPy takes both references, also when it fails
+    """Return an array over memory that another object owns, or None with an exception."""
+    python.Py_IncRef(owner)  # NumPy steals both references, even if it fails
     python.Py_IncRef(dtype)
     tensor = numpy.PyArray_NewFromDescr(numpy.PyArray_Type, dtype, dimensions, shape, strides, data, flags, None)
     if tensor is None:
@@ -182,13 +191,13 @@ def array_over(
 
 @internal("alwaysinline")
 def view_of(array: Array, dtype: Object, dimensions: int, shape: Words, strides: Words, offset: int) -> Object | None:
-    """A view of an array; None with an exception."""
+    """Return a view of an array, or None with an exception."""
     return array_over(array, dtype, dimensions, shape, strides, array.data + offset, array.flags & WRITEABLE)
 
 
 @exported
 def view_call(self: Array, arguments: Pointer[Object], number: int) -> Object | None:
-    """A view of a tensor."""
+    """Return a view of a tensor."""
     plan = cast(ViewPlan, self.data)
     if number != 1:
         return wrong_count()
@@ -205,7 +214,7 @@ def view_call(self: Array, arguments: Pointer[Object], number: int) -> Object | 
 
 @exported
 def array_view(self: Array, arguments: Pointer[Object], number: int) -> Object | None:
-    """A view of an array: the array, the bytes from its first element, the sizes, the strides in bytes -> an array."""
+    """Return a view of an array, given the array, an offset in bytes, the sizes, and the strides in bytes."""
     plan = cast(ArrayPlan, self.data)
     dimensions = plan.dimensions
     if number != 2 * dimensions + 2:
@@ -219,7 +228,7 @@ def array_view(self: Array, arguments: Pointer[Object], number: int) -> Object |
 
 @exported
 def array_new(self: Array, arguments: Pointer[Object], index: int) -> Object | None:
-    """A new array without gaps: its sizes -> the array."""
+    """Return a new contiguous array with the sizes that are the arguments."""
     plan = cast(ArrayPlan, self.data)
     shape = local(int, index)
     size = plan.itemsize
@@ -232,15 +241,15 @@ def array_new(self: Array, arguments: Pointer[Object], index: int) -> Object | N
         if not fits:
             break
     if not fits:
-        python.PyErr_Clear()  # of an integer beyond 64 bits
+        python.PyErr_Clear()  # an integer may exceed 64 bits
         return python.PyObject_Vectorcall(plan.slow, arguments, index, None)
-    python.Py_IncRef(plan.dtype)  # NumPy takes a reference, also when it fails
+    python.Py_IncRef(plan.dtype)  # NumPy steals a reference, even if it fails
     return numpy.PyArray_NewFromDescr(numpy.PyArray_Type, plan.dtype, index, shape, None, None, 0, None)
 
 
 @internal()
 def elements_of(array: Array) -> int:
-    """How many elements an ndarray has."""
+    """Return the number of elements of an ndarray."""
     count = 1
     for i in range(array.dimensions):
         count *= array.shape[i]
@@ -249,7 +258,7 @@ def elements_of(array: Array) -> int:
 
 @exported
 def array_address(self: Array, arguments: Pointer[Object], number: int) -> Object | None:
-    """The address of an array's first element as an integer, 0 where it has none."""
+    """Return the address of an array's first element as an integer, or 0 if it has no elements."""
     data = local(int, 1)
     if number != 1:
         return wrong_count()

@@ -1,4 +1,4 @@
-"""Typed Python as LLVM text: names are places on the stack, which LLVM turns into registers."""
+"""Printer of typed Python functions as an LLVM module."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from opdsl.scalar.parsing import parsed
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
-# Calls of what LLVM has itself, which is declared by them.
+# Matches calls of LLVM intrinsics, from which their declarations are derived.
 _INTRINSIC = re.compile(r"call (?:reassoc )?(\w+|<[^>]+>) (@llvm\.[\w.]+)\((.*)\)")
 
 
@@ -34,12 +34,13 @@ def module_text(
     attributes: str = "",
     only: Collection[str] | None = None,
 ) -> str:
-    """The module of LLVM with the functions that modules of Python export and what they use.
+    """Return the LLVM module of the functions that Python modules export, and of all functions that they call.
 
     Args:
+        modules: written in the language of ``opdsl.backends.cpu.machine.language``.
         constants: values of names, in place of those that the modules have: numbers, tuples and types.
         attributes: of all functions.
-        only: the functions that are wanted; None for all that are exported.
+        only: the exported functions that are wanted; None for all.
     """
     modules = list(modules)
     module = Module([module.__name__ for module in modules], constants, attributes)
@@ -58,13 +59,13 @@ def module_text(
 
 
 def _types(arguments: str) -> str:
-    """The types of what a call is given."""
+    """Return the types of a call's arguments, without their values."""
     return ", ".join(part.rsplit(" ", 1)[0] for part in arguments.split(", ") if part)
 
 
 @functools.cache
 def _trees(module: ModuleType) -> dict[str, ast.FunctionDef]:
-    """Return the syntax trees of a module's functions by their names."""
+    """Return the syntax trees of a module's functions, by name."""
     return {
         statement.name: statement
         for statement in parsed(inspect.getsource(module)).body
@@ -73,10 +74,10 @@ def _trees(module: ModuleType) -> dict[str, ast.FunctionDef]:
 
 
 class _Function(Expressions):
-    """One function on its way to text."""
+    """Printer of one function."""
 
     def text(self) -> str:
-        """The function's definition."""
+        """Return the definition of the function."""
         tree = _trees(sys.modules[self.function.__module__])[self.function.__name__]
         for name, kind in self.parameters.items():
             self.line(f"store {llvm_type(kind)} %{name}, ptr {self.slot(name, kind)}")
@@ -92,13 +93,13 @@ class _Function(Expressions):
     # Statements.
 
     def block(self, statements: Iterable[ast.stmt]) -> None:
-        """Print statements one after another."""
+        """Emit statements in order."""
         for statement in statements:
             self.statement(statement)
 
     @functools.singledispatchmethod
     def statement(self, node: ast.stmt) -> None:
-        """Print a statement."""
+        """Emit a statement."""
         self.fail(node, "no statement of machine code")
 
     @statement.register
@@ -190,14 +191,14 @@ class _Function(Expressions):
         self.go(self.loops[-1][0])
 
     def loop(self, statements: list[ast.stmt], body: str, following: str, end: str) -> None:
-        """The body of a loop."""
+        """Emit the body of a loop; ``following`` and ``end`` are the targets of ``continue`` and ``break``."""
         self.begin(body)
         self.loops.append((following, end))
         self.block(statements)
         self.loops.pop()
 
     def assign(self, target: ast.expr, value: Value) -> None:
-        """Store a value under a name, in a field or as an element."""
+        """Emit the store of a value in a variable, a field or an element."""
         if isinstance(target, ast.Name):
             slot = self.slot(target.id, value.kind)
             place = Place(slot, self.slots[target.id].kind)
@@ -207,5 +208,5 @@ class _Function(Expressions):
 
 
 def _loaded(node: ast.expr) -> ast.expr:
-    """A target as what it held before."""
+    """Return an assignment's target as an expression that reads it."""
     return parsed(ast.unparse(node), "eval").body

@@ -1,4 +1,4 @@
-"""Products: tiles of sums that stay in registers, of factors that tables of offsets lead to."""
+"""Matrix products in register tiles, with factors that are addressed through tables of offsets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from opdsl.backends.cpu.machine.vectors import (
 
 
 class Shape(NamedTuple):
-    """How much is computed at once: rows, each with so many vectors side by side: as many as fit, from the most on."""
+    """Shape of register tiles: a number of rows, and the possible numbers of vectors per row, largest first."""
 
     rows: int
     vectors: tuple[int, ...]
@@ -30,7 +30,7 @@ class Shape(NamedTuple):
 TILES: tuple[Shape, ...] = ()
 """From the most rows to a single one, down to a single vector."""
 
-# Rows that are folded at once.
+# The numbers of rows that may be reduced at once.
 _HEIGHTS = (9, 4, 2, 1)
 
 
@@ -39,7 +39,7 @@ def tile(
     rows: Pointer[Reals], ka: Words, kb: Words, count: int, b: Reals, c: Reals, pitch: int, adds: bool,
     height: Constant, width: Constant,
 ) -> None:  # fmt: skip
-    """Sum ``rows[r][ka[k]] * b[kb[k] + lane]`` over k: a row of results for each r, a pitch apart."""
+    """Compute a tile, the sums of ``rows[r][ka[k]] * b[kb[k] + lane]`` over k; rows of results are a pitch apart."""
     lines = local(Reals, height)
     columns = local(Vector, width)
     sums = local(Vector, height * width)
@@ -70,9 +70,9 @@ def tiles(
     rows: Pointer[Reals], height: int, ka: Words, kb: Words, count: int, b: Reals, width: int, c: Reals, pitch: int,
     adds: bool, is_spare: bool,
 ) -> None:  # fmt: skip
-    """Products of rows with as many columns as are asked for, by tiles.
+    """Compute a product of rows and columns, tile by tile.
 
-    What is written behind the last column is of no use: up to a vector, or, where there is room to spare, up to a tile.
+    Up to a vector behind the last column is overwritten, or up to a tile if ``is_spare``; these values have no meaning.
     """
     done = 0
     for shape in unrolled(TILES):
@@ -80,7 +80,7 @@ def tiles(
             covered = 0
             for vectors in unrolled(shape.vectors):
                 wide = vectors * LANES
-                # With room to spare a tile is begun for more than half of it.
+                # With spare memory the widest tile is also used for more than half of its width.
                 least = wide // 2 if is_spare and vectors == shape.vectors[0] else wide - LANES
                 for column in range(covered, width - least, wide):
                     target = c + row * pitch + column
@@ -94,9 +94,10 @@ def dots(
     rows: Pointer[Reals], height: int, b: Reals, counts: Words, strides: Words, extents: Words, c: Reals, pitch: int,
     adds: bool,
 ) -> None:  # fmt: skip
-    """The sums of the products of ``b`` with each of some rows, over ``counts`` elements in three dimensions.
+    """Compute the dot products of ``b`` with each of several rows, over ``counts`` elements in three dimensions.
 
-    strides: elements between neighbours of b. extents: sizes of the rows, which are longer. The sums lie a pitch apart.
+    strides: elements between neighbors of b. extents: sizes of the rows' dimensions, which are larger than ``counts``.
+    The results are a pitch apart.
     """
     done = 0
     for some in unrolled(_HEIGHTS):
@@ -110,7 +111,7 @@ def dots_of(
     rows: Pointer[Reals], b: Reals, counts: Words, strides: Words, extents: Words, c: Reals, pitch: int, adds: bool,
     height: Constant,
 ) -> None:  # fmt: skip
-    """As ``dots``, of so many rows."""
+    """Compute the dot products of ``b`` with ``height`` rows, as ``dots``."""
     lines = local(Reals, height)
     sums = local(Vector, height)
     for r in unrolled(range(height)):

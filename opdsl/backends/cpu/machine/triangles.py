@@ -1,4 +1,4 @@
-"""Kernels of the positions of a triangle's elements."""
+"""Kernel for ``tril_indices`` and ``triu_indices``."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from opdsl.backends.cpu.machine.language import Address, Int32, Pointer, Words, 
 
 @exported
 def triangle(result: Words, error: Pointer[Address], frame: Words) -> Int32:
-    """Write the rows, and behind them the columns, of the elements on one side of a diagonal of a matrix.
+    """Write the row indices, then the column indices, of a matrix's elements on one side of a diagonal.
 
-    The arguments: whether it is the lower side, the rows and the columns of the matrix, how far to the right of the
-    main diagonal the diagonal lies, and the output.
+    The arguments: whether it is the lower side, the rows and the columns of the matrix, the offset of the diagonal to
+    the right of the main diagonal, and the output.
     """
     is_lower = (frame[0] & 1) == 1
     height = frame[2]
@@ -22,7 +22,7 @@ def triangle(result: Words, error: Pointer[Address], frame: Words) -> Int32:
     out = array_at(frame, 4)
     rows = cast(Words, out.data)
     columns = rows + out.shape[1]
-    first = max(0, -offset) if is_lower else 0  # rows between these have elements
+    first = max(0, -offset) if is_lower else 0  # the rows from first to last have elements
     last = height if is_lower else min(height, width - offset)
     at = 0
     for row in range(first, last if out.shape[1] > 0 else first):

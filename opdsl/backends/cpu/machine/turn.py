@@ -1,4 +1,4 @@
-"""Transposed matrices, by squares of vectors that are turned in registers."""
+"""Matrix transposition by square blocks that are transposed in vector registers."""
 
 from __future__ import annotations
 
@@ -21,14 +21,16 @@ from opdsl.backends.cpu.machine.vectors import (
 
 @exported
 def turning(operands: Pointer[Reals], width: int, column_strides: Words, height: int, row_strides: Words) -> None:
-    """The row kernel of copies of matrices whose rows lie as columns: a whole tile."""
+    """Copy a whole tile of a transposed matrix; this is the row kernel of ``walk_tiles`` for such copies."""
     pitch = column_strides[0] // SIZE
     turn(operands[0], pitch, 1, width, height, operands[2], row_strides[1] // SIZE, width)
 
 
 @internal("noinline")
 def turn(source: Reals, pitch: int, step: int, rows: int, columns: int, to: Reals, to_pitch: int, written: int) -> None:
-    """``to[j * to_pitch + i] = source[i * pitch + j * step]``, for i below ``written``; zeros from ``rows`` on."""
+    """Transpose a matrix, ``to[j * to_pitch + i] = source[i * pitch + j * step]`` for i below ``written``, with zeros
+    from ``rows`` on.
+    """
     if step == 1:
         for i in range(0, written, LANES):
             for j in range(0, columns, LANES):
@@ -51,7 +53,9 @@ def turn(source: Reals, pitch: int, step: int, rows: int, columns: int, to: Real
 
 @internal("alwaysinline")
 def turn_square(source: Reals, pitch: int, rows: int, columns: int, to: Reals, to_pitch: int, written: int) -> None:
-    """As ``turn``, of a vector each way: lanes change places with rows, a bit of their number at a time."""
+    """Transpose a block of one vector by one vector, as ``turn``, exchanging lanes and rows for one bit of their index
+    at a time.
+    """
     square = local(Vector, LANES)
     inside = first_lanes(columns)
     for lane in unrolled(range(LANES)):
@@ -68,15 +72,15 @@ def turn_square(source: Reals, pitch: int, rows: int, columns: int, to: Reals, t
 
 
 def _without(lanes: int, bit: int) -> tuple[int, ...]:
-    """The lanes whose number lacks a bit."""
+    """Return the lanes whose index lacks a bit."""
     return tuple(lane for lane in range(lanes) if not lane & bit)
 
 
 def _kept(lanes: int, bit: int) -> tuple[int, ...]:
-    """Lanes of the first of two rows that change places: those that lack a bit stay."""
+    """Return the lanes of the new first row when two rows exchange lanes: lanes whose index lacks the bit stay."""
     return tuple(lane if not lane & bit else lanes + lane - bit for lane in range(lanes))
 
 
 def _moved(lanes: int, bit: int) -> tuple[int, ...]:
-    """Lanes of the second one."""
+    """Return the lanes of the new second row when two rows exchange lanes."""
     return tuple(lane + bit if not lane & bit else lanes + lane for lane in range(lanes))

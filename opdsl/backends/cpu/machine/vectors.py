@@ -1,5 +1,6 @@
-"""Vectors, for kernels that are written for a processor's registers. Whoever prints a module says what its elements
-are, and how many a vector has (``given``).
+"""Vector types and instructions for handwritten kernels.
+
+The caller of ``module_text`` chooses the element type and the number of lanes (``given``).
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from typing import Annotated, Any, Self, TypeAlias
 
 from opdsl.backends.cpu.machine.language import Pointer, instruction, internal
 
-# What functions that compute with whole vectors are told: registers are used as wide as they are.
+# Attributes of functions that compute with whole vectors, so that LLVM uses the full register width.
 ATTRIBUTES = 'nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512"'
 
 LANES = 1
@@ -19,7 +20,7 @@ SIZE = 4
 
 
 class _Lanes:
-    """What arithmetic is done with."""
+    """Base class of types with elementwise arithmetic."""
 
     def __add__(self, other: Self) -> Self:
         raise NotImplementedError
@@ -32,15 +33,15 @@ class _Lanes:
 
 
 class Real(_Lanes):
-    """An element."""
+    """Element of a vector."""
 
 
 class Vector(_Lanes):
-    """As many elements as a vector has lanes."""
+    """Vector of ``LANES`` elements."""
 
 
 class Mask(_Lanes):
-    """Some of the lanes."""
+    """Vector of bools, which selects lanes."""
 
 
 Reals: TypeAlias = Pointer[Real]
@@ -48,12 +49,12 @@ _WIDTHS = {"half": 2, "float": 4, "double": 8}
 
 
 def given(element: str, lanes: int, **others: Any) -> dict[str, Any]:
-    """What names of vectors stand for, for ``module_text``.
+    """Return the names of vector types and constants with their values, for ``module_text``.
 
     Args:
         element: LLVM's type of elements.
         lanes: of a vector.
-        others: what other names stand for.
+        others: the values of other names.
     """
     real = Annotated[Real, element]
     size = _WIDTHS[element]
@@ -72,60 +73,60 @@ def given(element: str, lanes: int, **others: Any) -> dict[str, Any]:
 
 @instruction("fptrunc double {0} to {Real}")
 def rounded(value: float) -> Real:
-    """The nearest element of a vector."""
+    """Round a double to an element."""
     raise NotImplementedError
 
 
 @instruction("load {Vector}, ptr {0}, align {SIZE}")
 def load(place: Reals) -> Vector:
-    """The elements from a place on."""
+    """Load consecutive elements."""
     raise NotImplementedError
 
 
 @instruction("store {Vector} {1}, ptr {0}, align {SIZE}")
 def store(place: Reals, values: Vector) -> None:
-    """Write elements from a place on."""
+    """Store consecutive elements."""
 
 
 @instruction("call {Vector} @llvm.masked.load.{SUFFIX}.p0(ptr {0}, i32 {SIZE}, {Mask} {1}, {Vector} zeroinitializer)")
 def load_some(place: Reals, mask: Mask) -> Vector:
-    """The elements of lanes in a mask, and zeros."""
+    """Load the elements of lanes in a mask, and zeros in the others."""
     raise NotImplementedError
 
 
 @instruction("call void @llvm.masked.store.{SUFFIX}.p0({Vector} {1}, ptr {0}, i32 {SIZE}, {Mask} {2})")
 def store_some(place: Reals, values: Vector, mask: Mask) -> None:
-    """Write the lanes in a mask."""
+    """Store the lanes in a mask."""
 
 
 @instruction("fadd {Vector} zeroinitializer, zeroinitializer")
 def zeros() -> Vector:
-    """Zeros in all lanes."""
+    """Return zeros in all lanes."""
     raise NotImplementedError
 
 
 @instruction("""{t} = insertelement {Vector} poison, {Real} {0}, i64 0
 shufflevector {Vector} {t}, {Vector} poison, <{LANES} x i32> zeroinitializer""")
 def spread(value: Real) -> Vector:
-    """An element in all lanes."""
+    """Broadcast an element to all lanes."""
     raise NotImplementedError
 
 
 @instruction("call {Vector} @llvm.fmuladd.{SUFFIX}({Vector} {0}, {Vector} {1}, {Vector} {2})")
 def fma(first: Vector, second: Vector, third: Vector) -> Vector:
-    """The product of two and the sum with a third."""
+    """Return the product of two vectors plus a third one."""
     raise NotImplementedError
 
 
 @instruction("call reassoc {Real} @llvm.vector.reduce.fadd.{SUFFIX}({Real} -0.0, {Vector} {0})")
 def sum_of_lanes(values: Vector) -> Real:
-    """The sum over the lanes."""
+    """Return the sum of all lanes, in any order."""
     raise NotImplementedError
 
 
 @instruction("shufflevector {Vector} {0}, {Vector} {1}, {2}")
 def shuffle(first: Vector, second: Vector, lanes: tuple[int, ...]) -> Vector:
-    """Lanes of two vectors, those of the second counted behind those of the first."""
+    """Return the given lanes of two vectors; lanes of the second one are numbered after those of the first."""
     raise NotImplementedError
 
 
@@ -139,11 +140,11 @@ def _first_lanes(count: int) -> Mask:
 
 @internal("alwaysinline")
 def first_lanes(count: int) -> Mask:
-    """So many lanes, from the first one on; none of less than 1, and all of more than there are."""
+    """Return a mask of the first ``count`` lanes: none if it is negative, all if it exceeds their number."""
     return _first_lanes(max(min(count, LANES), 0))
 
 
 @instruction("select i1 {0}, {Mask} {1}, {Mask} zeroinitializer")
 def where(condition: bool, mask: Mask) -> Mask:
-    """A mask if a condition holds, no lanes otherwise."""
+    """Return a mask if a condition holds, else an empty mask."""
     raise NotImplementedError

@@ -1,8 +1,7 @@
-"""The walk over rows: from elements [begin, end), counted in row-major order of the plan's sizes, to calls of the row
-kernel, which handles elements of the innermost dimension only.
+"""Traversal of strided operands: calls a row kernel for elements [begin, end), counted in row-major order of the sizes.
 
-The operands that a row kernel sees have the frame's format: 16 bytes each, an address or a number. Numbers have
-strides of 0, so that they come through unchanged.
+The row kernel processes elements of the innermost dimension only. The operands that it gets have the frame's format: 16
+bytes each, an address or a number. Numbers have strides of 0, so that they stay unchanged.
 """
 
 from __future__ import annotations
@@ -15,15 +14,15 @@ from opdsl.backends.cpu.machine.language import Pointer, Words, copy_bytes, expo
 
 
 class WalkPlan(Plan):
-    """What a walk reads.
+    """Plan of a traversal.
 
-    row: the row kernel, of operands, a count of at least 1, strides; of walks over tiles that turn it takes a whole
-        tile: the number of rows and their strides, too.
+    row: the row kernel, function of operands, a count of at least 1, and strides; in traversals of transposed tiles it
+        takes a whole tile, and also the number of rows and their strides.
     operands, dimensions: how many there are; at least one dimension.
     sizes: of the dimensions.
     strides: in bytes, for each dimension one for each operand.
-    turns: of walks over tiles, whether the row kernel takes a whole tile.
-    later: of walks over chunks, what is walked when all are done.
+    turns: for traversals of tiles, whether the row kernel takes a whole tile.
+    later: for traversals of chunks, the plan of the one that follows when all chunks are done.
     """
 
     row: Callable[..., None]
@@ -37,20 +36,20 @@ class WalkPlan(Plan):
 
 @internal("alwaysinline")
 def move(target: Words, source: Words, strides: Words, steps: int, count: int) -> None:
-    """Operands so many steps further."""
+    """Advance the addresses of operands by a number of steps."""
     for k in range(count):
         target[2 * k] = source[2 * k] + strides[k] * steps
 
 
 @exported
 def walk(frame: Pointer[WalkPlan], begin: int, end: int) -> None:
-    """Rows of elements [begin, end)."""
+    """Call the row kernel for elements [begin, end)."""
     walk_plan(frame[0], cast(Words, frame) + 2, begin, end)
 
 
 @internal("alwaysinline")
 def walk_plan(plan: WalkPlan, slots: Words, begin: int, end: int) -> None:
-    """Rows of elements [begin, end) of operands."""
+    """Call the row kernel of a plan for elements [begin, end) of given operands."""
     if begin >= end:
         return
     row = plan.row
@@ -63,7 +62,7 @@ def walk_plan(plan: WalkPlan, slots: Words, begin: int, end: int) -> None:
         row(slots, end, row_strides)
         return
     outer_at = local(int, 2 * count)  # the operands at the start of the row
-    row_at = local(int, 2 * count)  # and at the first element to do
+    row_at = local(int, 2 * count)  # the operands at the next element to process
     index = local(int, plan.dimensions)
     copy_bytes(outer_at, slots, 16 * count)
     copy_bytes(row_at, slots, 16 * count)

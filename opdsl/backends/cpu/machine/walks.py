@@ -1,4 +1,4 @@
-"""Walks in other orders than that of rows: chunk by chunk, tile by tile."""
+"""Traversals of strided operands by chunks and by tiles, instead of by rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TILE_COLUMNS = 32
 
 @exported
 def walk_chunks(frame: Pointer[WalkPlan], begin: int, end: int) -> None:
-    """Walk chunks [begin, end) of the elements; the last operand is the number of the chunk, 0 at first."""
+    """Call the row kernel for elements [begin, end) of all chunks; the last operand is the chunk's number, from 0."""
     plan = frame[0]
     last = plan.operands - 1
     slots = local(int, 2 * plan.operands)
@@ -24,17 +24,17 @@ def walk_chunks(frame: Pointer[WalkPlan], begin: int, end: int) -> None:
 
 @exported
 def walk_later(frame: Pointer[WalkPlan]) -> None:
-    """Walk the elements of the plan that follows a walk over chunks."""
+    """Run the traversal that follows one over chunks, over all its elements."""
     plan = frame[0].later
     walk_plan(plan, cast(Words, frame) + 2, 0, plan.elements)
 
 
 @exported
 def walk_tiles(frame: Pointer[WalkPlan], begin: int, end: int) -> None:
-    """Walk bands [begin, end) of tiles, where some operands lie along the last dimension and some along the one before.
+    """Traverse bands [begin, end) of tiles, for operands that are contiguous along different dimensions, the last two.
 
-    A band is TILE_ROWS rows of the innermost matrix, and goes through the row kernel TILE_COLUMNS columns at a time, so
-    that the lines of memory that its rows begin are still in the first cache when the next row needs them.
+    A band is TILE_ROWS rows of the innermost matrix. The row kernel processes TILE_COLUMNS columns of it at a time, so
+    that the cache lines at the beginning of its rows are still in the L1 cache when the next row needs them.
     """
     plan = frame[0]
     row = plan.row
