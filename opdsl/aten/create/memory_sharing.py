@@ -113,9 +113,7 @@ _pin_memory.derivative(self=lambda grad: grad)
 
 @op("aten::record_stream", kernel="CUDA", variants="method")
 def record_stream(self: Tensor[Alias("a", write=True)], s: Stream) -> None:
-    """Keep the tensor's memory from reuse, after it is freed, until the work that is then queued on a stream has
-    ended.
-    """
+    """Delay the reuse of the tensor's memory, once it is freed, until the stream ``s`` has finished its queued work."""
     device_memory(self.device).record_use(self.array, s)
 
 

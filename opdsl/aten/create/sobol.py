@@ -1,7 +1,8 @@
 """Operators behind ``quasirandom.SobolEngine``, which generates Sobol sequences (ATen/native/SobolEngineOps.cpp).
 
-Between two points of the sequence the numbers differ by one column of the state: that of the lowest bit of the index
-that is 0. After several points they differ by the columns of the bits in which the Gray codes of the indices differ.
+The next point of a sequence is the exclusive or of the last point and a column of the state: the column of the lowest
+bit that is 0 in the index. A later point is reached by the columns of all bits in which the Gray codes of both indices
+differ.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ def listed(sizes: int | Sequence[int] | None) -> Sizes | None:
 class Direction(NamedTuple):
     """Direction of a Fourier transform: forward or inverse.
 
-    forward: whether its exponent is negative, and it is not divided by the number of points unless ``norm`` says so.
+    forward: whether the exponent is negative; by default the forward transform is not divided by the number of points.
     """
 
     forward: bool

@@ -23,7 +23,7 @@ from opdsl.schema.vocabulary import Scalar
 
 
 def is_behind(right: bool, side: str | None) -> bool:
-    """Return whether a value is inserted after boundaries that equal it, from the two arguments that can say it.
+    """Return whether a value is inserted after boundaries that equal it, as one of the two arguments says.
 
     Raises:
         ShapeError: ``side`` is neither "left" nor "right", or contradicts ``right``.
@@ -180,8 +180,9 @@ searchsorted_scalar.out_kernel(searchsorted_cpu)
 
 @op("aten::bucketize.Tensor", structured=False, out=Out("bucketize.Tensor_out", explicit=True))
 def bucketize(self: Tensor, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
-    """Return the index of the bucket between sorted boundaries that each number lies in; a boundary belongs to the
-    bucket before it, or after it if ``right``.
+    """Return for each number the index of the interval between sorted boundaries that contains it.
+
+    A number that equals a boundary belongs to the interval before the boundary, or to the one after it if ``right``.
     """
     ...
 
@@ -197,7 +198,7 @@ bucketize.out_kernel(lambda self, boundaries, right, out: write_places(out, boun
 
 @bucketize.overload("Scalar", kernel=True, autogen="bucketize.Scalar_out")
 def bucketize_scalar(self: Scalar, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
-    """Return the index of the bucket between sorted boundaries that a number lies in."""
+    """Return the index of the interval between sorted boundaries that contains a number."""
     check(boundaries.ndim == 1, f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
     return searchsorted_scalar(boundaries, self, out_int32=out_int32, right=right)
 

@@ -92,7 +92,7 @@ def index_select_meta(ctx, self, dim, index):
 
 
 def selected(tensor: Tensor, dim: int, index: Tensor) -> tuple[tuple[int, ...], Positions]:
-    """Return the strides and indices for a loop of ``index_select`` over a tensor.
+    """Return the strides and the index tensor with which ``gather`` reads the slices of ``index_select``.
 
     Raises:
         PositionError: an index is out of bounds.
@@ -144,7 +144,7 @@ take.derivative(self=lambda grad, self, index: grad.new_zeros(self.shape).put_(i
 @op("aten::take_along_dim", variants="method, function", out=Out(explicit=True))
 @traceable
 def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """Return ``gather`` with broadcasting of the other dimensions, or from the flattened tensor if ``dim`` is None."""
+    """Return ``gather`` with the other dimensions broadcast; if ``dim`` is None, from the flattened tensor."""
     if indices.dtype is not int64:
         raise DTypeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.scalar_type}")
     if dim is None:

@@ -234,7 +234,9 @@ def fill_selected(self: Tensor, dim: int, index: Tensor, value: Tensor | complex
 
 
 def standing(self: Tensor, place: int, index: Tensor) -> tuple[tuple[int, ...], tuple[int, ...], Positions]:
-    """Return the shape, the strides and the indices of a loop over the slices at an index vector along a dimension."""
+    """Return the shape, the strides and the index tensor with which ``scatter`` visits the slices at a vector of
+    indices.
+    """
     size, strides = sizes_of(self)[place], list(self.strides or (0,))
     stride, strides[place] = strides[place], 0
     shape = (*self.shape[:place], index.numel(), *self.shape[place + 1 :])

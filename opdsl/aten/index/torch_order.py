@@ -1,9 +1,7 @@
-"""Sorting operators for rows of int64 keys, with equal keys in the order of PyTorch's kernels; see
-``machine/ordering.py``.
+"""Sorting operators for rows of int64 keys, with equal keys in the order of PyTorch's kernels
+(``machine/ordering.py``).
 
-``order_keys`` converts the elements of a tensor to keys: integers that are in the same order.
-
-Elements are given as keys, integers in the order that is wanted.
+``order_keys`` converts the elements of a tensor to keys: integers in the order in which to sort the elements.
 """
 
 from __future__ import annotations

@@ -177,7 +177,9 @@ LOGIT: dict[str, Any] = {**UNARY, "structured": False, "device_check": "ExactSam
 @op("aten::logit", **LOGIT)
 @formula(dtypes=("bool", "integer", "floating"))
 def logit(self: Tensor, eps: float | None = None) -> Tensor:
-    """``log(self / (1 - self))``, with ``self`` clamped to the range from ``eps`` to ``1 - eps``."""
+    """``log(self / (1 - self))``; if ``eps`` is given, ``self`` is clamped to the range from ``eps`` to ``1 - eps``
+    first.
+    """
     if not (eps is None or eps < 0):
         self = where(self < eps, eps, where(self > 1.0 - eps, 1.0 - eps, self))
     return (self / (1.0 - self)).log()

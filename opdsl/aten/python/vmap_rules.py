@@ -59,7 +59,7 @@ class Batches(DispatchMode):
     """Dispatch mode that computes operators on tracers for the batches that these stand for.
 
     Args:
-        size: how many elements there are.
+        size: the number of elements of a batch.
     """
 
     before_decomposition = True
@@ -211,7 +211,7 @@ def _refusal(called: Operator) -> str:
     """Return why an operator cannot be batched at all, as the end of an error message; empty if it can."""
     if called.schema.kind is not SchemaKind.functional or called.schema.is_mutable:
         return "writes a tensor"
-    if "empty" in called.name:  # whatever fills the memory is no operator
+    if "empty" in called.name:  # code that is no operator may fill the memory
         return "gives memory as it is"
     return "draws random numbers" if "nondeterministic_seeded" in called.tags else ""
 

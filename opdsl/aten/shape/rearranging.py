@@ -158,7 +158,7 @@ def tile(self: Tensor, dims: list[SymInt]) -> Tensor:
 
 @op("aten::repeat_interleave.Tensor", kernel=True, tags="dynamic_output_shape", out=True)
 def repeat_interleave(repeats: Tensor, *, output_size: SymInt | None = None) -> Tensor:
-    """Return each index i of ``repeats`` ``repeats[i]`` times."""
+    """Return a vector in which each index ``i`` of ``repeats`` occurs ``repeats[i]`` times in succession."""
     check(repeats.ndim == 1, "repeat_interleave only accept 1D vector as repeat")
     check(repeats.dtype in BOTH, "repeats has to be Long or Int tensor")
     count = repeats.numel()
@@ -183,7 +183,7 @@ _LARGE = 1 << 45
 def repeat_interleave_each(
     self: Tensor, repeats: Tensor, dim: int | None = None, *, output_size: SymInt | None = None
 ) -> Tensor:
-    """Repeat each slice of a dimension ``repeats[i]`` times in succession."""
+    """Return the slices of a dimension, each slice ``i`` repeated ``repeats[i]`` times in succession."""
     source = self.flatten() if dim is None else self
     dimension = wrap_dimension(0 if dim is None else dim, self.ndim)
     size = source.shape[dimension] if source.ndim else 1
@@ -203,7 +203,7 @@ def repeat_interleave_each(
 def repeat_interleave_times(
     self: Tensor, repeats: SymInt, dim: int | None = None, *, output_size: SymInt | None = None
 ) -> Tensor:
-    """Repeat each slice of a dimension ``repeats`` times in succession."""
+    """Return the slices of a dimension, each repeated ``repeats`` times in succession."""
     source = self.flatten() if dim is None else self
     dimension = wrap_dimension(0 if dim is None else dim, self.ndim)
     check(repeats >= 0, "Repeats must be non-negative")

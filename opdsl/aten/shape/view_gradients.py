@@ -1,8 +1,7 @@
 """Gradient formulas that PyTorch declares as operators, such as ``select_backward``.
 
-Derivatives in this library are derived, or call other operators; these operators are for programs that call them.
-
-Derivatives of ours are derived, or call what they need; these are for programs that name them.
+Autograd of this library does not need them: it derives gradients, or calls other operators. They are for programs that
+call them by name.
 """
 
 from __future__ import annotations
