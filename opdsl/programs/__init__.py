@@ -1,4 +1,4 @@
-"""Functions as programs: traced on tensors without elements, optimised, fused, and run by plans."""
+"""Programs: functions traced on tensors without elements, optimized, fused, and run by cached plans."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> object:
-    """Import what is asked for on first use: formulas are traced without the passes over programs."""
+    """Import a name on first use, since tracing formulas does not need the optimization passes."""
     module = _MODULES.get(name)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

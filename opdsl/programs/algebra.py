@@ -1,4 +1,4 @@
-"""Steps that compute what is there already: a product with 1, a sum with 0 that changes nothing."""
+"""Pass that removes steps without effect, such as a product with 1 or a sum with 0."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["without_needless_steps"]
 
 
 def without_needless_steps(program: Program) -> Program:
-    """The program without pointwise steps that give an operand as it is, by what simplifies scalar functions.
+    """Remove pointwise steps whose result equals one of their operands, found by simplifying their scalar functions.
 
-    Steps stay whose results are returned, or whose memory is written: others may have the operand.
+    Steps stay if their results are returned or their memory is written, since the caller may already have the operand.
 
     >>> import opdsl
     >>> program = opdsl.trace(lambda x: (x * 1.0).exp(), opdsl.ones(2))
@@ -39,7 +39,7 @@ def without_needless_steps(program: Program) -> Program:
 
 
 def _source(step: Step) -> str | None:
-    """The operand that a pointwise step gives as it is; None where it computes something."""
+    """Return the name of the operand that a pointwise step returns unchanged; None if it computes something."""
     call, result = step.call, step.results[0] if len(step.results) == 1 else None
     if call is None or result is None or not isinstance(call.definition, PointwiseDefinition):
         return None
@@ -48,9 +48,9 @@ def _source(step: Step) -> str | None:
     if len(tensors) != 1 or len(names) != 1:
         return None
     tensor: Tensor = call.arguments[tensors[0]]
-    # In 16 bits all is rounded.
+    # 16-bit results are rounded, so the operand must not be of such a dtype.
     is_alike = tensor.dtype is result.dtype not in PRECISION and sizes_of(tensor.shape) == result.shape
-    # Of other numbers nothing is neutral.
+    # Only 0 and 1 can be neutral elements.
     has_neutral = any(type(argument) in (int, float) and argument in (0, 1) for argument in call.arguments)
     if not is_alike or not has_neutral or tensor.geometry.form.order is None:
         return None

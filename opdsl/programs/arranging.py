@@ -1,8 +1,8 @@
-"""What is arranged anew before steps are fused and derivatives are made: products, and what is done to what they give.
+"""Passes that rearrange matrix products and slices before steps are fused and derivatives are made.
 
-A recurrent network is what most of it is for: its products with all steps of the input become one, biases are added
-where gates are computed, and gates are computed of the slices that they read. Losses are summed by the step that
-computes them. New steps are plain calls: who uses such a program traces it again.
+Most of them serve recurrent networks: products with all time steps of the input become one product, biases are added
+where gates are computed, and gates are computed from the slices that they read. Losses are summed by the step that
+computes them. New steps are plain calls without scalar functions: callers trace the result again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = [
     "with_sums_by_rows",
 ]
 
-# In 16 bits each step is rounded, so that a sum apart is another one.
+# Dtypes to rearrange: in 16 bits each step is rounded, so that splitting a sum changes the result.
 _DTYPES = (float32, float64)
 
 _SLICING = ("aten::split.Tensor", "aten::split_with_sizes")
@@ -42,14 +42,14 @@ BY_ROWS = {"aten::sum": "aten::sum.dim_IntList", "aten::mean": "aten::mean.dim"}
 
 
 def arranged(program: Program) -> Program:
-    """The program after all of these; itself where there is nothing to arrange."""
+    """Apply all rearranging passes; return the program itself if nothing changes."""
     for arrangement in ARRANGEMENTS:
         program = arrangement(program)
     return program
 
 
 def with_sums_apart(program: Program) -> Program:
-    """The program with a product and a sum in place of ``addmm`` where the sum is fused with what follows.
+    """Split ``addmm`` into a product and a sum where the sum can be fused with the steps that follow.
 
     >>> import opdsl
     >>> program = opdsl.trace(lambda x, w, b: (b.addmm(x, w)).tanh(), *[opdsl.ones(2, 2)] * 2, opdsl.ones(2))
@@ -71,7 +71,7 @@ def with_sums_apart(program: Program) -> Program:
 
 
 def with_slices_first(program: Program) -> Program:
-    """The program with pointwise steps of slices in place of slices of what pointwise steps give.
+    """Move slices of a pointwise result to the operands, so that pointwise steps compute each slice.
 
     >>> import opdsl
     >>> def gated(x, y):
@@ -102,7 +102,7 @@ def with_slices_first(program: Program) -> Program:
 
 
 def with_joined_products(program: Program) -> Program:
-    """The program with one product in place of those of all parts of a tensor with one matrix.
+    """Replace the products of all slices of a tensor with the same matrix by one product of the whole tensor.
 
     >>> import opdsl
     >>> program = opdsl.trace(lambda x, w: [part @ w for part in x.unbind(0)], opdsl.ones(3, 2, 4), opdsl.ones(4, 5))
@@ -111,7 +111,7 @@ def with_joined_products(program: Program) -> Program:
     """
     if not any(_families(_Known(program), program.steps)):
         return program
-    unrepeated = without_repeated_steps(program)  # the matrix may be a view that is taken for each part
+    unrepeated = without_repeated_steps(program)  # the matrix may be a view that is repeated for each slice
     known = _Known(unrepeated)
     place = {id(step): at for at, step in enumerate(unrepeated.steps)}
     first: dict[int, _Family] = {}
@@ -132,9 +132,9 @@ def with_joined_products(program: Program) -> Program:
 
 
 def with_sums_by_rows(program: Program) -> Program:
-    """The program with sums of rows, and the sum of these, in place of sums of all that pointwise steps give.
+    """Split full sums and means of pointwise results into a sum of each row and a sum of these.
 
-    Rows are summed in the step that computes them, which then writes no more than a sum for each.
+    Rows are then summed in the fused step that computes them, which writes only one sum for each row.
 
     >>> import opdsl
     >>> program = opdsl.trace(lambda x, y: (x - y).square().mean(), opdsl.ones(3, 2), opdsl.ones(3, 2))
@@ -163,11 +163,11 @@ ARRANGEMENTS: tuple[Pass, ...] = (with_sums_apart, with_slices_first, with_joine
 
 
 class _Known:
-    """What is known of the tensors of a program.
+    """Index of a program's tensors: results, shapes, dtypes, and the steps that read each.
 
-    results: what its steps make, by name.
-    shapes, dtypes: of all tensors.
-    guards: of the program.
+    results: results of its steps, by name.
+    shapes, dtypes: of all tensors, by name.
+    guards: guards of the program.
     """
 
     def __init__(self, program: Program) -> None:
@@ -189,13 +189,13 @@ class _Known:
         self._taken = {*self.shapes, *self.dtypes, *(name for name, _ in program.sizes)}
 
     def free(self, stem: str) -> str:
-        """A name that nothing has."""
+        """Return a name that no tensor or size has."""
         self._counts[stem] += 1
         name = f"{stem}_{self._counts[stem]}"
         return self.free(stem) if name in self._taken else name
 
     def note(self, step: Step) -> None:
-        """Have a step read what it reads."""
+        """Add a step to the readers of its operands, and its results to the index."""
         for name in step.reads:
             self._readers[name].append(step)
         for result in step.results:
@@ -203,31 +203,31 @@ class _Known:
                 self.shapes[result.name], self.dtypes[result.name] = result.shape, result.dtype
 
     def forget(self, step: Step) -> None:
-        """Have it read nothing."""
+        """Remove a step from the readers of its operands."""
         for name in step.reads:
             self._readers[name] = [reader for reader in self._readers[name] if reader is not step]
 
     def readers(self, name: str) -> list[Step]:
-        """The steps that read a tensor."""
+        """Return the steps that read a tensor."""
         return self._readers.get(name, [])
 
     def is_own(self, names: frozenset[str]) -> bool:
-        """Whether callers do not get these, and no step writes their memory."""
+        """Return whether the tensors are neither returned to the caller nor in memory that a step writes."""
         return not names & self._returned and not self._memory.of(names) & self._memory.written
 
     def is_written(self, names: frozenset[str]) -> bool:
-        """Whether steps write the memory of one of these."""
+        """Return whether a step writes the memory of one of the tensors."""
         return bool(self._memory.of(names) & self._memory.written)
 
     def is_read_by_elements(self, result: Result) -> bool:
-        """Whether all that read a tensor are pointwise steps of its shape, or slice it for such steps."""
+        """Return whether every reader of a tensor is a pointwise step of its shape, or slices it for such steps."""
         readers = self.readers(result.name)
         if not readers or result.dtype not in _DTYPES or not self.is_own(frozenset((result.name,))):
             return False
         return all(self._is_slicing(reader) or self.is_pointwise(reader, result.shape) for reader in readers)
 
     def only_slicing(self, step: Step) -> Step | None:
-        """The step that slices what a pointwise step gives, where nothing else reads that."""
+        """Return the step that slices the result of a pointwise step, if it is the only reader; else None."""
         result = step.results[0] if len(step.results) == 1 else None
         if result is None or result.dtype not in _DTYPES or not self.is_pointwise(step, result.shape):
             return None
@@ -237,7 +237,7 @@ class _Known:
         return readers[0] if self.is_own(step.result_names) else None
 
     def _is_slicing(self, step: Step) -> bool:
-        """Whether a step gives slices, which pointwise steps alone read."""
+        """Return whether a step splits a tensor into slices that only pointwise steps read."""
         if step.name not in _SLICING or not self.is_own(step.result_names):
             return False
         return all(
@@ -248,7 +248,7 @@ class _Known:
         )
 
     def is_pointwise(self, step: Step, shape: Sequence[Size]) -> bool:
-        """Whether a step gives one tensor of a shape, element by element, of tensors of its own dtype."""
+        """Return whether a step computes one tensor of a shape element by element, from tensors of the same dtype."""
         result = step.results[0] if len(step.results) == 1 else None
         if result is None or result.dtype not in _DTYPES or tuple(result.shape) != tuple(shape):
             return False
@@ -264,7 +264,9 @@ def _is_elementwise(operator: Operator) -> bool:
 
 
 def _of_slices(known: _Known, step: Step, slicing: Step) -> list[Step] | None:
-    """Slices of the operands of a pointwise step, and a step for each slice of its result."""
+    """Build the steps that slice the operands of a pointwise step and compute each slice of its result; None if
+    impossible.
+    """
     result = step.results[0]
     assert result is not None, "the result of a pointwise step"
     slicing_args: dict[str, Any] = {
@@ -303,11 +305,11 @@ def _of_slices(known: _Known, step: Step, slicing: Step) -> list[Step] | None:
 
 
 class _Family(NamedTuple):
-    """The parts of a tensor along its first or second dimension of three.
+    """Slices of a tensor of three dimensions along its first or second one.
 
-    source, dim: of what, along which.
-    names: of the parts, in order.
-    joined: products that become one.
+    source, dim: the tensor, and the dimension.
+    names: names of the slices, in order.
+    joined: the products that are replaced by one.
     """
 
     source: str
@@ -316,7 +318,9 @@ class _Family(NamedTuple):
     joined: tuple[Step, ...] = ()
 
     def products(self, known: _Known) -> list[tuple[Step, ...]]:
-        """The products of all parts with one matrix, and one bias for columns; several such."""
+        """Return the groups of products of all slices with the same matrix, and the same bias of columns if there is
+        one.
+        """
         steps: dict[Any, dict[str, Step]] = defaultdict(dict)
         for name in self.names:
             for step in known.readers(name):
@@ -329,7 +333,7 @@ class _Family(NamedTuple):
         return [tuple(steps[name] for name in self.names) for steps in complete]
 
     def as_one(self, known: _Known) -> list[Step]:
-        """The steps that give what the products give."""
+        """Build the steps that compute all products of the group by one product."""
         result = self.joined[0].results[0]
         assert result is not None, "a product"
         columns = result.shape[1]
@@ -359,7 +363,9 @@ class _Family(NamedTuple):
 
 
 def _others(step: Step, name: str) -> tuple[str, ...] | None:
-    """The matrix, and the bias before it, that a step multiplies a tensor with; None for another step."""
+    """Return the bias, if any, and the matrix that a product multiplies a tensor with; None if the step is no such
+    product.
+    """
     if step.name not in _PRODUCTS or not all(isinstance(operand, Expression) for operand in step.operands):
         return None
     names = [operand.text for operand in step.operands]
@@ -369,7 +375,7 @@ def _others(step: Step, name: str) -> tuple[str, ...] | None:
 
 
 def _families(known: _Known, steps: Sequence[Step]) -> list[_Family]:
-    """The tensors of which all parts are taken, and multiplied."""
+    """Return the tensors whose slices are all taken and multiplied."""
     families: list[_Family] = []
     selected: Mapping[tuple[str, int], dict[int, str]] = defaultdict(dict)
     for step in steps:

@@ -1,4 +1,4 @@
-"""Calls that are noted while a function is traced, and the branches of formulas that they stand in."""
+"""Calls recorded by a trace, and the data-dependent branches of formulas in which they are made."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ conditions: ContextVar[Conditions] = ContextVar("conditions", default=())
 
 
 class MaskedBranch:
-    """A branch of a formula in which operands are 0 where it is not taken, so that it guards gradients.
+    """Branch of a formula whose operands are masked with 0 where the branch is not taken, so that gradients are
+    guarded.
 
-    A value that is computed so is right where the branch is taken alone. A call that makes elements of those at other
-    places, as a fold does, must not see it: the branch is run once more then, without these masks.
+    Values computed in the branch are right only where it is taken. A call that combines elements of different indices,
+    such as a fold, must not read them: in that case the branch is run again without these masks.
 
-    condition, outcome: what the branch is taken for.
-    outer: the branch around it that has masks.
-    is_crossed: whether such a call has seen such a value.
-    exposed: the subscripts whose positions such a call needs as they are, also where the branch is not taken.
+    condition, outcome: the branch is taken where the condition has this outcome.
+    outer: the enclosing masked branch.
+    is_crossed: whether such a call has read a masked value.
+    exposed: the subscripts whose indices such a call needs unmasked.
     """
 
     def __init__(self, condition: Tensor, outcome: bool, outer: MaskedBranch | None) -> None:
@@ -37,15 +38,17 @@ class MaskedBranch:
         self._computed: dict[int, tuple[object, frozenset[object]]] = {}
 
     def branches(self) -> list[MaskedBranch]:
-        """Return all branches that it stands in, the outermost first, itself last."""
+        """Return the enclosing masked branches, the outermost first, and this one last."""
         return [*([] if self.outer is None else self.outer.branches()), self]
 
     def conditions(self) -> Conditions:
-        """Return what all these branches are taken for."""
+        """Return the conditions of these branches, with the outcomes for which they are taken."""
         return tuple([(branch.condition, branch.outcome) for branch in self.branches()])
 
     def takes(self, operator: Operator, operands: object) -> bool:
-        """Return whether the operands of a call are masked; note what a call that is not pointwise takes of them."""
+        """Return whether a call gets masked operands, which pointwise ones do; record the operands of others that need
+        unmasked ones.
+        """
         if "pointwise" in operator.tags:
             return True
         if operator.packet_name not in COPIES and not operator.packet_name.endswith("_like"):
@@ -53,18 +56,18 @@ class MaskedBranch:
         return False
 
     def gives(self, operator: Operator, operands: object, result: object) -> None:
-        """Note what a call has given."""
+        """Record the result of a call, if it derives element by element from masked values."""
         if "pointwise" in operator.tags:
             self.keep(result, operands)
         elif operator.packet_name in COPIES:
             self.hand_on(operands, result)
 
     def keep(self, result: object, operands: object) -> None:
-        """Note what a call has computed of operands that are masked."""
+        """Record a result as computed from masked operands."""
         self._note(result, self._subscripts(operands))
 
     def mask(self, position: object, subscript: object) -> None:
-        """Note a position that is 0 where the branch is not taken, and the subscript that it stands in."""
+        """Record an index that is 0 where the branch is not taken, and the subscript that it belongs to."""
         for branch in self.branches():
             branch._note(position, branch._subscripts(position) | {subscript})
 
@@ -76,18 +79,18 @@ class MaskedBranch:
         return frozenset[object]().union(*known)
 
     def hand_on(self, operands: object, result: object) -> None:
-        """Note the result of a call that copies operands, place by place."""
+        """Record the result of a call that copies operands element by element."""
         for branch in self.branches():
             if branch._has(operands):
                 branch.keep(result, operands)
 
     def cross(self, operands: object, dims: Collection[object] | None = None, *, is_positional: bool = False) -> None:
-        """Note that a call takes operands of other places than those of its result.
+        """Record that a call reads operands at other indices than those of its result.
 
         Args:
             operands: of the call.
-            dims: the first-class dims that it goes along; None where it may be any.
-            is_positional: whether it goes along positional dimensions, too.
+            dims: the first-class dims along which it works; None if it may be any.
+            is_positional: whether it works along positional dimensions as well.
         """
         for branch in self.branches():
             if dims is None or branch._varies(dims, is_positional=is_positional):
@@ -95,7 +98,7 @@ class MaskedBranch:
                 branch.exposed |= branch._subscripts(operands)
 
     def _varies(self, dims: Collection[object], *, is_positional: bool) -> bool:
-        """Return whether the condition differs along dims, or along positional dimensions."""
+        """Return whether the condition varies along dims, or along positional dimensions."""
         own: Collection[object] | None = getattr(self.condition, "depends", None)
         if own is None:
             return is_positional
@@ -108,7 +111,7 @@ class MaskedBranch:
 
 
 def _parts(value: object) -> Iterator[object]:
-    """Yield a value, or what lists and tuples hold."""
+    """Yield a value, or the members of lists and tuples in it."""
     if isinstance(value, (list, tuple)):
         for member in value:
             yield from _parts(member)
@@ -129,14 +132,14 @@ masked_branch: ContextVar[MaskedBranch | None] = ContextVar("masked_branch", def
 
 
 class Noted(NamedTuple):
-    """A call that was noted.
+    """Call of an operator recorded by a trace.
 
-    operator: which was called.
+    operator: the called operator.
     arguments: in the order of the schema.
     results: in order.
-    is_list: whether they are one result of the schema.
+    is_list: whether the results are one list.
     is_recorded: whether grad mode was on.
-    conditions: under which it counts.
+    conditions: conditions under which the call contributes to gradients.
     """
 
     operator: Operator
@@ -148,7 +151,9 @@ class Noted(NamedTuple):
 
 
 def dims_repeated(shape: Sequence[int], other: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return dimensions of a shape along which the other one is repeated: leading ones that it lacks, and others."""
+    """Return the dimensions of a shape along which the other shape broadcasts: leading ones that it lacks, and those of
+    size 1.
+    """
     extra = max(len(shape) - len(other), 0)
     own = enumerate(shape[extra:], extra)
     repeated = [dim for dim, size in own if size != 1 and other[dim - len(shape)] == 1]

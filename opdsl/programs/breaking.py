@@ -1,7 +1,8 @@
-"""Functions that look at elements cut in two: what comes before is a function that can be traced, the rest another one.
+"""Graph breaks: splits a function that looks at elements into a traceable first part and the rest.
 
-The cut is before the statement that looks, and within it behind what is computed first: of ``if (x * 2).sum() > 0:``
-the condition belongs to what comes before. The parts are the function's own statements, so that errors show its lines.
+The split is before the statement that looks at elements, and within it after what is computed first: of
+``if (x * 2).sum() > 0:`` the condition belongs to the first part. The parts consist of the function's own statements,
+so that errors show its lines.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ __all__ = ["Parts", "parts_of"]
 
 _GENERATORS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
-# What would mean something else in a function that ends earlier, or begins later.
+# Statements whose meaning would change in a function that ends earlier or begins later.
 _BOUND_TO_PLACE = (ast.Return, ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal, ast.Delete, ast.ClassDef)
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
-# The parts of nodes in the order in which Python computes them; what comes behind the first may not be computed at all.
+# Fields of nodes in evaluation order; those after the first may not be evaluated at all.
 _IN_ORDER: dict[type[ast.AST], tuple[str, ...]] = {
     ast.Assign: ("value",),
     ast.AnnAssign: ("value",),
@@ -56,11 +57,11 @@ _KEPT = "kept_before"
 
 
 class Parts(NamedTuple):
-    """A function in two parts.
+    """Function split into two parts.
 
-    first: takes what the function takes, and gives a tuple.
-    rest: takes that tuple, and what the function takes.
-    place: where the rest begins, and why: file, line and text.
+    first: takes the function's arguments, and returns a tuple.
+    rest: takes that tuple, then the function's arguments.
+    place: file, line, source text and reason of the split.
     """
 
     first: Callable[..., tuple[Any, ...]]
@@ -69,11 +70,11 @@ class Parts(NamedTuple):
 
 
 def parts_of(function: Callable[..., Any], error: BaseException) -> Parts | None:
-    """A function cut where it has looked at elements; None where it cannot be cut there.
+    """Split a function where it has looked at elements; return None if it cannot be split there.
 
     Args:
         function: a function or a method.
-        error: what was raised then, with its traceback.
+        error: the error that was raised there, with its traceback.
     """
     own = function.__func__ if isinstance(function, MethodType) else function
     if not isinstance(own, FunctionType) or own.__code__.co_flags & _GENERATORS:
@@ -81,7 +82,7 @@ def parts_of(function: Callable[..., Any], error: BaseException) -> Parts | None
     instruction = _instruction(own.__code__, error)
     try:
         source = function_source(own)
-    except ScalarFunctionError:  # it was made of no file
+    except ScalarFunctionError:  # it was not defined in a file
         return None
     if instruction is None:
         return None
@@ -98,10 +99,10 @@ def parts_of(function: Callable[..., Any], error: BaseException) -> Parts | None
 
 
 class _Instruction(NamedTuple):
-    """What a function was doing.
+    """Bytecode instruction at which a function was interrupted.
 
     name: of the operation.
-    line, end_line, column, end_column: of its text in the file.
+    line, end_line, column, end_column: of its source text in the file.
     """
 
     name: str
@@ -112,7 +113,7 @@ class _Instruction(NamedTuple):
 
 
 def _instruction(code: CodeType, error: BaseException | None) -> _Instruction | None:
-    """What a function was doing when an error was raised beneath it."""
+    """Return the instruction that a function was executing when an error was raised in it or below it."""
     while error is not None:
         for traceback in _tracebacks(error):
             if traceback.tb_frame.f_code is code:
@@ -134,12 +135,12 @@ def _tracebacks(error: BaseException) -> Iterator[TracebackType]:
 
 
 class _Cut:
-    """A function, and where it is cut.
+    """Splitter of a function at an instruction.
 
     Args:
         function, source: the function.
-        instruction: before which it is cut.
-        reason: why.
+        instruction: the function is split before it.
+        reason: reason of the split.
     """
 
     def __init__(self, function: FunctionType, source: FunctionSource, instruction: _Instruction, reason: str) -> None:
@@ -153,7 +154,7 @@ class _Cut:
         self.body = body if isinstance(body, list) else [ast.copy_location(ast.Return(body), body)]
 
     def parts(self) -> Parts | None:
-        """The parts; None where there are none."""
+        """Return the two parts; None if the function cannot be split."""
         line = self.instruction.line - self.shift
         place = next(
             (at for at, statement in enumerate(self.body) if statement.lineno <= line <= (statement.end_lineno or 0)),
@@ -187,7 +188,9 @@ class _Cut:
         return f"{Path(file).name}:{line}: {linecache.getline(file, line).strip()}  # {self.reason}"
 
     def _taken_out(self, statement: ast.stmt) -> ast.expr | None:
-        """What a statement computes before it looks at elements; a name stands there instead then."""
+        """Replace the expression whose elements a statement looks at by a variable, and return it; None if that is not
+        possible.
+        """
         looking_node = next((node for node in _computed(statement) if self._is_looking(node)), None)
         if looking_node is None:
             return None
@@ -212,7 +215,7 @@ class _Cut:
         return node
 
     def _is_looking(self, node: ast.AST) -> bool:
-        """Whether a node is what the instruction was made of."""
+        """Return whether the instruction was compiled from a node."""
         if not isinstance(node, ast.expr):
             return False
         own = self.instruction
@@ -221,7 +224,7 @@ class _Cut:
         return place == (own.line, own.end_line) and columns == (own.column, own.end_column)
 
     def _kept(self, before: Sequence[ast.stmt], rest: Sequence[ast.stmt]) -> list[str] | None:
-        """The names that the rest reads, and what comes before it sets; None where one may not have been set."""
+        """Return the names that the first part assigns and the rest reads; None if one of them may be unassigned."""
         read = {name_node.id for node in rest for name_node in ast.walk(node) if isinstance(name_node, ast.Name)}
         always = set(self.function.__code__.co_varnames[: _arguments(self.function.__code__)])
         always |= {name for statement in before if isinstance(statement, _SETTING) for name in _set_by([statement])}
@@ -229,7 +232,7 @@ class _Cut:
         return kept if always.issuperset(kept) else None
 
     def _function(self, which: str, arguments: ast.arguments, body: list[ast.stmt]) -> Any:
-        """One of the parts, with the globals, the closure and the defaults of the function."""
+        """Build one of the parts, with the globals, the closure and the defaults of the function."""
         own = self.function
         function_def = ast.FunctionDef(f"{self._name}_{which}", arguments, body, [])
         located = ast.increment_lineno(
@@ -252,7 +255,7 @@ def _arguments(code: CodeType) -> int:
 
 
 def _within(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """Nodes and what is in them, without the insides of functions and comprehensions."""
+    """Yield nodes and their children, without the bodies of functions and comprehensions."""
     for node in nodes:
         yield node
         if not isinstance(node, _SCOPES):
@@ -260,7 +263,7 @@ def _within(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
 
 
 def _set_by(nodes: Iterable[ast.AST]) -> Iterator[str]:
-    """The names that statements set."""
+    """Yield the names that statements assign."""
     for node in _within(nodes):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.id
@@ -271,19 +274,19 @@ def _set_by(nodes: Iterable[ast.AST]) -> Iterator[str]:
 
 
 def _is_mangled(node: ast.AST) -> bool:
-    """Whether a name is one of a class's own, which outside of it is another one."""
+    """Return whether a name is private to a class (``__name``), which means another name outside of it."""
     name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
     return name.startswith("__") and not name.endswith("__")
 
 
 def _is_ours(node: ast.AST) -> bool:
-    """Whether a name, or an argument's, is one that a part has besides."""
+    """Return whether a name or parameter equals one that the parts use for themselves."""
     name = node.id if isinstance(node, ast.Name) else node.arg if isinstance(node, ast.arg) else ""
     return name in (_KEPT, _LOOKED_AT)
 
 
 def _computed(node: ast.AST) -> Iterator[ast.AST]:
-    """What is computed of a statement, as far as its order is known: without the statements within."""
+    """Yield the expressions that a statement evaluates, as far as their order is known, without nested statements."""
     for child in _children(node):
         yield child
         yield from _computed(child)
@@ -298,7 +301,7 @@ def _children(node: ast.AST) -> list[ast.AST]:
 
 
 def _is_first(node: ast.AST, wanted: ast.AST) -> bool:
-    """Whether nothing is computed in a node before another one but what names and constants stand for."""
+    """Return whether nothing but names and constants is evaluated in a node before another one."""
     for child in _children(node):
         if child is wanted:
             return True
@@ -310,12 +313,12 @@ def _is_first(node: ast.AST, wanted: ast.AST) -> bool:
 
 
 def _is_still(node: ast.AST) -> bool:
-    """Whether computing a node does nothing else."""
+    """Return whether evaluating a node has no effects."""
     return isinstance(node, (ast.Name, ast.Constant)) or (isinstance(node, ast.Attribute) and _is_still(node.value))
 
 
 def _put(root: ast.AST, old: ast.AST, new: ast.AST) -> None:
-    """Put a node in the place of another one."""
+    """Replace a node in a tree by another one."""
     for node in ast.walk(root):
         for field, value in ast.iter_fields(node):
             if value is old:

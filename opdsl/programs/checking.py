@@ -1,5 +1,6 @@
-"""What holds of every program that comes from outside: names are bound once and before they are read, and expressions
-are trees of the nodes in ``sizes``, of numbers of bounded length."""
+"""Validation of programs from outside: names must be bound once and before they are read, and expressions must be trees
+of the nodes in ``sizes``, with integers of bounded length.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ __all__ = ["checked"]
 
 _BUILTINS: Final = frozenset(dir(builtins))
 _LONGEST_NAME: Final = 200
-# What integers may have in bits: those of arguments, and those that are computed of them.
+# Most bits of integers: of arguments, and of computed ones.
 _SIZE_BITS, _MOST_BITS = 64, 1 << 13
 _LARGEST_FLOAT_BITS: Final = 1100
 _LARGEST_EXPONENT: Final = 64
@@ -43,10 +44,10 @@ _ORDER: Final = ("bool", "int", "float", "complex")
 
 
 class _Kind(NamedTuple):
-    """What an expression is: a number, a tensor, or the text of a number.
+    """Type of an expression: a number, a tensor, or the text of a number.
 
     type: ``"bool"``, ``"int"``, ``"float"``, ``"complex"``, ``"tensor"`` or ``"text"``.
-    size: the bits that an integer has at most; the dimensions of a tensor.
+    size: maximum bits of an integer; rank of a tensor.
     """
 
     type: str
@@ -54,12 +55,12 @@ class _Kind(NamedTuple):
 
     @property
     def is_number(self) -> bool:
-        """Whether it can be computed with."""
+        """Return whether it is a number type."""
         return self.type in _ORDER
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is an integer."""
+        """Return whether it is an integer type or bool."""
         return self.type in ("bool", "int")
 
 
@@ -67,10 +68,10 @@ _INT, _BOOL, _FLOAT, _TEXT = _Kind("int", _SIZE_BITS), _Kind("bool", 1), _Kind("
 
 
 def checked(program: Program) -> Program:
-    """The program, with every expression read and printed anew.
+    """Validate a program, and return it with every expression parsed and printed again.
 
     Raises:
-        ProgramError: a name is none, is bound twice or read before it is bound, or an expression is no such tree.
+        ProgramError: a name is invalid, is bound twice or read before it is bound, or an expression is invalid.
     """
     scope = _Scope()
     inputs = scope.inputs(program.inputs)
@@ -92,18 +93,18 @@ def checked(program: Program) -> Program:
 
 
 class _Scope:
-    """The names that are bound so far, with what they are."""
+    """Names that are bound so far, with their types."""
 
     def __init__(self) -> None:
         self.kinds: dict[str, _Kind] = {}
-        # Sizes that elements decide: the shapes of results alone name them.
+        # Data-dependent sizes, which only the shapes of results may use.
         self.late: set[str] = set()
 
     def bind(self, name: str, kind: _Kind, *, is_size: bool = False) -> None:
         """Bind a name.
 
         Raises:
-            ProgramError: it is none, means something else in Python or in a program, or is bound already.
+            ProgramError: it is no identifier, is reserved in Python or programs, or is bound already.
         """
         is_name = name.isidentifier() and name.isascii() and len(name) <= _LONGEST_NAME
         is_taken = name in RESERVED or (keyword.issoftkeyword(name) and name == "_") or (is_size and name in _BUILTINS)
@@ -114,7 +115,7 @@ class _Scope:
         self.kinds[name] = kind
 
     def inputs(self, inputs: Sequence[Input]) -> tuple[Input, ...]:
-        """Bind the arguments, and the names of their sizes."""
+        """Bind the inputs and the names of their sizes."""
         for input in inputs:
             self.bind(input.name, _Kind("tensor", len(input.shape)) if input.kind is None else _of_type(input.kind))
         for size in (size for input in inputs for size in (*input.shape, *(input.strides or ()))):
@@ -131,7 +132,7 @@ class _Scope:
         return attrs.evolve(input, shape=self.shape(input.shape), strides=strides)
 
     def shape(self, sizes: Iterable[Size], *, may_be_late: bool = False) -> tuple[Size, ...]:
-        """Sizes: numbers, and expressions of what is bound."""
+        """Check a shape: its sizes must be numbers, or expressions of bound names."""
         return tuple([size if isinstance(size, int) else self._size(size, may_be_late) for size in sizes])
 
     def _size(self, text: str, may_be_late: bool) -> str:
@@ -157,7 +158,7 @@ class _Scope:
         return attrs.evolve(result, shape=shape)
 
     def value(self, value: Any) -> Any:
-        """An operand, or what a program returns."""
+        """Check an operand, or the outputs of a program."""
         if isinstance(value, Expression):
             tree = self.tree(value.text)
             if not (isinstance(tree, Name) and self.kind(tree).type == "tensor"):
@@ -172,16 +173,16 @@ class _Scope:
         return value
 
     def text(self, text: str) -> str:
-        """A number, as it is printed."""
+        """Check an expression that must be a number, and print it again."""
         tree = self.tree(text)
         self.number(tree)
         return written(tree)
 
     def tree(self, text: str) -> Tree:
-        """Read an expression.
+        """Parse an expression.
 
         Raises:
-            ProgramError: it is none.
+            ProgramError: it is no expression of sizes.
         """
         try:
             return read(text)
@@ -189,7 +190,7 @@ class _Scope:
             raise ProgramError(f"{_short(text)} is no expression of sizes: {error}") from error
 
     def number(self, tree: Tree) -> _Kind:
-        """The kind of an expression that is a number.
+        """Return the type of an expression that must be a number.
 
         Raises:
             ProgramError: it is a tensor or a text.
@@ -200,14 +201,15 @@ class _Scope:
         return kind
 
     def kind(self, tree: Tree, late: Iterable[str] = ()) -> _Kind:
-        """What an expression is.
+        """Return the type of an expression.
 
         Args:
             tree: the expression.
-            late: sizes that it may read beside what is bound.
+            late: data-dependent sizes that it may read besides bound names.
 
         Raises:
-            ProgramError: it reads what is not bound, computes with what is no number, or numbers grow without bound.
+            ProgramError: it reads an unbound name, computes with a value that is no number, or its integers have no
+                bound.
         """
         kind = self._kind(tree, late)
         if kind.is_whole and kind.size > _MOST_BITS:
@@ -265,7 +267,7 @@ def _widest(*kinds: _Kind) -> str:
 
 
 def _added(left: _Kind, right: _Kind) -> _Kind:
-    """The kind of a sum."""
+    """Return the type of a sum."""
     type_ = _widest(left, right)
     return _Kind("int", max(left.size, right.size) + 1) if type_ in ("bool", "int") else _Kind(type_)
 
@@ -283,7 +285,7 @@ def _called(function: str, operands: Sequence[_Kind], tree: Tree) -> _Kind:
 
 
 def _binary(tree: Binary, left: _Kind, right: _Kind) -> _Kind:
-    """The kind of arithmetic, a comparison or a junction of two operands."""
+    """Return the type of arithmetic, a comparison or a logical operation of two operands."""
     sign = tree.sign
     if sign in ("==", "!=") and left == right == _TEXT:
         return _BOOL
@@ -304,7 +306,7 @@ def _binary(tree: Binary, left: _Kind, right: _Kind) -> _Kind:
 
 
 def _power(tree: Binary, base: _Kind, exponent: _Kind) -> _Kind:
-    """The kind of a power: of integers alone where the exponent is a small number."""
+    """Return the type of a power; a power of integers must have a small constant exponent."""
     type_ = _widest(base, exponent)
     if type_ in ("float", "complex"):
         return _Kind(type_)

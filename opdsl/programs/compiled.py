@@ -1,4 +1,4 @@
-"""Compiled functions: a program for each form of arguments, optimised once, and run by plans."""
+"""Compiled functions: one optimized program for each form of arguments, run by cached plans."""
 
 from __future__ import annotations
 
@@ -41,25 +41,25 @@ RECORDED_PASSES: tuple[Pass, ...] = (*UNFUSED_PASSES, with_places, with_fused_st
 PASSES: tuple[Pass, ...] = (*RECORDED_PASSES, with_lifted_folds)
 """Passes over a traced program, in order; steps that the last one makes have no gradients."""
 
-# Programs of one form, which differ in what the function asked of sizes; a function that has more runs as it is.
+# Limit of programs per form, which differ in their guards; a function that needs more runs uncompiled.
 _MOST_PROGRAMS = 8
-# Forms of one function.
+# Limit of forms per function.
 _MOST_FORMS = 256
 
 
 def optimised(program: Program, passes: tuple[Pass, ...] = PASSES) -> Program:
-    """A program after passes."""
+    """Apply passes to a program in order."""
     for change in passes:
         program = change(program)
     return program
 
 
 class Explanation(NamedTuple):
-    """What became of the calls of a compiled function.
+    """Report on the calls of a compiled function.
 
-    programs: those that it has, as they run.
-    reasons: why calls of other forms run as they are.
-    breaks: where it looks at elements: what comes before is a program then, and the rest runs as it is.
+    programs: its optimized programs.
+    reasons: reasons why calls of other forms run uncompiled.
+    breaks: graph breaks: the code before runs as a program, the rest uncompiled.
     """
 
     programs: tuple[Program, ...]
@@ -80,12 +80,12 @@ class Explanation(NamedTuple):
 
 
 class _Form:
-    """What is known of calls of one form.
+    """Programs of a compiled function for calls of one form.
 
     running: its programs, in the order in which they are tried.
-    reason: why there are none.
-    broken: the function in two parts, the first one compiled, where it looks at elements.
-    has_sizes: whether its calls differ in integers.
+    reason: reason why there are none.
+    broken: the function split at a graph break, its first part compiled.
+    has_sizes: whether integers among the arguments are symbolic sizes.
     """
 
     def __init__(self, function: Callable[..., Any], leaves: Leaves, passes: tuple[Pass, ...]) -> None:
@@ -100,10 +100,12 @@ class _Form:
         self.has_sizes = False
 
     def takes_sizes(self, state: State, leaves: Leaves) -> bool:
-        """Whether there is a program, made now, that serves calls with other integers than those among the leaves."""
+        """Return whether a program can be traced that has symbolic sizes for the integers among the leaves; it is added
+        if so.
+        """
         try:
             program = self._made(state, leaves)
-        except Exception:  # the user's function hands the integer to what takes no symbol
+        except Exception:  # the user's function passes the integer to code that accepts no symbol
             return False
         sizes = {name for name, value in zip(leaves.names, leaves.values, strict=True) if type(value) is int}
         if any(guard.partition(" == ")[0] in sizes for guard in program.program.guards):
@@ -113,18 +115,18 @@ class _Form:
         return True
 
     def run(self, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        """A call without a program of its own: what comes before it looks at elements by one, all the rest as it is."""
+        """Run a call without a program of its own: up to a graph break compiled, the rest uncompiled."""
         if self.broken is None:
             return self.function(*positional, **named)
         first, parts = self.broken
         return parts.rest(first(*positional, **named), *positional, **named)
 
     def call(self, state: State, key: object, values: tuple[Any, ...]) -> tuple[Any, RunningProgram | None]:
-        """The result of a call, and the program that has served it: a new one where none does.
+        """Return the result of a call, and the program that served it, tracing a new one if none does.
 
         Args:
-            state: of the call.
-            key: what tells it apart from calls of other geometries.
+            state: dispatch state of the call.
+            key: key of the geometries of its arguments.
             values: the leaves of its arguments.
         """
         for program in self.running:
@@ -146,11 +148,11 @@ class _Form:
                 return new_program.call(state, key, values), new_program
         positional, named = unflatten(leaves, values)
         result = self.run(positional, named)
-        self.reason = reason  # what raises now would have raised without a program, too
+        self.reason = reason  # set last: if the call raises, the error is not due to compilation
         return result, None
 
     def _cut(self, leaves: Leaves, error: OpdslError) -> tuple[CompiledFunction[..., Any], Parts] | None:
-        """The function cut where it has looked at elements; None where it cannot be, or nothing is computed before."""
+        """Split the function where it looked at elements; None if it cannot be split, or nothing is computed before."""
         parts = parts_of(self.function, error)
         if parts is None:
             return None
@@ -163,7 +165,9 @@ class _Form:
         return CompiledFunction(parts.first, self.passes), parts
 
     def _made(self, state: State, leaves: Leaves) -> RunningProgram:
-        """A new program for a call, as one node where it is recorded and can be."""
+        """Trace and optimize a new program for a call; with gradients, as a forward and a backward program if
+        possible.
+        """
         call = traced_call(self.function, leaves)
         program = call.program
         flat = as_leaves(program.inputs, leaves.values)
@@ -175,12 +179,12 @@ class _Form:
             return UpdatingProgram(optimised(program, self.passes), call.gradients, call.begins_without, self.numbers)
         values = (*leaves.values, *program.constants.values())
         if state.grad_mode and any(isinstance(value, Tensor) and value.requires_grad for value in values):
-            # A program does not tell which calls branches guard: the function is traced again.
+            # A program has no record of which calls branches guard, so the function itself is traced again.
             is_direct = call.is_mixed or (call.has_branches and rewritten is program)
             try:
                 parts = differentiated(*((self.function, leaves) if is_direct else (as_function(program), flat)))
-            # What else derivatives raise: the function may call other operators where gradients are asked for.
-            except TraceError:  # it writes, say: its steps are recorded one by one
+            # Other errors propagate: the function may call other operators when gradients are required.
+            except TraceError:  # for example, it writes: its steps are recorded one by one
                 if call.is_mixed:
                     raise
             else:
@@ -193,22 +197,22 @@ class _Form:
 
 
 class CompiledFunction(Generic[P, R]):
-    """What ``opdsl.compile`` gives: called as the function is."""
+    """Function compiled by ``opdsl.compile``; called like the function itself."""
 
     def __init__(self, function: Callable[P, R], passes: tuple[Pass, ...] = PASSES) -> None:
         functools.update_wrapper(self, function)
         self.function = function
         self.passes = passes
         self._forms: dict[object, _Form] = {}
-        # Programs of calls whose arguments are all positional, and no lists of tensors; and where the leaves are.
+        # Programs of calls with only positional arguments and no containers, and the indices of their leaves.
         self._flat: dict[tuple[State, object], tuple[RunningProgram, tuple[int, ...]]] = {}
-        # Of those that have no programs.
+        # Forms of such calls that have no programs.
         self._others: dict[tuple[State, object], _Form] = {}
-        # Forms of calls that differ in integers: None for one that has come once, False where integers are no sizes.
+        # Forms of calls that differ only in integers: None after the first call, False if integers cannot be symbolic.
         self._sized: dict[object, _Form | Literal[False] | None] = {}
 
     def __call__(self, *positional: P.args, **named: P.kwargs) -> R:
-        """Call the function: by its program, where one serves the arguments."""
+        """Call the function: by a cached plan if one serves the arguments."""
         state = current.get()
         key: object = None
         if not named:
@@ -229,7 +233,7 @@ class CompiledFunction(Generic[P, R]):
         return cast("R", self._slow(state, key, positional, named))
 
     def _slow(self, state: State, key: object, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        """A call for which there is no plan yet, or which is looked up the long way."""
+        """Run a call for which no plan is cached yet, or whose key is not a plain tuple of tensors and constants."""
         if not state.plans or state.modes or state.recording:
             return self.function(*positional, **named)
         known = self._others.get((state, key)) if key is not None else None
@@ -262,7 +266,7 @@ class CompiledFunction(Generic[P, R]):
         return result
 
     def _new_form(self, key: tuple[State, object, object], positional: tuple[Any, ...], named: dict[str, Any]) -> _Form:
-        """The form of a call, which is kept."""
+        """Create and cache the form of a call."""
         form = self._form_with_sizes(key[0], flatten(self.function, positional, named, with_sizes=True))
         if form is None:
             form = _Form(self.function, flatten(self.function, positional, named), self.passes)
@@ -272,7 +276,9 @@ class CompiledFunction(Generic[P, R]):
         return form
 
     def _form_with_sizes(self, state: State, leaves: Leaves) -> _Form | None:
-        """The form of calls that differ in integers alone, from the second one on; None where these are no sizes."""
+        """Return the form with symbolic sizes for calls that differ only in integers, from the second one on; None if
+        that fails.
+        """
         if int not in map(type, leaves.values):
             return None
         key = state, structure_key(leaves.structure, []), tuple(map(leaf_form, leaves.values))
@@ -291,11 +297,13 @@ class CompiledFunction(Generic[P, R]):
         kept[key] = value
 
     def __deepcopy__(self, memo: dict[int, object]) -> CompiledFunction[P, R]:
-        """Compile a copy of the function: what is known of its calls stays with this one."""
+        """Return a compiled copy of the function, without the programs of this one."""
         return CompiledFunction(copy.deepcopy(self.function, memo), self.passes)
 
     def __reduce__(self) -> str | tuple[Callable[..., CompiledFunction[P, R]], tuple[object, ...]]:
-        """Return the name, where a decorator has put this in the place of the function; or else compile it again."""
+        """Pickle by name if a decorator has replaced the function by this object; else pickle the function and compile
+        it again.
+        """
         name: str = getattr(self.function, "__qualname__", "")
         module: Any = sys.modules.get(getattr(self.function, "__module__", None) or "")
         for part in name.split("."):
@@ -310,7 +318,7 @@ class CompiledFunction(Generic[P, R]):
         return self if instance is None else MethodType(self, instance)
 
     def explain(self) -> Explanation:
-        """What was traced and fused so far, and why calls run as they are."""
+        """Return a report on the programs traced so far, and the reasons why calls run uncompiled."""
         forms = tuple(dict.fromkeys(self._forms.values()))
         programs = [running.program for form in forms for running in form.running]
         reasons = [form.reason for form in forms if form.reason and form.broken is None]
@@ -324,19 +332,19 @@ class CompiledFunction(Generic[P, R]):
 
 
 def compile(function: Callable[P, R]) -> CompiledFunction[P, R]:
-    """A function that runs as a program: traced when it is first called, optimised, fused, and run without dispatch.
+    """Return a compiled function: traced when it is first called, optimized, fused, and run without dispatch.
 
-    It is traced once for each form of its arguments: dtypes, devices, dimensions, layouts and options. New sizes need
-    no new program, unless the function has asked something of them that is answered in another way; nor do other
-    integers, where these are sizes. A function that
-    looks at elements (``item()``, ``if x.sum() > 0``) is cut there: what comes before is a program, the rest runs as it
-    is. What cannot be traced or cut runs as it is. Gradients flow as through the function itself.
+    It is traced once for each form of its arguments: dtypes, devices, ranks, layouts and options. New sizes need no new
+    program unless a guard on them fails; nor do other integers that are used as sizes. A function that looks at
+    elements (``item()``, ``if x.sum() > 0``) has a graph break there: the code before becomes a program, the rest runs
+    uncompiled. Code that can be neither traced nor split runs uncompiled. Gradients flow as through the function
+    itself.
 
     Args:
-        function: calls operators. What else it does, as printing, is done when it is traced, and not again.
+        function: calls operators. Other effects, such as printing, happen when it is traced, and not again.
 
     Returns:
-        A function of the same arguments; ``explain()`` tells what became of its calls. It decorates, too.
+        A function of the same arguments; its ``explain()`` reports how calls are run. ``compile`` is also a decorator.
 
     >>> import opdsl
     >>> @opdsl.compile
@@ -352,7 +360,7 @@ def compile(function: Callable[P, R]) -> CompiledFunction[P, R]:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether what a program returns is the same for all its calls, but for tensors and numbers."""
+    """Return whether the outputs of a program consist of tensors, numbers and constants in tuples, lists and dicts."""
     if isinstance(value, (tuple, list)):
         return all(map(_is_plain, value))
     if isinstance(value, dict):
@@ -365,10 +373,10 @@ def _is_leaf(value: object) -> bool:
 
 
 def _flat_key(value: Any) -> object:
-    """What tells an argument apart: of floats programs know the type alone.
+    """Return the cache key of an argument: the geometry of a tensor, the type of a float, else the value.
 
     Raises:
-        TypeError: the key of a list is made the long way.
+        TypeError: the argument is a container or a tensor subclass, whose key is made by ``structure_key``.
     """
     if type(value) is float:
         return float

@@ -1,4 +1,4 @@
-"""Scalar functions of several steps as one, and the operators that are made of that."""
+"""Composition of the scalar functions of several steps into one, and operators made of the result."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ __all__ = ["Composition", "scalar_call"]
 
 
 class ScalarCall(NamedTuple):
-    """What a step computes, element by element.
+    """Scalar function of a step, with the arguments it takes.
 
-    function: of one element, and of folds of its row.
-    places: of the arguments of the call that it takes.
-    narrow: for each whether it is rounded to 16 bits.
-    is_narrow: whether results are.
+    function: takes elements, and folds of their row.
+    places: indices of the call's arguments that it takes.
+    narrow: for each of them, whether it is rounded to 16 bits.
+    is_narrow: whether results are rounded to 16 bits.
     """
 
     function: ScalarFunction
@@ -40,7 +40,7 @@ class ScalarCall(NamedTuple):
 
 
 def scalar_call(step: Step) -> ScalarCall:
-    """What a pointwise step, or one of rows, computes."""
+    """Return the scalar function of a pointwise step or of a row step."""
     assert step.call is not None, "a step of a group"
     definition, state = step.call.definition, step.call.state
     if isinstance(definition, RowDefinition):
@@ -51,14 +51,14 @@ def scalar_call(step: Step) -> ScalarCall:
 
 
 def _itself(x: float) -> float:
-    """What folds alone are put together with: they have no text of their own."""
+    """Return ``x``; source of compositions that consist only of folds, which have no source of their own."""
     return x
 
 
 class Composition:
-    """The scalar functions of steps, put together.
+    """Scalar functions of several steps, composed into one.
 
-    tensors: those that are read from outside, by the names of their parameters; numbers come after them.
+    tensors: tensors read from outside, by parameter name; number parameters follow them.
     """
 
     def __init__(self, steps: Sequence[Step], folds: Mapping[str, str]) -> None:
@@ -78,11 +78,11 @@ class Composition:
 
     @property
     def operands(self) -> tuple[Any, ...]:
-        """What the fused step is called with."""
+        """Return the operands of the fused step."""
         return tuple(self._given[name] for name in (*self.tensors, *self._numbers))
 
     def pointwise(self, wanted: Sequence[str]) -> Operator:
-        """The pointwise operator that gives some of what the steps give."""
+        """Return the pointwise operator that computes some of the steps' results."""
 
         def define(schema: FunctionSchema) -> Definition:
             definition = PointwiseDefinition(schema, schema.name.qualified)
@@ -93,17 +93,17 @@ class Composition:
         return self._operator(wanted, "", define)
 
     def row(self, wanted: Sequence[str], dims: tuple[int, ...], is_row: Sequence[bool]) -> Operator:
-        """The row operator that gives some of what the steps give.
+        """Return the row operator that computes some of the steps' results.
 
         Args:
-            wanted: the names of its results.
-            dims: of a row.
-            is_row: for each result whether there is one for each row.
+            wanted: names of the results.
+            dims: dimensions of a row.
+            is_row: for each result, whether it has one element for each row.
         """
 
         def meta(ctx: Any, *arguments: Any) -> tuple[int, ...]:
             tensors = [argument for argument in arguments if isinstance(argument, Tensor)]
-            # A condition has the shape of the results, too, but not their dtype.
+            # A bool operand may have the shape of the results, but not their dtype.
             like = max(tensors, key=lambda tensor: (tensor.dtype is not bool_, tensor.ndim))
             shape = broadcast_all(tensor.shape for tensor in tensors)
             row = tuple(1 if dim in dims else size for dim, size in enumerate(shape))
@@ -119,7 +119,7 @@ class Composition:
         return self._operator(wanted, repr((dims, is_row)), define)
 
     def varies(self, name: str) -> bool:
-        """Whether a result is computed from elements of tensors: not from numbers and folds alone, say a constant."""
+        """Return whether a result depends on elements of tensors, and not only on numbers and folds."""
         waiting = [self._made[name]]
         while waiting:
             node = self._nodes[waiting.pop()]
@@ -129,7 +129,7 @@ class Composition:
         return False
 
     def _function(self, step: Step) -> list[int]:
-        """Add the function of a step; the positions of its results."""
+        """Add the nodes of a step's scalar function and return those of its results."""
         assert step.call is not None, "a step of a group"
         scalar = scalar_call(step)
         function = scalar.function
@@ -147,11 +147,11 @@ class Composition:
         return [self._rounded(moved[at], scalar.is_narrow, place) for at in function.results]
 
     def _rounded(self, position: int, is_narrow: bool, place: Place) -> int:
-        """A value as 16 bits hold it, where that is its dtype."""
+        """Add a rounding of a node to 16 bits, if its value has such a dtype."""
         return self._node(UntypedNode("rounded", (position,), None), place) if is_narrow else position
 
     def _fold(self, step: Step, op: str) -> int:
-        """Add the fold of a row; the position of its result."""
+        """Add a row fold and return its node."""
         assert step.call is not None, "a step of a group"
         place = self._source.places[0]
         return self._node(
@@ -164,16 +164,16 @@ class Composition:
         return len(self._nodes) - 1
 
     def _operand(self, operand: Any, value: Any, place: Place) -> int:
-        """The node of an operand: what a step before has made, a parameter, or a constant."""
+        """Return the node of an operand: the result of an earlier step, a parameter, or a constant."""
         if not isinstance(operand, Expression):
             if type(operand) is float and math.isinf(operand):
-                # LLVM makes of a maximum with what is -inf under a condition one that is conditional, and no vectors.
+                # A constant -inf makes LLVM turn the maximum into a branch, which is not vectorized.
                 return self._parameter(repr(operand), operand, operand, place)
             return self._node(UntypedNode("constant", (), value if operand is None else operand), place)
         return self._parameter(operand.text, operand, value, place)
 
     def _parameter(self, text: str, operand: Any, value: Any, place: Place) -> int:
-        """The node of what the fused step is called with: the same one for the same expression."""
+        """Return the node of a parameter of the fused step, one for each expression."""
         if text not in self._made:
             if isinstance(value, Tensor):
                 name = f"x{len(self.tensors)}"
@@ -186,7 +186,7 @@ class Composition:
         return self._made[text]
 
     def function(self, wanted: Sequence[str]) -> ScalarFunction:
-        """The function that gives some of what the steps give: of tensors, then numbers."""
+        """Return the scalar function that computes some of the steps' results from tensors, then numbers."""
         results = tuple(self._made[text] for text in wanted)
         parameters = (*self.tensors, *self._numbers)
         nodes, places, source = tuple(self._nodes), tuple(self._places), self._source.source
@@ -198,7 +198,7 @@ class Composition:
         return "_".join(dict.fromkeys(names))[:48].strip("_")
 
     def _operator(self, wanted: Sequence[str], also: str, define: Any) -> Operator:
-        """The operator of a definition; the same one for the same functions."""
+        """Return the operator of a definition, registered once for equal functions."""
         kinds = [(name, str(tensor.dtype)) for name, tensor in self.tensors.items()]
         described = repr((self._nodes, [self._made[text] for text in wanted], kinds, len(self._numbers), also))
         digest = hashlib.blake2b(described.encode(), digest_size=8).hexdigest()

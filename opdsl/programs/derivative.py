@@ -1,7 +1,7 @@
-"""Derivatives of programs: a function is traced with what computes its gradients, and the trace is cut in two.
+"""Derivatives of programs: a function is traced together with the computation of its gradients, and the trace is split.
 
-The forward program gives what the function returns, and what the backward program reads of it. What is cheap the
-backward program computes again, so that it is not kept (rematerialisation).
+The forward program returns the function's results and the values that the backward program reads. The backward program
+recomputes cheap values, so that they are not saved (rematerialization).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from opdsl.scalar.operations import OPERATIONS
 
 __all__ = ["Differentiated", "differentiated", "tensors_returned"]
 
-# Rules of operations that cost no more than reading what they gave.
+# Rules of operations that cost no more than reading their saved result.
 _CHEAP_RULES = frozenset(
     ("arithmetic", "extremum", "absolute", "comparison", "bitwise", "select", "truth", "logical", "logical_not")
 )
@@ -35,12 +35,12 @@ _CHEAP = frozenset(name for name, operation in OPERATIONS.items() if operation.r
 
 
 class Differentiated(NamedTuple):
-    """A program and what computes its gradients.
+    """Forward and backward program of a function.
 
-    forward: of the arguments; gives what the function returns, and a tuple of what is kept.
-    backward: of what is kept, and of the gradients of results; gives those of the arguments.
-    results: which of the tensors that the function returns have a gradient, by place.
-    targets: the names of the inputs and constants that get one, in order.
+    forward: takes the arguments; returns the function's results, and a tuple of saved values.
+    backward: takes the saved values, then the gradients of results; returns the gradients of the arguments.
+    results: indices of the returned tensors that have a gradient.
+    targets: names of the inputs and constants that get a gradient, in order.
     """
 
     forward: Program
@@ -50,10 +50,10 @@ class Differentiated(NamedTuple):
 
 
 def differentiated(function: Callable[..., Any], leaves: Leaves) -> Differentiated:
-    """Trace a function, and its derivative by the arguments that require grad.
+    """Trace a function and its derivative with respect to the arguments that require grad.
 
     Args:
-        function, leaves: of the call.
+        function, leaves: the call.
 
     Raises:
         TraceError: the function cannot be traced; it writes; it returns an argument, or a view of one; or an operator
@@ -82,7 +82,7 @@ def differentiated(function: Callable[..., Any], leaves: Leaves) -> Differentiat
 
 
 def tensors_returned(value: Any) -> list[Tensor]:
-    """The tensors that a function returns, in order."""
+    """Return the tensors in a function's result, in order."""
     if isinstance(value, Tensor):
         return [value]
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, (tuple, list)) else ()
@@ -90,7 +90,7 @@ def tensors_returned(value: Any) -> list[Tensor]:
 
 
 def _check(tracer: Tracer, returned: Sequence[Tensor], name: str) -> None:
-    """Refuse what one node cannot stand for.
+    """Raise an error if the function cannot be one node of the autograd graph.
 
     Raises:
         TraceError: see ``differentiated``.
@@ -111,12 +111,12 @@ def _cut(
     seeds: Sequence[tuple[str, Tensor]],
     kinds: Mapping[str, Tensor],
 ) -> tuple[Program, Program]:
-    """The forward and the backward program of a whole one.
+    """Split a whole program into a forward and a backward program.
 
     Args:
-        whole: gives what the function returns, and the gradients.
-        count: of the steps of the function itself.
-        constants: of the function itself.
+        whole: returns the function's results and the gradients.
+        count: number of steps of the function itself.
+        constants: constants of the function itself.
         seeds: the gradients of results.
         kinds: tensors by name.
     """
@@ -138,8 +138,8 @@ def _cut(
         is_view = step.is_view and step.operator.schema.is_view
         if is_view and step.result_names & by_elements:
             by_elements |= step.reads
-        # What products alone read again, as the activation or the norm before a layer, is computed of what is kept for
-        # others.
+        # A value that only matrix products read again, such as the activation or norm before a layer, is recomputed
+        # from values that are saved for other steps.
         is_near = all(read in wanted or read in outside for read in step.reads if read in steps or read in outside)
         elements = _results_of_elements(step)
         is_for_products = is_near and bool(elements) and not elements & by_elements
@@ -152,7 +152,7 @@ def _cut(
     words |= _words_of_sizes(whole.sizes, words)
     inputs = [*(_input(name, kinds[name]) for name in kept), *(_input(name, tensor) for name, tensor in seeds)]
     missing = words & _names_of_sizes(whole.inputs) - _names_of_sizes(inputs)
-    for input in whole.inputs:  # sizes of which nothing that is kept tells
+    for input in whole.inputs:  # sizes that no saved tensor determines
         if missing & _names_of_sizes([input]):
             inputs.insert(len(kept), input)
             kept.append(input.name)
@@ -166,12 +166,12 @@ def _cut(
 
 
 def _read_by_elements(steps: Sequence[Step]) -> set[str]:
-    """The names that steps made of scalar functions read."""
+    """Return the names that steps made of scalar functions read."""
     return set().union(*(step.reads for step in steps if step.call is not None))
 
 
 def _results_of_elements(step: Step) -> set[str]:
-    """The results of a pointwise step, and those of a step of rows that have as many elements as a row."""
+    """Return the results of a pointwise step, or those of a row step that have the full shape."""
     if step.call is not None and isinstance(step.call.definition, RowDefinition):
         shape = sizes_of(step.call.state.shape)
         return {result.name for result in step.results if result is not None and result.shape == shape}
@@ -179,7 +179,9 @@ def _results_of_elements(step: Step) -> set[str]:
 
 
 def _with_steps_where_read(steps: Sequence[Step], more: Sequence[Step], returned: frozenset[str]) -> list[Step]:
-    """The steps, with more of them, each before the first that reads what it makes: so that it lives no longer."""
+    """Insert recomputed steps, each before the first step that reads its results, so that these are live only
+    briefly.
+    """
     waiting = {name: step for step in more for name in step.result_names}
     steps_where: list[Step] = []
 
@@ -203,7 +205,7 @@ def _with_steps_where_read(steps: Sequence[Step], more: Sequence[Step], returned
 
 
 def _needed(steps: Sequence[Step], names: frozenset[str]) -> list[Step]:
-    """The steps that these names come of, and those that write."""
+    """Return the steps that the given names depend on, and those that write."""
     needed = set(names)
     kept: list[Step] = []
     for step in reversed(steps):
@@ -214,7 +216,9 @@ def _needed(steps: Sequence[Step], names: frozenset[str]) -> list[Step]:
 
 
 def _cheap(steps: Sequence[Step], kept: Collection[str]) -> set[int]:
-    """The identities of steps that the backward program may run again: cheap ones, of what is kept or made by such."""
+    """Return the identities of cheap steps that the backward program may run again, as their operands are saved or also
+    cheap.
+    """
     free = set(kept)
     tensors = {name for step in steps for name in step.result_names}
     cheap = set()
@@ -228,7 +232,7 @@ def _cheap(steps: Sequence[Step], kept: Collection[str]) -> set[int]:
 
 
 def _is_cheap(step: Step) -> bool:
-    """Whether computing it again costs no more than reading what it gave."""
+    """Return whether running a step again costs no more than reading its saved result."""
     if step.is_random or step.writes:
         return False
     if step.is_view:
@@ -239,7 +243,7 @@ def _is_cheap(step: Step) -> bool:
 
 
 def _is_pointwise(step: Step) -> bool:
-    """Whether it is made of a scalar function of elements alone."""
+    """Return whether a step is pointwise and draws no random numbers."""
     return step.call is not None and isinstance(step.call.definition, PointwiseDefinition) and not step.is_random
 
 
@@ -248,12 +252,12 @@ def _input(name: str, tensor: Tensor) -> Input:
 
 
 def _names_of_sizes(inputs: Sequence[Input]) -> set[str]:
-    """The sizes that inputs tell."""
+    """Return the names of sizes that the shapes of inputs determine."""
     return {size for input in inputs for size in input.shape if isinstance(size, str) and size.isidentifier()}
 
 
 def _words_of_sizes(sizes: Sequence[tuple[str, str]], words: frozenset[str]) -> frozenset[str]:
-    """What the expressions of sizes among these words are made of."""
+    """Return the names, and those that their expressions of sizes read."""
     expanded = set(words)
     for name, text in reversed(sizes):
         if name in expanded:

@@ -1,4 +1,4 @@
-"""A program as a graph: what each step reads stands above it."""
+"""Drawing of a program as a graph in SVG, each step below the steps that it reads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ _HEIGHT, _GAP, _LETTER, _MARGIN = 34, 26, 6.6, 8
 
 
 class _Box(NamedTuple):
-    """A box of the graph: a title, what it gives, and which boxes it reads; depth is the row that it stands in."""
+    """Box of the graph: a title, the result's type, and the boxes that it reads; ``depth`` is the row that it is drawn
+    in.
+    """
 
     title: str
     gives: str
@@ -30,7 +32,8 @@ class _Box(NamedTuple):
 
 
 def svg(inputs: Sequence[Input], steps: Sequence[Step], outputs: Any, constants: Iterable[str] = ()) -> str:
-    """The graph as SVG: each input, step and output is a box, lines lead from what is read to what reads it.
+    """Return the graph of a program as SVG: a box for each input, step and output, and lines from operands to their
+    readers.
 
     Args:
         inputs, steps, outputs: of a program.
@@ -61,7 +64,7 @@ def svg(inputs: Sequence[Input], steps: Sequence[Step], outputs: Any, constants:
 
 
 def _boxes(inputs: Sequence[Input], steps: Sequence[Step], outputs: Any, constants: Iterable[str]) -> list[_Box]:
-    """Inputs and constants first, then the steps in order, then what is returned."""
+    """Return the boxes: first inputs and constants, then the steps in order, then the output."""
     boxes = [_Box(input.name, str(input).partition(": ")[2], (), 0) for input in inputs]
     boxes += [_Box(name, "a constant", (), 0) for name in constants]
     makers = {box.title: at for at, box in enumerate(boxes)}
@@ -69,7 +72,7 @@ def _boxes(inputs: Sequence[Input], steps: Sequence[Step], outputs: Any, constan
         texts = [str(result).partition(": ")[2] for result in step.results or () if result is not None]
         boxes.append(_box(step.name.removeprefix("aten::"), ", ".join(texts), step.reads, makers, boxes))
         makers |= {result.name: len(boxes) - 1 for result in step.results or () if result is not None}
-        if step.writes:  # who reads it afterwards reads what was written
+        if step.writes:  # later readers read the written value
             makers |= dict.fromkeys(names_in(step.operands[:1]) & makers.keys(), len(boxes) - 1)
     boxes.append(_box("return", "", names_in(outputs), makers, boxes))
     return boxes

@@ -1,4 +1,4 @@
-"""Nodes of a scalar function that is put together of what pointwise steps compute, each in dtypes of its own."""
+"""Builder of one scalar function from several pointwise steps, each of which computes in its own dtypes."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from opdsl.schema.parameters import Role
 
 __all__ = ["ElementNodes"]
 
-# What depends on the dtype that operands are stored in.
+# Operations whose result depends on the storage dtype of operands.
 _OF_STORAGE = frozenset({"rounded", "largest", "nextafter", "trunc_divide"})
 
 
 class ElementNodes:
-    """The nodes of several steps, one after another; subclasses say where operands come from.
+    """Builder of the nodes of several steps; subclasses define where operands come from.
 
     Args:
-        place: where what is added next was written.
+        place: source location of the nodes that are added next.
 
-    divided: positions of integers that must not be 0.
+    divided: indices of integer nodes that must not be 0.
     """
 
     def __init__(self, place: Place) -> None:
@@ -34,26 +34,26 @@ class ElementNodes:
         self.divided: list[int] = []
 
     def add(self, op: str, *arguments: int, value: Any = None) -> int:
-        """Add a node; return its position."""
+        """Add a node and return its index."""
         self.nodes.append(UntypedNode(op, arguments, value))
         self.places.append(self.place)
         return len(self.nodes) - 1
 
     def converted(self, position: int, dtype: DType, *, rounds: bool = False) -> int:
-        """Add a conversion to a dtype; those of 16 bits are computed in float32, and rounded where that is said."""
+        """Add a conversion to a dtype; 16-bit floats are computed in float32, and rounded only with ``rounds``."""
         return self.add("convert", position, value=(dtype if rounds else precision_of(dtype)).name)
 
     def call(
         self, operands: Sequence[Any], arguments: Sequence[Any], definition: PointwiseDefinition, state: Any
     ) -> list[int]:
-        """Add what a pointwise operator computes; its operands are promoted step by step, as eager calls do.
+        """Add the nodes of a pointwise operator, with its operands promoted as in an eager call.
 
         Args:
-            operands, arguments: of the call, as a program has them and as they were when it was traced.
-            definition, state: what computes it, and what it has made of the arguments.
+            operands, arguments: of the call: as expressions of the program, and as values of the trace.
+            definition, state: definition of the operator, and the prepared state of the call.
 
         Returns:
-            The positions of its results.
+            The indices of its results.
         """
         formula, iteration = state.formula, state.iteration
         function = formula.function
@@ -75,17 +75,17 @@ class ElementNodes:
         return [self.converted(moved[at], dtype) for at, dtype in zip(function.results, state.dtypes, strict=True)]
 
     def operand(self, operand: Any, value: Any, dtype: DType, wraps: bool) -> int:
-        """Add an operand in the dtype that a step computes in.
+        """Add an operand, converted to the dtype that a step computes in.
 
         Args:
-            operand, value: as a program has it, and as it was when it was traced.
-            dtype: in which it is computed.
-            wraps: whether a number stands for a tensor, so that nothing checks whether the dtype holds it.
+            operand, value: as an expression of the program, and as a value of the trace.
+            dtype: dtype in which it is computed.
+            wraps: whether a number stands for a tensor, so that no range check for the dtype is made.
         """
         raise NotImplementedError
 
     def is_constant(self, position: int) -> bool:
-        """Return whether a node is a number other than 0."""
+        """Return whether a node is a constant other than 0."""
         node = self.nodes[position]
         if node.op == "convert":
             return self.is_constant(node.arguments[0])

@@ -1,4 +1,4 @@
-"""Sizes and numbers of a call that a program serves, and what its steps give for them."""
+"""Example calls of programs: sizes and numbers that satisfy the guards, and a dry run of the steps with them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from opdsl.runtime.symbol import NotLoweredError, example_value
 
 __all__ = ["example_of", "rehearse"]
 
-# Where no call is known: this many are tried, of sizes up to this one.
+# Without a traced example this many random ones are tried, with sizes up to this limit.
 _TRIES: Final = 500
 _LARGEST_SIZE: Final = 64
 _NUMBERS: Final[Mapping[type, Any]] = {bool: True, int: 2, float: 0.5, complex: 0.5j}
 
 
 def example_of(program: Program) -> dict[str, Any]:
-    """The sizes and numbers of a call, by name: those that were traced, or some that hold the guards.
+    """Return the sizes and numbers of an example call, by name: those that were traced, or some that satisfy the
+    guards.
 
     Raises:
         ProgramError: none are found.
@@ -48,7 +49,7 @@ def example_of(program: Program) -> dict[str, Any]:
 
 
 def _wanted(program: Program) -> dict[str, Any]:
-    """The names of sizes and numbers of the inputs, each with a value that it may have."""
+    """Return the names of sizes and numbers of the inputs, each with a possible value."""
     numbers = {input.name: _NUMBERS[input.kind] for input in program.inputs if input.kind is not None}
     sizes = [size for input in program.inputs for size in (*input.shape, *(input.strides or ()))]
     names = {size: 2 for size in sizes if isinstance(size, str) and size.isidentifier()}
@@ -56,12 +57,12 @@ def _wanted(program: Program) -> dict[str, Any]:
 
 
 def _tensors(program: Program) -> dict[str, int]:
-    """The tensors among the inputs, with their dimensions."""
+    """Return the names of the tensors among the inputs, with their ranks."""
     return {input.name: len(input.shape) for input in program.inputs if input.kind is None}
 
 
 def _values(program: Program, example: Mapping[str, Any]) -> dict[str, Any]:
-    """The numbers of an example with the sizes that are computed of them, as far as no tensor decides them."""
+    """Return the numbers of an example and the sizes computed from them, as far as these do not depend on tensors."""
     values = {name: value for name, value in example.items() if not isinstance(value, tuple)}
     for name, text in program.sizes:
         tree = read(text)
@@ -75,7 +76,7 @@ def _asks_tensors(tree: Tree) -> bool:
 
 
 def _holds(program: Program, example: Mapping[str, Any]) -> bool:
-    """Whether the guards hold that no tensor decides."""
+    """Return whether the guards hold that do not depend on tensors."""
     try:
         values = _values(program, example)
         trees = [read(text) for text in program.guards]
@@ -85,17 +86,17 @@ def _holds(program: Program, example: Mapping[str, Any]) -> bool:
 
 
 def _is_about(tree: Tree, values: Mapping[str, Any]) -> bool:
-    """Whether an expression reads these numbers alone."""
+    """Return whether an expression only reads the given numbers."""
     if isinstance(tree, Name):
         return tree.name in values
     return not isinstance(tree, Asked) and all(_is_about(part, values) for part in parts_of(tree))
 
 
 def rehearse(program: Program) -> None:
-    """Run the steps on tensors without elements, for the sizes of the example, and compare what they give.
+    """Run the steps on tensors without elements for the sizes of the example, and compare the results with the program.
 
     Raises:
-        ProgramError: a step does not take its operands, or gives something else.
+        ProgramError: a step does not accept its operands, or returns something else.
     """
     wanted, tensors = _wanted(program), _tensors(program)
     wrong = {name for name, value in wanted.items() if type(program.example.get(name)) is not type(value)}
@@ -115,7 +116,7 @@ def rehearse(program: Program) -> None:
         with tracing(rehearse, leaves) as tracer:
             tracer.within(_Rehearsal(tracer, program).run)
     except TraceError:
-        return  # what elements decide shows when it is called
+        return  # data-dependent results can only be checked in a real call
     except (ArithmeticError, TypeError) as error:
         raise ProgramError(f"what it computes of sizes has no value: {error}") from error
 
@@ -127,7 +128,7 @@ def _are_strides(value: Any, ndim: int) -> bool:
 
 
 def _arguments(program: Program, values: Mapping[str, Any]) -> tuple[Any, ...]:
-    """The arguments of the example; inputs that a guard says to be one tensor are one."""
+    """Return the arguments of the example; inputs that a guard requires to be the same tensor are one."""
     arguments: dict[str, Any] = {}
     for input in program.inputs:
         arguments[input.name] = values[input.name] if input.kind is not None else _stand_in(input, program, values)
@@ -143,7 +144,7 @@ def _arguments(program: Program, values: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _stand_in(input: Input, program: Program, values: Mapping[str, Any]) -> Tensor:
-    """A tensor without elements."""
+    """Return a tensor without elements for an input."""
     assert input.dtype is not None and input.device is not None, "a tensor's"
     tensor = Tensor()
     shape = _numbers(input.shape, values)
@@ -158,9 +159,9 @@ def _numbers(sizes: tuple[Size, ...], values: Mapping[str, Any]) -> tuple[Any, .
 
 
 class _Rehearsal:
-    """A run of the steps of a program under a tracer.
+    """Dry run of a program's steps under a tracer.
 
-    values: what names stand for: tensors without elements, and numbers.
+    values: values of names: tensors without elements, and numbers.
     """
 
     def __init__(self, tracer: Tracer, program: Program) -> None:
@@ -175,7 +176,7 @@ class _Rehearsal:
         self.values |= program.constants
 
     def run(self) -> Any:
-        """Run all steps."""
+        """Run all steps and return the outputs."""
         for name, text in self.program.sizes:
             self.values[name] = computed(read(text), self.values)
         for step in self.program.steps:
@@ -200,7 +201,7 @@ class _Rehearsal:
                 self.values[result.name] = value
 
     def _compare(self, step: Step, result: Result, value: Any) -> None:
-        """Hold what a step gave against what the program says of it."""
+        """Check a result against the dtype, device and shape that the program declares."""
         if not isinstance(value, Tensor):
             raise ProgramError(f"{step.name} gives no tensor for {result.name}")
         if len(value.shape) == len(result.shape):
@@ -213,7 +214,7 @@ class _Rehearsal:
             raise ProgramError(f"{step.name} gives {_shown(*got)} for {result.name} (got {_shown(*said)})")
 
     def _said(self, shape: tuple[Size, ...], got: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The sizes that a program says; those that elements decide are what they are."""
+        """Return the declared shape as numbers; data-dependent sizes are taken from the actual shape."""
         is_late = [isinstance(size, str) and not names_of(read(size)) <= self.values.keys() for size in shape]
         if len(shape) != len(got) or not any(is_late):
             return _numbers(shape, self.values)
@@ -221,7 +222,7 @@ class _Rehearsal:
         return tuple([actual if late else _numbers((size,), self.values)[0] for size, actual, late in pairs])
 
     def _value(self, value: Any) -> Any:
-        """An operand with tensors and numbers in place of names."""
+        """Replace the names in an operand by tensors and numbers."""
         if isinstance(value, Expression):
             return computed(read(value.text), self.values)
         if isinstance(value, tuple) and hasattr(value, "_fields"):

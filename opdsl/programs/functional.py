@@ -1,7 +1,7 @@
-"""Functionalization: what writes memory of the program's own becomes a step that gives a new tensor.
+"""Functionalization: in-place steps on memory of the program become steps that return a new tensor.
 
-Such steps fuse and have derivatives as any other. Writes to arguments, through views, and to what a view that is still
-read shows stay as they are.
+Such steps can be fused and have derivatives. Writes to arguments, through views, and to memory that a view shows which
+is read later stay in place.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ __all__ = ["functional"]
 
 
 def functional(program: Program) -> Program:
-    """The program with steps that give new tensors in place of those that write its own; itself where there are none.
+    """Replace in-place steps on the program's own tensors by functional ones; return the program itself if there are
+    none.
 
     >>> import opdsl
     >>> program = opdsl.trace(lambda x: (x + 1).mul_(2), opdsl.ones(2))
@@ -49,9 +50,9 @@ def functional(program: Program) -> Program:
 
 
 class _Writes:
-    """What is known of the memory that steps write.
+    """Analysis of the memory that steps write.
 
-    results: what the program makes, by name.
+    results: results of the program's steps, by name.
     """
 
     def __init__(self, program: Program) -> None:
@@ -65,7 +66,7 @@ class _Writes:
         self._dtypes |= {name: result.dtype for name, result in self.results.items()}
 
     def counterpart(self, place: int, step: Step) -> Operator | None:
-        """The operator that gives what a step writes; None where it writes other memory, or nothing."""
+        """Return the functional operator for an in-place step; None if the step must stay in place."""
         if step.operator.schema.kind is not SchemaKind.inplace or step.result_names or not step.operands:
             return None
         target = step.operands[0]
@@ -78,7 +79,7 @@ class _Writes:
         return called_alike if called_alike is not None and called_alike.schema.kind is SchemaKind.functional else None
 
     def _is_shown(self, name: str, place: int) -> bool:
-        """Whether another tensor that shows the memory is read after the write."""
+        """Return whether another tensor that shares the memory is read after the write."""
         return any(
             name in self.memory.of((key,)) and value < place <= self._read.get(key, -1)
             for key, value in self._made.items()
@@ -86,7 +87,7 @@ class _Writes:
         )
 
     def _keeps_dtype(self, name: str, step: Step) -> bool:
-        """Whether the result of a call that does not write has the dtype of what is written."""
+        """Return whether the functional result has the dtype of the written tensor."""
         dtype = self._dtypes[name]
         assert dtype is not None, "a tensor"
         arguments = (*step.operands, *step.options.values())
@@ -97,7 +98,9 @@ class _Writes:
 
 
 def _defaults(step: Step) -> dict[str, Any]:
-    """What a call leaves at its default, by name: the operator that gives a new tensor may have others."""
+    """Return the arguments that a call leaves at their defaults, by name, since the functional operator may have other
+    defaults.
+    """
     texts = {
         argument.python_name for argument in step.operator.schema.positional[: len(step.operands)]
     } | step.options.keys()

@@ -1,8 +1,8 @@
-"""Fusion: steps made of scalar functions that read one another become one step, with one function put together.
+"""Fusion: steps made of scalar functions that read one another become one step with a composed function.
 
 Pointwise steps of one shape become one pointwise operator. With sums, means and extrema of rows between them they
-become one row operator: a softmax that is written out is one. What then reads the same tensor side by side is one step
-with several results. Both are operators like any other, with kernels on every backend.
+become one row operator: a softmax that is written out is one. Steps that then read the same tensor side by side become
+one step with several results. The fused operators are like any other, with kernels on every backend.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from opdsl.runtime.symbol import example_value, is_symbol, least
 
 __all__ = ["with_fused_steps"]
 
-# More would not fit the registers of any machine, and take long to compile.
+# Larger functions would exceed the registers of any machine and compile slowly.
 _MOST_NODES = 256
 _MOST_OPERANDS = 24
 
-# Folds of rows compute in these. Pointwise steps in 16 bits are rounded one by one, as they are apart.
+# Dtypes of row folds. 16-bit pointwise steps are rounded one by one, as without fusion.
 _DTYPES = (float32, float64)
 _NARROW = (float16, bfloat16)
 
@@ -45,10 +45,10 @@ _ROW_FOLDS = {
 
 
 def with_fused_steps(program: Program) -> Program:
-    """The program with one step in place of steps that are made of scalar functions and read one another.
+    """Fuse steps that are made of scalar functions and read one another.
 
-    Pointwise steps compute in one floating dtype and give one shape; the dimensions that sums, means and extrema fold
-    are neighbours and the same for all, and not all that there are unless they are kept.
+    Fused pointwise steps compute in one floating dtype and have one shape; the dimensions that sums, means and extrema
+    fold are adjacent, the same for all, and not all dimensions unless they are kept.
 
     >>> import opdsl
     >>> def normalized(x):
@@ -68,17 +68,17 @@ def with_fused_steps(program: Program) -> Program:
 
 @attrs.frozen(eq=False)
 class _Group:
-    """Steps that become one.
+    """Group of steps to be fused into one.
 
     steps: in order.
-    reads, result_names: names of what they read of others, and of what they make; marks of order among them.
-    places: of the first and the last in the program.
-    dtype: in which all compute; None for a step that is not made of scalar functions.
-    shape: of its elements.
-    row: the shape of what is computed for each row alone; None where nothing is folded.
-    dims: of a row.
-    whole: names of what has that shape, of what they read.
-    bare: names of folds without the dimensions that are folded, which nothing in the group can read.
+    reads, result_names: names read from other groups, and names of its results; ordering marks are among them.
+    places: indices of its first and last step in the program.
+    dtype: dtype in which all steps compute; None for a step that is not made of scalar functions.
+    shape: shape of its elements.
+    row: shape of values with one element for each row; None if nothing is folded.
+    dims: dimensions of a row.
+    whole: names of operands with the full shape.
+    bare: names of folds without ``keepdim``, which no step in the group can read.
     """
 
     steps: tuple[Step, ...]
@@ -94,36 +94,36 @@ class _Group:
 
 
 class _Groups:
-    """The groups so far, by what they make."""
+    """Groups so far, indexed by the names of their results."""
 
     def __init__(self) -> None:
         self.by_name: dict[str, _Group] = {}
 
     def add(self, group: _Group) -> None:
-        """Have a group be the one that makes what it makes."""
+        """Set a group as the maker of its results."""
         self.by_name.update(dict.fromkeys(group.result_names, group))
 
     def before(self, group: _Group) -> list[_Group]:
-        """The groups that one reads, the latest first."""
+        """Return the groups that a group reads, the latest first."""
         groups = {id(maker): maker for name in group.reads if (maker := self.by_name.get(name)) is not None}
         return sorted(groups.values(), key=lambda group: group.places, reverse=True)
 
     def leads_around(self, first: _Group, second: _Group) -> bool:
-        """Whether the second reads what comes of the first by way of others."""
+        """Return whether the second group depends on the first by way of other groups, so that they cannot be fused."""
         waiting = [group for group in self.before(second) if group is not first]
         seen: set[int] = set()
         while waiting:
             group = waiting.pop()
             if group is first:
                 return True
-            if id(group) not in seen:  # however early it is: what it reads may be a part of a group that ends late
+            if id(group) not in seen:  # even an early group: it may read from a group that ends late
                 seen.add(id(group))
                 waiting += self.before(group)
         return False
 
 
 def _grouped(program: Program) -> list[_Group]:
-    """The steps of a program, those together that become one."""
+    """Return the steps of a program as groups, each of which becomes one step."""
     groups = _Groups()
     kept: dict[int, _Group] = {}
     for place, (step, (after, marks)) in enumerate(zip(program.steps, _order(program), strict=True)):
@@ -146,9 +146,9 @@ def _grouped(program: Program) -> list[_Group]:
 
 
 def _order(program: Program) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
-    """For each step marks that others leave which come before it, and the marks that it leaves.
+    """Yield, for each step, the ordering marks of earlier steps that it must follow, and the marks that it sets.
 
-    Whatever reads memory stays before or after those who write it, and random numbers are drawn in order.
+    Marks keep reads of memory before or after writes to it, and random numbers in order.
     """
     memory = Memory(program)
     latest: dict[str, str] = {}
@@ -168,7 +168,7 @@ def _order(program: Program) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
 
 
 def _group_of(step: Step, place: int, after: frozenset[str], marks: frozenset[str]) -> _Group:
-    """A step as a group of its own; see ``_order``."""
+    """Return a step as a group of its own; see ``_order`` for its marks."""
     alone = _Group((step,), step.reads | after, step.result_names | marks, (place, place))
     if step.call is None or any(result is None for result in step.results):
         return alone
@@ -186,7 +186,7 @@ def _group_of(step: Step, place: int, after: frozenset[str], marks: frozenset[st
 
 
 def _pointwise(step: Step, call: Call) -> dict[str, Any] | None:
-    """What a group of a pointwise step is; None where it is not fused."""
+    """Return the fields of the group of a pointwise step; None if it cannot be fused."""
     state, result = call.state, step.results[0]
     common = state.iteration.common
     operands = [call.arguments[index] for index in state.formula.places]
@@ -201,7 +201,7 @@ def _pointwise(step: Step, call: Call) -> dict[str, Any] | None:
 
 
 def _fold(step: Step, call: Call) -> dict[str, Any] | None:
-    """The same of a reduction."""
+    """Return the fields of the group of a reduction; None if it cannot be fused."""
     if step.name not in _ROW_FOLDS:
         return None
     result, source, dims = step.results[0], call.arguments[0], call.state.dims
@@ -216,7 +216,7 @@ def _fold(step: Step, call: Call) -> dict[str, Any] | None:
 
 
 def _rows(step: Step, call: Call) -> dict[str, Any] | None:
-    """The same of a step of rows."""
+    """Return the fields of the group of a row step; None if it cannot be fused."""
     state = call.state
     kinds = {result.dtype for result in step.results if result is not None}
     kinds |= {call.arguments[at].dtype for at in state.places if isinstance(call.arguments[at], Tensor)}
@@ -234,7 +234,7 @@ _KINDS: Mapping[type, Callable[[Step, Call], dict[str, Any] | None]] = {
 
 
 def _joined(first: _Group, second: _Group) -> _Group | None:
-    """Two groups as one; None where they cannot be, or the second reads nothing of the first."""
+    """Return two groups as one; None if they cannot be fused, or the second does not read the first."""
     if first.dtype is None or first.dtype is not second.dtype or not second.reads & first.result_names:
         return None
     if second.reads & first.bare:
@@ -249,7 +249,7 @@ def _joined(first: _Group, second: _Group) -> _Group | None:
 
 
 def _together(first: _Group, second: _Group, like: _Group) -> _Group | None:
-    """The steps of two groups; None where they are too many."""
+    """Return a group of the steps of two groups; None if it would be too large."""
     steps, texts = (*first.steps, *second.steps), first.result_names | second.result_names
     reads = (first.reads | second.reads) - texts
     if sum(map(_size, steps)) > _MOST_NODES or len(reads) > _MOST_OPERANDS:
@@ -260,7 +260,7 @@ def _together(first: _Group, second: _Group, like: _Group) -> _Group | None:
 
 
 def _side_by_side(separate_groups: Sequence[_Group], readers: Mapping[str, int]) -> list[_Group]:
-    """The groups, those together that read one tensor and nothing of each other."""
+    """Merge groups that read the same tensor and do not depend on each other."""
     groups = _Groups()
     kept: dict[int, _Group] = {}
     beside: dict[str, list[_Group]] = {}
@@ -286,7 +286,7 @@ def _side_by_side(separate_groups: Sequence[_Group], readers: Mapping[str, int])
 
 
 def _beside(first: _Group, second: _Group) -> _Group | None:
-    """Two groups that read one tensor as one; None where they cannot be, or one reads something of the other."""
+    """Return two groups that read the same tensor as one; None if they cannot be fused, or one reads the other."""
     forms = ((group.dtype, group.shape, group.row, group.dims) for group in (first, second))
     if len(set(forms)) > 1 or first.reads & second.result_names or second.reads & first.result_names:
         return None
@@ -294,12 +294,12 @@ def _beside(first: _Group, second: _Group) -> _Group | None:
 
 
 def _size(step: Step) -> int:
-    """How many operations a step comes to."""
+    """Return the number of scalar operations of a step."""
     return 1 if step.name in _ROW_FOLDS else len(scalar_call(step).function.nodes)
 
 
 def _in_order(groups: Sequence[_Group]) -> list[_Group]:
-    """The groups, each after those that it reads."""
+    """Return the groups in dependency order."""
     made_by = {name: group for group in groups for name in group.result_names}
     done: dict[int, _Group] = {}
     waiting = list(reversed(groups))
@@ -314,11 +314,11 @@ def _in_order(groups: Sequence[_Group]) -> list[_Group]:
 
 
 def _as_one(group: _Group, readers: Mapping[str, int]) -> Sequence[Step]:
-    """The steps of a group as one; as they are where that cannot be.
+    """Return the fused step of a group; its steps unchanged if they cannot be fused.
 
     Args:
         group: the steps.
-        readers: how many groups read a name, and whether the program returns it.
+        readers: for each name, the number of groups that read it, plus one if the program returns it.
     """
     composition = _composed(group, readers)
     if composition is None:
@@ -339,20 +339,20 @@ def _as_one(group: _Group, readers: Mapping[str, int]) -> Sequence[Step]:
 
 
 def _composed(group: _Group, readers: Mapping[str, int]) -> Composition | None:
-    """The functions of a group's steps put together; None where they cannot become one step."""
+    """Return the composed scalar functions of a group's steps; None if they cannot become one step."""
     wanted = _wanted(group, readers)
     if len(group.steps) == 1 or not wanted or any(result.dtype is not group.dtype for result in wanted):
         return None
     composition = Composition(group.steps, _ROW_FOLDS)
     if not any(tensor.dtype is group.dtype for tensor in composition.tensors.values()):
         return None
-    # Results lie as they would apart: as operands do, where these lie alike.
+    # Results must keep the memory layout that they have without fusion: that of operands, if these agree.
     whole = [tensor.geometry for tensor in composition.tensors.values() if _has_sizes(tensor.shape, group.shape)]
     if len({sizes_of(geometry.strides) for geometry in whole}) > 1 and not all(map(_is_row_major, whole)):
         return None
     if group.row is None:
         return composition
-    # Rows of what is read have to be whole, and those of results.
+    # Row kernels need contiguous rows of operands and results.
     is_whole = bool(whole) and all(geometry.is_contiguous() for geometry in whole)
     return (
         composition
@@ -362,28 +362,32 @@ def _composed(group: _Group, readers: Mapping[str, int]) -> Composition | None:
 
 
 def _wanted(group: _Group, readers: Mapping[str, int]) -> list[Result]:
-    """What others read of the results of a group."""
+    """Return the results of a group that other groups read or the program returns."""
     return [result for step in group.steps for result in step.results if result is not None and readers[result.name]]
 
 
 def _is_of_rows(group: _Group, result: Result) -> bool:
-    """Whether a result has one element for each row."""
+    """Return whether a result has one element for each row."""
     return result.name in group.bare or (result.shape == group.row and group.row != group.shape)
 
 
 def _without_folded(kept: Result, bare: Result) -> Step:
-    """The step that takes the dimensions of a fold away: as a tensor of its own, since a sum is no view."""
+    """Return the step that removes the kept dimensions of a fold; its result counts as a tensor of its own, as a sum is
+    no view.
+    """
     sizes = tuple(Expression(size) if isinstance(size, str) else size for size in bare.shape)
     return Step(operator_named("aten::_unsafe_view"), (Expression(kept.name), sizes), {}, (bare,))
 
 
 def _has_sizes(shape: Sequence[Any], sizes: Sequence[Any]) -> bool:
-    """Whether a shape is that of a result; a size that was a name has a number where operands must have that size."""
+    """Return whether a shape equals that of a result; where operands must have one size, a named size may have a
+    number.
+    """
     pairs = zip(shape, sizes_of(shape), sizes, strict=False)
     return len(shape) == len(sizes) and all(size in (own, example_value(extent)) for extent, own, size in pairs)
 
 
 def _is_row_major(form: TensorMeta) -> bool:
-    """Whether the dimensions surely lie in their order, with gaps or without."""
+    """Return whether the strides surely are in row-major order, possibly with gaps."""
     strides = [stride for size, stride in zip(form.shape, form.strides, strict=True) if is_symbol(size) or size != 1]
     return all((least(outer - inner) or 0) > 0 for outer, inner in itertools.pairwise([*strides, 0]))

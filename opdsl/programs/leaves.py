@@ -1,4 +1,4 @@
-"""The arguments of a call taken apart: the tensors and numbers in it, and the rest."""
+"""Flattening of the arguments of a call into leaves (tensors and numbers) and the remaining structure."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ RESERVED = frozenset((*keyword.kwlist, "math", "max", "min", "opdsl", "repr", "u
 
 
 class _Leaf:
-    """Stands in a structure for a leaf."""
+    """Marker of a leaf in a structure."""
 
     def __repr__(self) -> str:
         return "*"
@@ -41,11 +41,11 @@ LEAF = _Leaf()
 
 
 class Leaves(NamedTuple):
-    """A call taken apart.
+    """Flattened arguments of a call.
 
-    names: of the leaves, as parameters.
+    names: parameter names of the leaves.
     values: the tensors and floats, in order.
-    structure: positional arguments and named ones, with ``LEAF`` where a leaf was.
+    structure: positional and named arguments, with ``LEAF`` in place of each leaf.
     """
 
     names: tuple[str, ...]
@@ -56,12 +56,12 @@ class Leaves(NamedTuple):
 def flatten(
     function: Callable[..., Any], positional: tuple[Any, ...], named: dict[str, Any], *, with_sizes: bool = False
 ) -> Leaves:
-    """Take the arguments of a call apart: tensors and floats are leaves, all else is part of the structure.
+    """Flatten the arguments of a call: tensors and floats are leaves, other values part of the structure.
 
     Args:
-        function: whose parameters name the leaves.
+        function: its parameters name the leaves.
         positional, named: of the call.
-        with_sizes: whether integers of two or more are leaves, too.
+        with_sizes: whether integers of two or more are leaves as well.
     """
     names: list[str] = []
     values: list[Any] = []
@@ -88,7 +88,7 @@ def flatten(
 
 
 def closed_argument(leaves: Leaves) -> object:
-    """Return an argument that is not taken apart though there are tensors in it, as a data class; None if none is."""
+    """Return an argument that contains tensors but is not flattened, such as a data class; None if there is none."""
 
     def contents(part: Any) -> Iterable[Any]:
         if is_dataclass(part) and not isinstance(part, type):
@@ -110,16 +110,16 @@ def closed_argument(leaves: Leaves) -> object:
 
 
 def is_size(value: object) -> bool:
-    """Whether a value may be a size that differs from call to call."""
+    """Return whether a value may be a size that varies between calls."""
     return type(value) is int and value >= 2
 
 
 def structure_key(value: Any, values: list[Any]) -> object:
-    """A key of what is no leaf in the arguments of a call, or in a structure of leaves.
+    """Return a hashable key of a structure without its leaves.
 
     Args:
         value: the arguments, or one of them.
-        values: the leaves are added to it.
+        values: list to which the leaves are appended.
 
     Raises:
         TypeError: an argument has no key.
@@ -140,12 +140,12 @@ def structure_key(value: Any, values: list[Any]) -> object:
 
 
 def as_leaves(inputs: Sequence[Input], values: tuple[Any, ...]) -> Leaves:
-    """The arguments of a program as a call of it."""
+    """Return values for the inputs of a program as the flattened arguments of a call."""
     return Leaves(tuple(input.name for input in inputs), values, ((LEAF,) * len(values), {}))
 
 
 def unflatten(leaves: Leaves, values: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a call with these leaves."""
+    """Return the positional and named arguments of a call with the given leaves."""
     remaining = iter(values)
 
     def walk(part: Any) -> Any:
@@ -165,7 +165,7 @@ def unflatten(leaves: Leaves, values: Sequence[Any]) -> tuple[tuple[Any, ...], d
 
 @lru_cache(maxsize=1024)
 def _positional_names(function: Callable[..., Any], count: int) -> list[str]:
-    """Names of the first arguments of a call."""
+    """Return parameter names for the first arguments of a call."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
@@ -176,7 +176,7 @@ def _positional_names(function: Callable[..., Any], count: int) -> list[str]:
 
 
 def _identifiers(names: Sequence[str]) -> tuple[str, ...]:
-    """The names as identifiers of ASCII that differ and do not begin with an underscore."""
+    """Return names as distinct ASCII identifiers that do not begin with an underscore."""
     texts: list[str] = []
     for text in names:
         letters = [letter if letter.isascii() and letter.isalnum() else "_" for letter in text]

@@ -1,7 +1,7 @@
-"""Folds of computed elements: pointwise steps that one fold alone reads become a part of it, and need no memory.
+"""Fusion of folds with the pointwise steps that only they read, so that the elements need no memory.
 
-The step that is made is an operator with a kernel on every backend. It computes each element as the steps do apart,
-rounded where these round, and folds as the fold does.
+The fused step is an operator with a kernel on every backend. It computes each element as the separate steps do, with
+the same rounding, and folds as the fold does.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from opdsl.schema import parse_schema
 
 __all__ = ["with_lifted_folds"]
 
-# As for other fused steps.
+# The same limits as for other fused steps.
 _MOST_NODES = 256
 _MOST_OPERANDS = 24
 
 
 def with_lifted_folds(program: Program) -> Program:
-    """Return the program with one step in place of a fold and of the pointwise steps that it alone reads.
+    """Fuse each fold with the pointwise steps that only it reads.
 
     >>> import opdsl
     >>> program = opdsl.trace(lambda x, y: (x * y).sum(), opdsl.ones(3), opdsl.ones(3))
@@ -61,11 +61,11 @@ def with_lifted_folds(program: Program) -> Program:
 
 
 class _Lifting:
-    """What the steps of a program read of each other.
+    """Analysis of the data dependencies between the steps of a program.
 
     Args:
-        program: they are of it.
-        steps: in order.
+        program: the program.
+        steps: its steps, in order.
     """
 
     def __init__(self, program: Program, steps: Sequence[Step]) -> None:
@@ -79,7 +79,7 @@ class _Lifting:
         self.is_still = [not memory.of(step.reads | step.result_names) & memory.written for step in steps]
 
     def rows(self, place: int) -> int | None:
-        """Return the place of what folds rows for a fold of all alone, which folds what they give."""
+        """Return the index of the step that folds rows for a full fold, if only that fold reads it; else None."""
         fold = self.steps[place]
         source = _source(fold) if _is_fold(fold) else ""
         at = self.makers.get(source, place)
@@ -88,11 +88,11 @@ class _Lifting:
         return at if is_of_rows and not step.options and self.readers[source] == {place} else None
 
     def before(self, place: int, rows: int | None) -> list[int]:
-        """Return the places of the pointwise steps that a fold alone reads, directly or by others of them.
+        """Return the indices of the pointwise steps that only a fold reads, directly or through each other.
 
         Args:
-            place: of the fold.
-            rows: of what folds rows for it.
+            place: index of the fold.
+            rows: index of the step that folds rows for it.
         """
         first = place if rows is None else rows
         name = _source(self.steps[first])
@@ -111,7 +111,7 @@ class _Lifting:
 
 
 def _source(fold: Step) -> str:
-    """The name of what a fold folds."""
+    """Return the name of the tensor that a fold reads."""
     assert fold.call is not None, "a fold"
     return str(fold.call.operands[fold.call.state.places[0]].text)
 
@@ -121,12 +121,12 @@ def _shape(step: Step) -> Any:
 
 
 def _rows_apart(steps: Sequence[Step]) -> list[Step]:
-    """The steps, with the parts of those that compute elements of rows and give one fold of them."""
+    """Split fused row steps that only return one fold into their parts."""
     split_steps: list[Step] = []
     folded: set[str] = set()
     for step in steps:
         if step.result_names and step.result_names <= folded:
-            continue  # the fold has the shape that this would give it
+            continue  # the fold already has the final shape
         fold = step.parts[-1] if step.parts else step
         is_fold_alone = len(step.parts) > 1 and _is_fold(fold) and all(map(_is_pointwise, step.parts[:-1]))
         if is_fold_alone and step.result_names <= {name + end for name in fold.result_names for end in ("", "_kept")}:
@@ -138,7 +138,7 @@ def _rows_apart(steps: Sequence[Step]) -> list[Step]:
 
 
 def _is_fold(step: Step) -> bool:
-    """Whether a step folds one tensor, by functions that take no further numbers."""
+    """Return whether a step folds one tensor, without number parameters."""
     call = step.call
     if call is None or type(call.definition) is not ReductionDefinition or step.parts:
         return False
@@ -151,7 +151,7 @@ def _is_fold(step: Step) -> bool:
 
 
 def _is_pointwise(step: Step) -> bool:
-    """Whether a step computes each element of one result by a scalar function that raises for none."""
+    """Return whether a step computes one result by a scalar function that raises no errors."""
     if step.parts:
         return len(step.results) == 1 and all(map(_is_pointwise, step.parts))
     call = step.call
@@ -166,7 +166,7 @@ def _is_pointwise(step: Step) -> bool:
 
 
 def _is_taken(operand: Any, value: Any, call: Call, index: int) -> bool:
-    """Whether an operand of a pointwise step is one of a lift as well."""
+    """Return whether a fused fold can take an operand of a pointwise step."""
     iteration = call.state.iteration
     if isinstance(value, Tensor):
         return value.device == iteration.device and iteration.casts[index] is None
@@ -177,12 +177,12 @@ def _is_taken(operand: Any, value: Any, call: Call, index: int) -> bool:
 
 
 def _lifted(steps: Sequence[Step], rows: tuple[Step, ...], fold: Step) -> Step | None:
-    """A fold with the steps that make its elements; None where they are too many.
+    """Return the fold fused with the steps that compute its elements; None if it would be too large.
 
     Args:
-        steps: make the elements.
-        rows: what folds rows of them before, if anything does.
-        fold: of all.
+        steps: the steps that compute the elements.
+        rows: the step that folds rows of them first, if any.
+        fold: the fold of all.
     """
     assert fold.call is not None, "a fold"
     elements = _Elements(steps)
@@ -210,9 +210,9 @@ def _lifted(steps: Sequence[Step], rows: tuple[Step, ...], fold: Step) -> Step |
 
 
 class _Elements:
-    """The typed functions of pointwise steps, put together.
+    """Typed scalar functions of pointwise steps, composed into one.
 
-    tensors, numbers: what is read from outside, by the expressions, with the dtypes.
+    tensors, numbers: dtypes of the operands from outside, by expression.
     """
 
     def __init__(self, steps: Sequence[Step]) -> None:
@@ -232,15 +232,15 @@ class _Elements:
 
     @property
     def operands(self) -> tuple[Expression, ...]:
-        """What the step that is made is called with."""
+        """Return the operands of the fused step."""
         return tuple(map(Expression, (*self.tensors, *self.numbers)))
 
     def folding(self, folding: Folding, source: str) -> Folding:
-        """The functions of a fold of what the steps make.
+        """Return the functions of a fold of the steps' result.
 
         Args:
-            folding: the functions of the fold.
-            source: the name of what it folds.
+            folding: the functions of the fold itself.
+            source: the name of the tensor that it folds.
         """
         builder = GraphBuilder()
         names = self._parameters(builder, self.tensors, "x")
@@ -257,7 +257,7 @@ class _Elements:
         return folding._replace(lift=whole, finish=finish, lifted_numbers=tuple(range(len(self.numbers))))
 
     def _finish(self, finish: TypedGraph) -> TypedGraph:
-        """The last function, with the numbers among its parameters."""
+        """Return the function that finishes the fold, with the number parameters added."""
         builder = GraphBuilder()
         parameters = [builder.parameter(name, kind) for name, kind in finish.parameters]
         self._parameters(builder, self.numbers, "number")
@@ -271,7 +271,7 @@ class _Elements:
 
 
 def _computed(builder: GraphBuilder, step: Step, names: Mapping[str, int]) -> int:
-    """Add what a pointwise step computes; the position of its result, as the dtype of the result holds it."""
+    """Add the nodes of a pointwise step; return that of its result, rounded to the result's dtype."""
     assert step.call is not None and isinstance(step.call.definition, PointwiseDefinition), "a pointwise step"
     call, definition = step.call, step.call.definition
     function, iteration = call.state.formula.function, call.state.iteration
@@ -298,7 +298,7 @@ def _computed(builder: GraphBuilder, step: Step, names: Mapping[str, int]) -> in
 
 
 def _with(function: ScalarFunction, known: Mapping[str, Any]) -> ScalarFunction:
-    """A function with numbers in place of some of its parameters."""
+    """Return a scalar function with some parameters replaced by constants."""
     if not known:
         return function
     nodes = tuple(
@@ -310,7 +310,7 @@ def _with(function: ScalarFunction, known: Mapping[str, Any]) -> ScalarFunction:
 
 
 def _operator(lifted: Lifted, steps: Iterable[Step], elements: _Elements) -> Operator:
-    """The operator of a fold of computed elements; the same one for the same functions."""
+    """Return the operator of a fold of computed elements, registered once for equal functions."""
     folding, state = lifted.folding, lifted.state
     graphs = [typed_graph.fingerprint for typed_graph in (folding.lift, folding.combine, folding.finish)]
     kinds = [str(tensor) for tensor in (*elements.tensors.values(), *elements.numbers.values(), *state.results)]

@@ -1,4 +1,6 @@
-"""Programs read from files. A file holds data: nothing of it is run, and no text of it becomes Python as it stands."""
+"""Loading of programs from files. A file is data: it is never executed, and its texts are parsed before they become
+Python.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ _LONGEST_NUMBER: Final = 400
 
 
 def load(path: str | os.PathLike[str]) -> Program:
-    """Read a program; see ``Program.load``."""
+    """Load a program from a file; see ``Program.load``."""
     place = Path(path)
     beside = place.with_suffix(TENSORS)
 
@@ -44,16 +46,16 @@ def load(path: str | os.PathLike[str]) -> Program:
 
 
 def unpickled(text: str, constants: dict[str, Tensor]) -> Program:
-    """Return the program of a pickle: the text that ``saving.text_of`` gives, and its tensors by name.
+    """Return the program of a pickle, given the text that ``saving.text_of`` returns, and its tensors by name.
 
     Raises:
-        ProgramError: this is no program.
+        ProgramError: it is no valid program.
     """
     return _read("the pickle", lambda: text.encode(), lambda: constants)
 
 
 def _read(where: str, contents: Callable[[], bytes], tensors: Callable[[], object]) -> Program:
-    """Read a program from a place; what is wrong with it names the place."""
+    """Parse and validate a program; errors name the place it comes from."""
     try:
         program = checked(_Reader(where, tensors).program(_contents(contents())))
         rehearse(program)
@@ -66,10 +68,10 @@ def _read(where: str, contents: Callable[[], bytes], tensors: Callable[[], objec
 
 
 def _bytes_of(place: Path) -> bytes:
-    """Content of a file.
+    """Return the content of a file.
 
     Raises:
-        ProgramError: it is larger than a program is.
+        ProgramError: it is too large.
     """
     size = place.stat().st_size
     if size > _MOST_BYTES:
@@ -78,10 +80,10 @@ def _bytes_of(place: Path) -> bytes:
 
 
 def _contents(content: bytes) -> Any:
-    """Return the JSON document that bytes hold.
+    """Parse bytes as JSON.
 
     Raises:
-        ProgramError: it is no JSON.
+        ProgramError: they are no valid JSON.
     """
     try:
         return json.loads(content, object_pairs_hook=_without_repetition, parse_constant=_refused, parse_float=_refused)
@@ -101,16 +103,16 @@ def _refused(text: str) -> Any:
 
 
 class _Reader:
-    """Reads the fields of a program, and trusts nothing of them."""
+    """Parser of the fields of a program, which checks every type."""
 
     def __init__(self, where: str, tensors: Callable[[], object]) -> None:
         self.where, self.tensors = where, tensors
 
     def program(self, contents: Any) -> Program:
-        """The program, whose expressions are not read yet.
+        """Return the program, with its expressions still unparsed.
 
         Raises:
-            ProgramError: a field is missing, is not one of those that ``save`` writes, or has another type.
+            ProgramError: a field is missing, unknown or of another type than ``save`` writes.
         """
         is_ours = isinstance(contents, dict) and contents.get("format") == FORMAT
         version = contents.get("version") if is_ours else None
@@ -130,7 +132,7 @@ class _Reader:
         )
 
     def _constants(self, names: list[Any]) -> dict[str, Tensor]:
-        """The tensors beside the program's text."""
+        """Return the constants by name, from the tensors saved with the program."""
         if not names:
             return {}
         tensors = self.tensors()
@@ -169,7 +171,7 @@ class _Reader:
         return Result(_text(name), _one_of(_DTYPES, dtype), _sizes(shape), _device(device))
 
     def _value(self, value: Any, depth: int = 0) -> Any:
-        """An operand, or what the program returns."""
+        """Parse an operand, or the outputs of the program."""
         if depth > _DEEPEST:
             raise ProgramError(f"operands are nested deeper than {_DEEPEST} levels")
 
@@ -199,7 +201,7 @@ class _Reader:
 
 
 def _operator(name: str, schema: str) -> Operator:
-    """The operator of a name, if its schema is still the one that was saved."""
+    """Return the operator of a name, if its schema equals the saved one; else raise an error."""
     try:
         operator = operator_named(name)
     except UnknownOperatorError as error:
@@ -238,7 +240,7 @@ def _text(value: Any) -> str:
 
 
 def _fields(value: Any, names: str) -> list[Any]:
-    """The values of an object that has these keys and no others."""
+    """Return the values of an object that must have exactly these keys."""
     wrong = sorted(_object(value).keys() ^ set(names.split()))
     if wrong:
         raise ProgramError(f"keys are missing or not known: {', '.join(wrong)[:200]}")
@@ -277,7 +279,7 @@ def _number(kind: type[float | complex], text: Any) -> float | complex:
 
 
 def _results(operator: Any = None, *values: Any) -> tuple[Any, ...]:
-    """Return the named results of an operator."""
+    """Return the named tuple of an operator's results."""
     try:
         kind: Any = operator_named(_text(operator)).result_type
     except UnknownOperatorError as error:

@@ -1,6 +1,6 @@
-"""Whose memory is whose in a program, and where its tensors lie when one block holds all that are made on the way.
+"""Analysis of which tensors of a program share memory, and a plan that places its intermediate tensors in one block.
 
-A tensor lives from the step that makes it to the last one that reads it, or a view of it.
+A tensor is live from the step that computes it to the last step that reads it, or a view of it.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ __all__ = ["Memory", "MemoryPlan", "Steps", "made_apart", "memory_plan", "return
 
 
 class Steps(Protocol):
-    """What a program is made of."""
+    """Protocol of the parts of a program."""
 
     @property
     def inputs(self) -> tuple[Input, ...]:
-        """Its arguments."""
+        """Return its arguments."""
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """What it does."""
+        """Return its steps."""
 
     @property
     def outputs(self) -> Any:
-        """What it returns."""
+        """Return its outputs."""
 
     @property
     def constants(self) -> Mapping[str, Any]:
-        """Tensors that are no arguments."""
+        """Return its tensors that are no arguments, by name."""
 
 
 class Memory:
-    """Whose memory is whose in a program.
+    """Analysis of which tensors of a program share memory.
 
-    written: what stands for the memory that steps write.
+    written: names that identify the memory that steps write.
     """
 
     def __init__(self, program: Steps) -> None:
@@ -50,12 +50,12 @@ class Memory:
         self.written = frozenset().union(*(self.of(step.written) for step in program.steps))
 
     def of(self, names: Iterable[str]) -> frozenset[str]:
-        """What stands for the memory of tensors: the names of those that were made with it."""
+        """Return names that identify the memory of tensors: those of the tensors that the memory was allocated for."""
         return frozenset().union(*(self._roots.get(name, frozenset()) for name in names))
 
 
 def returned_by(program: Steps) -> set[str]:
-    """The names of tensors whose memory callers get."""
+    """Return the names of tensors whose memory the caller gets, directly or as a view."""
     returned = set(names_in(program.outputs))
     for step in reversed(program.steps):
         if step.is_view and any(result is not None and result.name in returned for result in step.results):
@@ -64,12 +64,13 @@ def returned_by(program: Steps) -> set[str]:
 
 
 class MemoryPlan(NamedTuple):
-    """Where the tensors of a program lie for arguments of some sizes. What may be a view counts as one.
+    """Placement of a program's tensors in memory for arguments of given sizes. Results that may be views count as
+    views.
 
-    blocks: those that are made on the way and read by steps alone, as they are made.
-    size: of the one block that holds them.
-    results: bytes of what the program returns, besides its arguments.
-    peak: the most bytes that live at once, results among them.
+    blocks: the intermediate tensors, in the order of their computation.
+    size: size of the one block of memory that holds them.
+    results: bytes of the returned tensors, without the arguments.
+    peak: the most bytes that are live at once, results included.
     """
 
     blocks: tuple[Block, ...]
@@ -91,7 +92,7 @@ class MemoryPlan(NamedTuple):
 
 
 def made_apart(program: Steps) -> list[tuple[int, Result]]:
-    """The tensors that have memory of their own, with the place of the step that makes them."""
+    """Return the tensors that have memory of their own, with the index of the step that computes each."""
     steps = enumerate(program.steps)
     return [
         (place, result) for place, step in steps if not step.is_view for result in step.results if result is not None
@@ -99,11 +100,11 @@ def made_apart(program: Steps) -> list[tuple[int, Result]]:
 
 
 def memory_plan(program: Steps, sizes: Sequence[int]) -> MemoryPlan:
-    """See ``Program.memory_plan``.
+    """Return the memory plan of a program; see ``Program.memory_plan``.
 
     Args:
-        program: this one.
-        sizes: of the tensors that are ``made_apart``, in bytes.
+        program: the program.
+        sizes: sizes in bytes of the tensors that ``made_apart`` returns.
     """
     memory = Memory(program)
     kept = memory.of(returned_by(program))
@@ -124,7 +125,7 @@ def memory_plan(program: Steps, sizes: Sequence[int]) -> MemoryPlan:
 
 
 def _bytes(count: int) -> str:
-    """A size as people read it."""
+    """Format a size in bytes with a unit."""
     for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if count >= size:
             return f"{count / size:.1f} {unit}"

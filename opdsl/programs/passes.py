@@ -1,4 +1,4 @@
-"""What makes programs cheaper: functions from programs to programs that compute the same.
+"""Optimization passes: functions from a program to an equivalent one that is cheaper.
 
 Each keeps the order of steps that write or draw random numbers.
 """
@@ -29,7 +29,7 @@ Pass = Callable[[Program], Program]
 
 
 def without_unused_steps(program: Program) -> Program:
-    """The program without steps whose results nothing reads. Steps that write or draw random numbers stay.
+    """Eliminate dead code: steps whose results are not read. Steps that write or draw random numbers stay.
 
     >>> import opdsl
     >>> program = opdsl.trace(lambda x: (x.exp(), x + 1)[1], opdsl.ones(2))
@@ -46,10 +46,10 @@ def without_unused_steps(program: Program) -> Program:
 
 
 def without_repeated_steps(program: Program) -> Program:
-    """The program with one step where several call one operator with the same operands.
+    """Eliminate common subexpressions: steps that call the same operator with the same operands become one.
 
-    Steps are kept apart whose operands or results some step writes, and whose results are returned, or views of them:
-    callers may write each.
+    Steps stay if some step writes their operands or results, or if their results, or views of them, are returned: the
+    caller may write each.
 
     >>> import opdsl
     >>> program = opdsl.trace(lambda x: x.exp() + x.exp(), opdsl.ones(2))
@@ -76,21 +76,23 @@ def without_repeated_steps(program: Program) -> Program:
 
 
 def _key(step: Step) -> Any:
-    """What tells a step from others; None where it is not repeated, as what draws random numbers."""
+    """Return a key that is equal for equal calls; None for a step that must not be merged, such as one that draws
+    random numbers.
+    """
     if step.is_random or step.writes:
         return None
     return step.operator, _hashable(step.operands), _hashable(tuple(sorted(step.options.items())))
 
 
 def _hashable(value: Any) -> Any:
-    """A key of a constant or an operand, which tells 1 from 1.0 and True, and 0.0 from -0.0."""
+    """Return a hashable key of an operand, which distinguishes 1 from 1.0 and True, and 0.0 from -0.0."""
     if isinstance(value, (tuple, list)):
         return (type(value), *map(_hashable, value))
     return (type(value), repr(value)) if isinstance(value, (int, float, complex)) else value
 
 
 def renamed(step: Step, names: dict[str, str]) -> Step:
-    """A step that reads other results."""
+    """Return a step with its operands renamed."""
     if not names or not step.reads & names.keys():
         return step
     options = {key: renamed_value(option, names) for key, option in step.options.items()}
@@ -99,7 +101,7 @@ def renamed(step: Step, names: dict[str, str]) -> Step:
 
 
 def renamed_value(value: Any, names: dict[str, str]) -> Any:
-    """An operand, or what a program returns, that reads other results."""
+    """Return an operand, or the outputs of a program, with names replaced."""
     if isinstance(value, Expression):
         return Expression(names.get(value.text, value.text))
     if isinstance(value, (tuple, list)):
@@ -109,7 +111,7 @@ def renamed_value(value: Any, names: dict[str, str]) -> Any:
 
 
 def without_unused_sizes(program: Program) -> Program:
-    """The program without expressions of sizes that only kernels have asked for, and no shape of a result names."""
+    """Remove the expressions of sizes that no operand, output, guard or result shape reads."""
     used = set(names_in(tuple((step.operands, tuple(step.options.values())) for step in program.steps)))
     shapes = [result.shape for step in program.steps for result in step.results if result is not None]
     used |= names_in(tuple(Expression(size) for shape in shapes for size in shape if isinstance(size, str)))

@@ -1,4 +1,4 @@
-"""Groups of steps that are one function of places: each element of a result follows from its place."""
+"""Groups of steps that are fused into one function from the indices of an element to its value."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ GATHER = "aten::index.Tensor"
 SUM = "aten::sum.dim_IntList"
 _CONSTANTS: Mapping[str, float] = {"aten::zeros": 0, "aten::ones": 1}
 
-# What numbers of kernels are in schemas.
+# Schema types of number parameters.
 _NUMBERS: Mapping[type, str] = {int: "SymInt", float: "float"}
 
-# Views that pointwise steps are not fused across: dimensions in another order.
+# Views that permute dimensions, across which pointwise steps are not fused.
 MOVING = ("aten::permute", "aten::transpose.int", "aten::t")
 
-# More would not fit the registers of any machine, and take long to compile.
+# Larger functions would exceed the registers of any machine and compile slowly.
 _MOST_NODES = 256
 _MOST_READS = 16
 
-# What is computed again where it is read, rather than kept, if that saves writing what is larger than what it is of.
+# Cheap operations: recomputed for each read if that saves writing a tensor larger than its operands.
 _CHEAP = frozenset(
     (
         "parameter", "constant", "convert", "add", "subtract", "multiply", "negative", "absolute", "minimum", "maximum",
@@ -49,18 +49,18 @@ _CHEAP = frozenset(
 
 
 class NotPlacedError(Exception):
-    """A step is no function of places."""
+    """Raised when a step cannot be expressed as a function of the indices of its elements."""
 
 
 def is_copy(step: Step) -> bool:
-    """Return whether a step gives elements in row-major order, as products read them."""
+    """Return whether a step copies elements into row-major order, as matrix products need them."""
     return step.name == "aten::clone" and step.options.get("memory_format") is contiguous_format
 
 
 class Output(NamedTuple):
-    """The result of a group.
+    """Index space of a group's kernel.
 
-    sizes: of each index.
+    sizes: size of each index.
     folded: the indices that are summed.
     """
 
@@ -69,12 +69,12 @@ class Output(NamedTuple):
 
 
 class PlaceGroup(ElementNodes):
-    """A step, and what it is computed of, as a function of places.
+    """Fusion of a step with the steps that compute its operands, as a function of the indices of an element.
 
-    steps: those that are a part of it.
-    reads: what is read: the tensor, and the positions.
-    positions: where gathers read, and the sizes of what they read there; other places are those of views.
-    looked_at: tensors whose elements are positions, the sizes that calls hold them against, and along which dimension.
+    steps: the fused steps.
+    reads: accesses of the kernel, by tensor and indices.
+    positions: computed indices of gathers with the sizes that they index, which must be proven in bounds.
+    looked_at: index tensors that each call checks for bounds, with the size and the dimension that they index.
     """
 
     def __init__(self, known: Sources, root: Step, result: Result) -> None:
@@ -99,7 +99,7 @@ class PlaceGroup(ElementNodes):
     # --------------------------------------------------------------------------------------------------- the result
 
     def find_output(self) -> Output:
-        """Return the sizes of the result's indices, and which are summed."""
+        """Return the sizes of the result's indices, and those that are summed."""
         if self.root.name != SUM:
             sizes = {f"i{dim}": size for dim, size in enumerate(self.result.shape)}
             return Output(sizes, ())
@@ -113,7 +113,7 @@ class PlaceGroup(ElementNodes):
         return Output(sizes | {f"j{dim}": shape[dim] for dim in dims}, folded)
 
     def find_value(self) -> int:
-        """Return the node of an element of the result, or of what is summed for it."""
+        """Return the node of an element of the result, or of an element that is summed for it."""
         self.steps[id(self.root)] = self.root
         indices = {name: self.add("parameter", value=name) for name in self.output.sizes}
         if is_copy(self.root):
@@ -128,12 +128,12 @@ class PlaceGroup(ElementNodes):
     # ---------------------------------------------------------------------------------------------------- elements
 
     def element(self, name: str, place: tuple[int, ...], reader: Step) -> int:
-        """Add the element of a tensor at a place.
+        """Add the element of a tensor at given indices.
 
         Args:
             name: of the tensor.
             place: a node for each dimension.
-            reader: which step reads it.
+            reader: the step that reads it.
         """
         key = (name, place)
         if key not in self.memo:
@@ -147,7 +147,7 @@ class PlaceGroup(ElementNodes):
         return self.memo[key]
 
     def _is_within(self, step: Step, name: str, reader: Step) -> bool:
-        """Return whether a step is a part of the kernel, and not what it reads."""
+        """Return whether a step is fused into the kernel, and its result not read from memory."""
         if is_mapped(step) or step.name in ("aten::arange", "aten::full", *_CONSTANTS):
             return True
         if self.known.dtypes[name] not in _DTYPES:
@@ -164,12 +164,12 @@ class PlaceGroup(ElementNodes):
         return is_cheap or (is_own and self._has_all_elements(self.known.shapes[name]))
 
     def _has_all_elements(self, shape: tuple[Size, ...]) -> bool:
-        """Return whether a tensor has an element for each turn of the kernel, so that none is computed twice."""
+        """Return whether a tensor has one element for each iteration of the kernel, so that none is computed twice."""
         own, whole = ([str(size) for size in sizes if size != 1] for sizes in (shape, self.output.sizes.values()))
         return sorted(own) == sorted(whole)
 
     def _made(self, step: Step, name: str, place: tuple[int, ...]) -> int:
-        """Add an element of what a step makes."""
+        """Add an element of a step's result, computed from its operands."""
         shapes = self.known.shapes
         if is_mapped(step):
             source = step.operands[0].text
@@ -223,7 +223,7 @@ class PlaceGroup(ElementNodes):
         raise NotPlacedError
 
     def _gathered(self, step: Step, place: tuple[int, ...]) -> int:
-        """Add an element that is read at positions which other tensors hold."""
+        """Add an element of a gather, read at indices that other tensors contain."""
         source, indices = step.operands[0].text, step.operands[1]
         sizes = self.known.shapes[source]
         indices = (*indices, *[None] * (len(sizes) - len(indices)))
@@ -249,7 +249,9 @@ class PlaceGroup(ElementNodes):
         return self.element(source, tuple(numbers), step)
 
     def look_at(self, name: str, place: tuple[int, ...], size: Size, dim: int) -> int:
-        """Add a position that a tensor holds, all of which calls look at."""
+        """Add an index read from a tensor; each call of the kernel checks that all indices in that tensor are in
+        bounds.
+        """
         if (name, place) not in self.reads:
             self.memo[name, place] = self._read(name, place)
         self.number(size)
@@ -258,7 +260,7 @@ class PlaceGroup(ElementNodes):
         return self.memo[name, place]
 
     def _read(self, name: str, place: tuple[int, ...]) -> int:
-        """Add what is read of a tensor that something else makes."""
+        """Add an element read from the memory of a tensor."""
         is_here = self.known.devices[name] == self.result.device
         if not is_here or self.known.dtypes[name] not in _DTYPES or len(self.reads) >= _MOST_READS:
             raise NotPlacedError
@@ -270,9 +272,10 @@ class PlaceGroup(ElementNodes):
         return self.add("parameter", value=access.name)
 
     def _unclamped(self, name: str, place: tuple[int, ...]) -> tuple[int, ...] | None:
-        """Return positions without what leads them inside, which a margin does, too; None where nothing does.
+        """Return indices without their clamping into bounds, for an access that clamps by its margin; None if none is
+        clamped.
 
-        Kernels compute what is far from margins apart, without it.
+        Kernels handle margins in separate loops, so that the interior needs no clamping.
         """
         numbers = dict(self.numbers.values())
         sizes = self._extents(self.known.shapes[name])
@@ -285,15 +288,15 @@ class PlaceGroup(ElementNodes):
     # ----------------------------------------------------------------------------------------------- whole numbers
 
     def _constant(self, value: Any) -> int:
-        key = (type(value), repr(value))  # which tells 0.0 from -0.0
+        key = (type(value), repr(value))  # repr distinguishes 0.0 from -0.0
         if key not in self.constants:
             self.constants[key] = self.add("constant", value=value)
         return self.constants[key]
 
     def number(self, value: Any) -> int:
-        """Add a whole number, or a size or another number as a program has it."""
+        """Add an integer, or a size or another number of the program."""
         if not isinstance(value, str):
-            return self.converted(self._constant(value), int64)  # a number alone would be of the type that values have
+            return self.converted(self._constant(value), int64)  # else it would have the dtype of elements
         if value not in self.numbers:
             symbol = self.known.size(value)
             if type(example_value(symbol)) not in _NUMBERS:
@@ -312,7 +315,7 @@ class PlaceGroup(ElementNodes):
     # ------------------------------------------------------------------------------------------------- the operator
 
     def is_gain(self) -> bool:
-        """Return whether a kernel of places saves a tensor that something would have to write, or to copy."""
+        """Return whether fusion saves writing or copying a tensor."""
         if self.positions or self.looked_at or (self.root.call is not None and self._joins_what_views_divide()):
             return True
         shape, folded = set(self.output.sizes), set(self.output.folded)
@@ -322,7 +325,7 @@ class PlaceGroup(ElementNodes):
         return len(self.steps) > 1 and bool(folded) and (is_product or not any(texts >= shape for texts in reads))
 
     def _joins_what_views_divide(self) -> bool:
-        """Return whether a tensor of all elements is made, and read in another order of its dimensions."""
+        """Return whether a full-size tensor is computed and then read with its dimensions permuted."""
         moved = [step for step in self.steps.values() if step.name in MOVING]
         makers = [self.known.makers.get(step.operands[0].text) for step in moved]
         return any(
@@ -335,10 +338,10 @@ class PlaceGroup(ElementNodes):
         )
 
     def as_steps(self) -> tuple[Step, ...]:
-        """Return the step of the kernel, and one that has the result's dimensions in their order.
+        """Return the step of the kernel, and one that permutes its result if the memory layout requires another order.
 
         Raises:
-            NotPlacedError: positions may lie outside, or the result has gaps.
+            NotPlacedError: indices may be out of bounds, or the result has gaps.
         """
         function, ranges = self.proven()
         order = order_of(self.root) if self.root.call is not None else tuple(range(len(self.result.shape)))
@@ -361,10 +364,11 @@ class PlaceGroup(ElementNodes):
         return self.as_step(indexed, ranges, result), moved
 
     def proven(self) -> tuple[ScalarFunction, dict[str, int | str]]:
-        """Return the function and the ranges of its indices.
+        """Return the kernel's function and the ranges of its indices, after proving that all computed indices are in
+        bounds.
 
         Raises:
-            NotPlacedError: positions may lie outside, or nothing is read.
+            NotPlacedError: indices may be out of bounds, or nothing is read.
         """
         if not self.reads or not any(self.known.dtypes[name] is self.result.dtype for name in self.tensors):
             raise NotPlacedError
@@ -387,13 +391,13 @@ class PlaceGroup(ElementNodes):
         result: Result,
         written: tuple[int | str, ...] = (),
     ) -> Step:
-        """Return the step of a function.
+        """Return the fused step of a function.
 
         Args:
             indexed: the function.
-            ranges: of its indices.
-            result: of the step.
-            written: the sizes of the result where the function adds at positions.
+            ranges: ranges of its indices.
+            result: result of the step.
+            written: sizes of the result if the function adds at computed indices.
         """
         kinds = [str(self.known.dtypes[name]) for name in self.tensors]
         arguments = [f"Tensor {array}" for array in self.tensors.values()]
@@ -404,7 +408,7 @@ class PlaceGroup(ElementNodes):
         return Step(operator_of(kernel, arguments, kinds), operands, {}, (result,), parts=parts)
 
     def _is_no_zero(self, node: int) -> bool:
-        """Return whether a divisor is a number other than 0, or a size that surely is."""
+        """Return whether a divisor is a constant other than 0, or a size that surely is not 0."""
         while self.nodes[node].op == "convert":
             (node,) = self.nodes[node].arguments
         symbol = dict(self.numbers.values()).get(str(self.nodes[node].value))
@@ -428,5 +432,5 @@ class PlaceGroup(ElementNodes):
 
 
 def _itself(x: float) -> float:
-    """Return a number; nodes without a text of their own are shown in this one."""
+    """Return ``x``; nodes without a source of their own have that of this function."""
     return x

@@ -1,6 +1,6 @@
-"""Views as maps of places: where in its source a view finds the element at a place.
+"""Index maps of views: from the indices of an element in a view to its indices in the source.
 
-A place is a node for each dimension; a node is a position in a graph that is put together.
+Indices are a tuple with one node for each dimension; a node is an index into a graph that is being built.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ Place = tuple[int, ...]
 
 
 class NoMapError(Exception):
-    """An element's place in the source of a step does not follow from its own by the rules that are here."""
+    """Raised when there is no rule that maps the indices of a step's elements to those of its source."""
 
 
 class Grid(NamedTuple):
-    """Makers of nodes, for maps of places.
+    """Functions that create nodes for index maps.
 
-    number: a node that is a whole number, or a size as a program has it.
-    add: a node that is the sum of two.
-    multiply: a node that is the product of two.
+    number: returns the node of an integer, or of a size of the program.
+    add: returns the node of a sum.
+    multiply: returns the node of a product.
     """
 
     number: Callable[[Any], int]
@@ -33,10 +33,10 @@ class Grid(NamedTuple):
 
 
 class MappedView(NamedTuple):
-    """A view that a step makes.
+    """View step whose indices are mapped.
 
     step: the call.
-    shape, source: the sizes of the view, and of what it shows.
+    shape, source: the sizes of the view, and of its source.
     """
 
     step: Step
@@ -44,44 +44,44 @@ class MappedView(NamedTuple):
     source: tuple[Size, ...]
 
     def argument(self, at: int, name: str, default: Any = None) -> Any:
-        """Return an argument of the call, by its place in the schema or by its name."""
+        """Return an argument of the call, by its index in the schema or by its name."""
         operands = self.step.operands
         return operands[at] if at < len(operands) else self.step.options.get(name, default)
 
     def dim(self, at: int, rank: int) -> int:
-        """Return an argument that is a dimension, counted from the first of so many."""
+        """Return an argument that is a dimension, as a nonnegative number for tensors of a rank."""
         return self.counted(self.argument(at, "dim", 0), rank)
 
     def counted(self, dim: object, rank: int) -> int:
-        """Return a dimension, counted from the first of so many."""
-        if not isinstance(dim, int):  # a call decides it
+        """Return a dimension as a nonnegative number for tensors of a rank."""
+        if not isinstance(dim, int):  # it depends on the call
             raise NoMapError(self.step.name)
         return dim % rank
 
 
 def is_mapped(step: Step) -> bool:
-    """Return whether a step is a view whose elements have places by the rules that are here."""
+    """Return whether a step is a view with an index map."""
     return step.name in _MAPS and len(step.results) == 1 and step.results[0] is not None
 
 
 def source_place(view: MappedView, place: Place, grid: Grid) -> Place:
-    """Return where in its source a view finds the element at a place.
+    """Return the indices in its source of the element of a view at given indices.
 
     Raises:
-        NoMapError: that does not follow: a view has other sizes than 1 in another order.
+        NoMapError: there is no rule for the view, such as a reshape that merges dimensions.
     """
     return _MAPS[view.step.name](view, place, grid)
 
 
 def broadcast_place(place: Place, source: Sequence[Size], grid: Grid) -> Place:
-    """Return where an operand that broadcasts is read for an element of a result.
+    """Return the indices at which a broadcast operand is read for an element of the result.
 
-    A size that is not 1 is that of the result: a program whose sizes decide which it is has asked for that.
+    A size other than 1 is equal to that of the result; if sizes decide whether one is 1, the program has a guard on it.
 
     Args:
-        place: of the element.
+        place: indices of the element.
         source: the sizes of the operand.
-        grid: makes nodes.
+        grid: creates nodes.
     """
     behind = len(place) - len(source)
     pairs = zip(source, place[behind:], strict=True)
@@ -117,7 +117,7 @@ def _expanded(view: MappedView, place: Place, grid: Grid) -> Place:
 
 
 def _reshaped(view: MappedView, place: Place, grid: Grid) -> Place:
-    """Sizes of 1 come and go; others stay, in their order."""
+    """Map a reshape that only adds or removes dimensions of size 1."""
     own = [node for node, size in zip(place, view.shape, strict=True) if size != 1]
     if [size for size in view.shape if size != 1] != [size for size in view.source if size != 1]:
         raise NoMapError(view.step.name)
@@ -125,7 +125,7 @@ def _reshaped(view: MappedView, place: Place, grid: Grid) -> Place:
 
 
 def _moved(view: MappedView, place: Place, grid: Grid, at: int, start: Any, step: Any) -> Place:
-    """A dimension that begins elsewhere, and goes on in steps."""
+    """Map a dimension that begins at an offset and has a step."""
     if not (start is None or isinstance(start, int)) or not isinstance(step, int) or step < 1:
         raise NoMapError(view.step.name)
     node = place[at] if step == 1 else grid.multiply(place[at], grid.number(step))

@@ -1,4 +1,4 @@
-"""Operators of kernels of places: one for each function that steps have been put together to."""
+"""Operators of indexed kernels, registered once for each fused function."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ __all__ = ["PlacedKernel", "operator_of"]
 
 
 class PlacedKernel(NamedTuple):
-    """A kernel of places before it is an operator.
+    """Indexed kernel from which an operator is made.
 
     indexed: the function.
-    ranges: of each index, a number or the name of an argument.
-    dtype: of the result.
-    looked_at: tensors of positions, the sizes that calls hold them against, and along which dimension.
-    written: the sizes of a result that is added to at positions; none where each place is computed.
+    ranges: range of each index, a number or the name of an argument.
+    dtype: dtype of the result.
+    looked_at: index tensors that calls check for bounds, with the size and the dimension that they index.
+    written: the sizes of a result that is added to at computed indices; empty if each element is computed.
     """
 
     indexed: IndexedFunction
@@ -34,11 +34,11 @@ class PlacedKernel(NamedTuple):
 
 
 def operator_of(kernel: PlacedKernel, arguments: Sequence[str], kinds: Sequence[str]) -> Operator:
-    """Return the operator of a kernel; the same one for the same function.
+    """Return the operator of a kernel, registered once for equal functions.
 
     Args:
         kernel: its function and ranges.
-        arguments: with their types.
+        arguments: arguments with their types, as in a schema.
         kinds: the dtypes of tensors.
     """
     function = kernel.indexed.function

@@ -1,4 +1,4 @@
-"""Whether positions lie inside of what is read, for all sizes that a program serves."""
+"""Proofs that computed indices are in bounds, for all sizes that a program serves."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _EXTREMA = ("maximum", "minimum")
 
 
 def _is_kept(node: UntypedNode) -> bool:
-    """Return whether a node is the whole number that it is made of: other integers wrap."""
+    """Return whether a node is a conversion to int64, which keeps the value; narrower integers may wrap."""
     return node.op == "convert" and node.value == "int64"
 
 
@@ -27,13 +27,13 @@ def are_inside(
     ranges: Mapping[str, Any],
     numbers: Mapping[str, Any],
 ) -> bool:
-    """Return whether all positions surely lie inside.
+    """Return whether all computed indices can be proven to be in bounds.
 
     Args:
-        function: of which positions are nodes.
-        positions: nodes, and the sizes that they lead into; None where nothing is known of one.
-        ranges: of each index, how many places there are.
-        numbers: that the function takes, by name.
+        function: the function whose nodes they are.
+        positions: nodes, and the sizes that they index; None for an unknown size.
+        ranges: size of each loop index.
+        numbers: values of the function's number parameters, by name.
     """
     if not positions:
         return True
@@ -56,13 +56,14 @@ def are_inside(
 
 
 def unclamped(nodes: Sequence[UntypedNode], at: int, size: Any, numbers: Mapping[str, Any]) -> int | None:
-    """Return the position that a node leads inside, as ``clamp(position, 0, size - 1)`` does; None for another node.
+    """Return the node that is clamped into bounds by ``clamp(position, 0, size - 1)``; None if the node is no such
+    clamp.
 
     Args:
-        nodes: of a function.
-        at: which of them.
+        nodes: nodes of a function.
+        at: index of the node.
         size: of the dimension.
-        numbers: parameters of the function that are whole numbers.
+        numbers: parameters of the function that are integers.
     """
 
     def followed(node: int) -> int:
@@ -88,14 +89,14 @@ def unclamped(nodes: Sequence[UntypedNode], at: int, size: Any, numbers: Mapping
 
 
 class _Proof:
-    """Proofs that whole numbers lie between bounds, from intervals and from what clamps them."""
+    """Prover of bounds of integer nodes, from intervals and from clamping operations."""
 
     def __init__(self, function: ScalarFunction, bounds: Sequence[Interval]) -> None:
         self.nodes = function.nodes
         self.bounds = bounds
 
     def is_from(self, at: int, low: int) -> bool:
-        """Return whether a node is surely no less than a number."""
+        """Return whether a node is proven to be at least a number."""
         bound, node = self.bounds[at].low, self.nodes[at]
         if _is_at_least(bound, low):
             return True
@@ -108,7 +109,7 @@ class _Proof:
         return bool(flags) and (any(flags) if node.op == "maximum" else all(flags))
 
     def is_below(self, at: int, size: Any) -> bool:
-        """Return whether a node is surely less than a size."""
+        """Return whether a node is proven to be less than a size."""
         bound, node = self.bounds[at].high, self.nodes[at]
         if bound is not None and _is_at_least(size - 1 - bound, 0):
             return True

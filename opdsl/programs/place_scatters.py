@@ -1,4 +1,4 @@
-"""Scatters of computed values as one kernel, which adds each value at its position without writing it anywhere else."""
+"""Fusion of a scatter with the computation of its values, so that values are added without being stored."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ZEROS = ("aten::zeros", "aten::new_zeros", "aten::zeros_like")
 
 
 def is_scatter(known: Sources, step: Step) -> bool:
-    """Return whether a step adds rows to zeros on the CPU, where kernels add in the order of positions."""
+    """Return whether a step adds rows to zeros on the CPU, where kernels add in the order of indices."""
     if step.name != SCATTER or len(step.operands) != 4 or step.options.get("alpha", 1) != 1:
         return False
     base, dim, index, source = step.operands
@@ -28,7 +28,7 @@ def is_scatter(known: Sources, step: Step) -> bool:
 
 
 def _is_zero(known: Sources, name: str) -> bool:
-    """Return whether a tensor holds zeros alone."""
+    """Return whether a tensor is known to contain only zeros."""
     step = known.makers.get(name)
     while step is not None and is_mapped(step):
         step = known.makers.get(step.operands[0].text)
@@ -36,15 +36,15 @@ def _is_zero(known: Sources, name: str) -> bool:
 
 
 class ScatterGroup(PlaceGroup):
-    """A scatter and what its values are computed of, as a function of the places of these values.
+    """Fusion of a scatter with the steps that compute its values, as a function of the indices of a value.
 
-    target: where a value is added, a node for each dimension of the result.
+    target: indices at which a value is added, a node for each dimension of the result.
     """
 
     target: tuple[int, ...] = ()
 
     def find_output(self) -> Output:
-        """See ``PlaceGroup``: the indices of values, of which one of size 1 needs none."""
+        """See ``PlaceGroup``; returns the indices of values, without those of size 1."""
         shape = self.known.shapes[self.root.operands[3].text]
         return Output({f"i{dim}": size for dim, size in enumerate(shape) if size != 1}, ())
 
@@ -65,7 +65,7 @@ class ScatterGroup(PlaceGroup):
         return value
 
     def is_gain(self) -> bool:
-        """See ``PlaceGroup``: values are computed that nothing else reads."""
+        """See ``PlaceGroup``; a gain if the values are computed by fused steps."""
         return any(not step.is_view and step is not self.root for step in self.steps.values())
 
     def as_steps(self) -> tuple[Step, ...]:
@@ -76,6 +76,6 @@ class ScatterGroup(PlaceGroup):
         return (self.as_step(indexed, ranges, self.result, tuple(map(self._size, self.result.shape))),)
 
     def _size(self, size: Size) -> int | str:
-        """Return a size as a number, or as the argument that is the number."""
+        """Return a size as a number, or as the name of the argument that has it."""
         self.number(size)
         return self.numbers[size][0] if isinstance(size, str) else size

@@ -1,4 +1,4 @@
-"""What the steps of a program make, who reads it, and what its sizes are."""
+"""Index of a program's tensors: the step that computes each, its readers, and its sizes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ __all__ = ["Sources", "order_of"]
 
 
 class Sources:
-    """The makers, readers, shapes and sizes of the tensors of a program.
+    """Makers, readers, shapes and sizes of the tensors of a program.
 
-    makers: the step that makes each name.
-    shapes, dtypes, devices: of each name.
-    symbols: what sizes are, by their expressions.
-    readers: the steps that read each name; one that is returned is read by None, too.
+    makers: the step that computes each tensor, by name.
+    shapes, dtypes, devices: of each tensor, by name.
+    symbols: symbolic or known value of each expression of sizes.
+    readers: the steps that read each tensor; None is among them if it is returned.
     """
 
     def __init__(self, program: Program) -> None:
@@ -57,7 +57,9 @@ class Sources:
                 self.symbols[name] = size
 
     def is_not_negative(self, name: str) -> bool:
-        """Return whether a tensor holds positions of which a step has led those below 0 to a size."""
+        """Return whether an index tensor has its negative indices replaced by a size (out of bounds), as subscripts
+        with dims do.
+        """
         step = self.makers.get(name)
         if step is None or step.name != "aten::where.self":
             return False
@@ -71,7 +73,7 @@ class Sources:
         return (type(known) is int or is_symbol(known)) and (least(known) or -1) >= 0
 
     def size(self, text: str) -> Any:
-        """Return a size or a number as what is known of it: a symbol, or an integer; None where nothing is."""
+        """Return the value of an expression of sizes: a symbol or an integer; None if unknown."""
         if text not in self.symbols:
             try:
                 self.symbols[text] = computed(read(text), self.symbols)
@@ -80,7 +82,7 @@ class Sources:
         return self.symbols[text]
 
     def _add_symbols_of_inputs(self) -> None:
-        """Add the sizes of inputs that no call has taken: what knows the others knows them."""
+        """Add symbols for sizes of inputs that no step uses."""
         owner = next((symbol.owner for symbol in self.symbols.values()), None)
         example = self.program.example or {}
         for name in {size for input in self.program.inputs for size in input.shape if isinstance(size, str)}:
@@ -89,14 +91,16 @@ class Sources:
 
 
 def _symbols_of(step: Step) -> Iterator[Symbol]:
-    """Yield the sizes and numbers in a call that are symbols."""
+    """Yield the symbolic sizes and numbers among the arguments of a step."""
     for value in step.call.arguments if step.call is not None else ():
         parts = value.shape if isinstance(value, Tensor) else value if isinstance(value, (tuple, list)) else (value,)
         yield from (part for part in parts if type(part) is Symbol)
 
 
 def order_of(root: Step) -> tuple[int, ...] | None:
-    """Return the dimensions of a step's result as they lie in memory, the outermost first; None where it has gaps."""
+    """Return the dimensions of a step's result in the order of its memory layout, outermost first; None if it has
+    gaps.
+    """
     call = root.call
     assert call is not None, "it is structured"
     (spec,) = call.definition.prepare(call.arguments, ()).specs

@@ -1,8 +1,10 @@
-"""Steps that read at computed places, or fold what broadcasts, as one kernel that computes each element from its place.
+"""Pass that fuses gathers, scatters and sums of broadcast operands into kernels indexed by element.
 
-A gather makes a copy of what is read, a sum of ``abs(x[i, k] - y[j, k])`` reads a tensor of three dimensions that
-something has to write, and a scatter of messages reads those of all edges. As functions of places none needs memory:
-positions, views, constants and arithmetic are followed back from each element of a result to what is read for it.
+A gather copies the elements that are read, a sum of ``abs(x[i, k] - y[j, k])`` reads a stored tensor of three
+dimensions, and a scatter of messages reads those of all edges. A kernel that computes each element from its indices
+needs no such memory: index tensors, views, constants and arithmetic are traced back from each element of a result to
+    the
+elements that are read for it.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ __all__ = ["with_places"]
 
 
 def with_places(program: Program) -> Program:
-    """Return the program with kernels of places for steps that gather, and for sums of what broadcasts.
+    """Fuse gathers, scatters, and sums of broadcast operands with the steps that compute their operands.
 
     >>> import opdsl
     >>> def distances(x, y):
@@ -45,7 +47,7 @@ def with_places(program: Program) -> Program:
 
 
 def _placed(known: Sources, step: Step) -> tuple[Step, ...] | None:
-    """Return a kernel of places for a step and what it is computed of; None where there is none, or it is no gain."""
+    """Return the steps of an indexed kernel that replaces a step; None if there is none or it saves no memory."""
     result = step.results[0] if len(step.results) == 1 else None
     if result is None or known.makers.get(result.name) is not step or result.dtype not in FLOATS:
         return None

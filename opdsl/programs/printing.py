@@ -1,4 +1,4 @@
-"""Programs as Python: text for people to read, and the function that is run."""
+"""Printing of programs as Python: source for people to read, and the function that is run."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _ERRORS: Final = (ArithmeticError, TypeError)
 
 
 def _attempt(compute: Callable[[], Any]) -> Any:
-    """Compute a number that the results of steps decide.
+    """Compute a number that depends on the results of steps.
 
     Raises:
-        ProgramError: it has no value.
+        ProgramError: the computation fails.
     """
     try:
         return compute()
@@ -36,7 +36,7 @@ def _attempt(compute: Callable[[], Any]) -> Any:
         raise ProgramError(f"a number that the program computes of sizes has no value: {error}") from error
 
 
-# What expressions call is all that the function knows of Python's own.
+# Globals of the function: only the names that expressions call.
 _GLOBALS: Final[Mapping[str, Any]] = {
     "__builtins__": {},
     "math": math,
@@ -48,12 +48,12 @@ _GLOBALS: Final[Mapping[str, Any]] = {
     f"{OWN_NAMES}_attempt": _attempt,
 }
 
-# Operators that not all numbers have a result of.
+# Operators that fail for some numbers.
 _PARTIAL: Final = re.compile(r"[/%]|\*\*|math\.")
 
 
 class Printed(Protocol):
-    """The part of ``Program`` that is printed."""
+    """Protocol of the parts of ``Program`` that are printed."""
 
     @property
     def name(self) -> str: ...
@@ -72,14 +72,14 @@ class Printed(Protocol):
 
 
 def source(program: Printed) -> str:
-    """Print a program as Python that runs where it is pasted."""
+    """Return a program as Python source that runs where it is pasted."""
     lines = _Source(program).lines()
     imports = ["import math", ""] * any("math." in line for line in lines) + ["import opdsl"]
     return "\n".join([*imports, *_constant_lines(program), "", "", *lines]) + "\n"
 
 
 def compiled(program: Printed) -> Callable[..., Any]:
-    """Make the function of a program, which takes inputs, then constants; see ``Program.function``."""
+    """Compile the function of a program, which takes inputs, then constants; see ``Program.function``."""
     namespace = dict(_GLOBALS)
     printer = _Source(program, namespace)
     return function_from_source(
@@ -88,12 +88,12 @@ def compiled(program: Printed) -> Callable[..., Any]:
 
 
 def size_checks(inputs: Sequence[Input]) -> list[str]:
-    """List what has to hold of the shapes and strides of inputs."""
+    """Return the conditions that the shapes and strides of inputs have to meet, as Python expressions."""
     return _Sizes(inputs).checks
 
 
 class _Sizes:
-    """The lines that read sizes of inputs, and what has to hold of them."""
+    """Python lines that read the sizes of inputs, and the conditions between these."""
 
     def __init__(self, inputs: Sequence[Input], wanted: frozenset[str] | None = None) -> None:
         self.lines: list[str] = []
@@ -111,7 +111,7 @@ class _Sizes:
             if isinstance(size, int) or size in self.known:
                 self.checks.append(f"{text}[{index}] == {size}")
                 names.append("_")
-            elif not size.isidentifier():  # what follows from other sizes
+            elif not size.isidentifier():  # an expression of other sizes
                 names.append("_")
             else:
                 self.known.add(size)
@@ -121,13 +121,13 @@ class _Sizes:
 
 
 class _Source:
-    """The lines of a program.
+    """Printer of a program's lines.
 
-    name: of the function.
+    name: name of the function.
 
     Args:
-        program: this one.
-        namespace: where what the lines name is put: the lines are run then; None for lines to read.
+        program: the program.
+        namespace: gets the objects that the lines name, to run them; None for lines to read.
     """
 
     def __init__(self, program: Printed, namespace: dict[str, Any] | None = None) -> None:
@@ -135,12 +135,12 @@ class _Source:
         self.namespace = namespace
         self.name = f"{OWN_NAMES}_program" if namespace is not None else _identifier(program.name)
         self.sizes = _needed_sizes(program)
-        # What operands compute of sizes is computed before all steps.
+        # Numbers that operands compute from sizes are computed before all steps.
         self._early: list[str] = []
         self._numbers = count()
 
     def lines(self) -> list[str]:
-        """The whole function."""
+        """Return the lines of the whole function."""
         program = self.program
         used = names_in(tuple((step.operands, tuple(step.options.values())) for step in program.steps))
         used |= names_in(program.outputs) | {word for guard in program.guards for word in WORDS.findall(guard)}
@@ -164,7 +164,7 @@ class _Source:
 
     @staticmethod
     def _attempted(lines: list[str]) -> list[str]:
-        """Lines that compute with numbers of a call; it is not served where that has no result."""
+        """Wrap lines that compute with numbers of a call, so that the call is not served if they fail."""
         if not any(_PARTIAL.search(line) for line in lines):
             return lines
         indented = [f"    {line}" for line in lines]
@@ -181,7 +181,7 @@ class _Source:
         return [f"if not ({condition}):", "    return unserved"]
 
     def _calls(self) -> Iterator[list[str]]:
-        """The lines of each step: those of its parts in text for people."""
+        """Yield the lines of each step; in source to read, those of the parts of a fused step."""
         if self.namespace is not None:
             yield from ([self._step(step)] for step in self.program.steps)
             return
@@ -219,7 +219,9 @@ class _Source:
         return self._constant(value) if self.namespace is not None else _constant_text(value)
 
     def _expression(self, text: str) -> str:
-        """An expression; what may have no result is computed before all steps, as far as these do not decide it."""
+        """Return an expression as source; one that may fail is computed before all steps unless it depends on their
+        results.
+        """
         if self.namespace is None or not _PARTIAL.search(text):
             return text
         if not self._known.issuperset(word for word in WORDS.findall(text) if f"math.{word}" not in text):
@@ -236,7 +238,7 @@ class _Source:
 
 
 def _needed_sizes(program: Printed) -> dict[str, str]:
-    """The sizes that a program computes: those that steps, outputs, guards and such sizes read."""
+    """Return the sizes that the program computes: those that steps, outputs, guards or other such sizes read."""
     needed = set(names_in(tuple((step.operands, tuple(step.options.values())) for step in program.steps)))
     needed |= names_in(program.outputs)
     needed |= {word for guard in program.guards for word in WORDS.findall(guard)}
@@ -249,14 +251,14 @@ def _needed_sizes(program: Printed) -> dict[str, str]:
 
 
 def _function_text(operator: Operator) -> str:
-    """The expression of an operator's function."""
+    """Return the expression of an operator's function."""
     namespace, _, rest = operator.name.partition("::")
     packet, _, overload = rest.partition(".")
     return f"opdsl.ops.{namespace}.{packet}.{overload or 'default'}"
 
 
 def _constant_text(value: Any) -> str:
-    """The expression of a constant."""
+    """Return the expression of a constant."""
     if isinstance(value, float) and (value != value or abs(value) == float("inf")):
         return f'float("{value}")'
     if isinstance(value, (DType, Layout, MemoryFormat)):
@@ -267,7 +269,7 @@ def _constant_text(value: Any) -> str:
 
 
 def _constant_lines(program: Printed) -> Iterator[str]:
-    """What stands for the tensors that are no arguments."""
+    """Yield placeholder lines for the tensors that are no arguments."""
     for name, value in program.constants.items():
         yield f"{name}: opdsl.Tensor = ...  # {short_name(value.dtype)}{list(value.shape)}"
 

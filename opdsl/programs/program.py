@@ -1,7 +1,7 @@
-"""Programs: functions of tensors as values. Inputs, steps that call operators, outputs, and guards.
+"""Programs: traced functions of tensors as data, with inputs, steps that call operators, outputs, and guards.
 
-A program is what a function did when it was traced: it says which operators are called with what. Sizes are names, so
-that it serves tensors of other sizes, too; what the function asked of them are its guards. It prints as Python.
+A program records which operators a traced function called, with which operands. Sizes are symbolic, so that it serves
+tensors of other sizes; conditions that the function checked on sizes are its guards. It prints as Python.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["Program"]
 
 
 def _are_equal(one: Mapping[str, Tensor], other: Mapping[str, Tensor]) -> bool:
-    """Whether tensors by name are the same, or have the same elements."""
+    """Return whether two mappings have the same names with equal tensors."""
     return one.keys() == other.keys() and all(map(_is_equal, one.values(), (other[name] for name in one)))
 
 
@@ -38,7 +38,7 @@ def _is_equal(one: Tensor, other: Tensor) -> bool:
 
 @attrs.frozen(unsafe_hash=False)
 class Program:
-    """A function of tensors and numbers, as ``opdsl.trace`` gives it. Call it with the arguments that it names.
+    """Traced function of tensors and numbers, as ``opdsl.trace`` returns it. Call it with its inputs as arguments.
 
     >>> import opdsl
     >>> program = opdsl.trace(lambda x, r: (x * r).sum(), opdsl.ones(2, 3), 0.5)
@@ -50,15 +50,15 @@ class Program:
     >>> program(opdsl.ones(4, 4), 2.0)
     tensor(32.)
 
-    name: of the function that was traced.
+    name: name of the traced function.
     inputs: its arguments.
     steps: calls of operators, in order.
-    outputs: what it returns: expressions and constants, in tuples, lists and dicts.
+    outputs: its results: expressions and constants, in tuples, lists and dicts.
     guards: expressions of sizes and numbers that hold for every call that it serves.
-    sizes: what guards and operands name beside the sizes of inputs: names and expressions, in order.
+    sizes: names and expressions of further sizes that guards and operands use, in order.
     constants: tensors that are no arguments, by name.
-    example: sizes and numbers of a call that it serves, by name, as far as they are known; of tensors the strides,
-        where they are not contiguous.
+    example: known sizes and numbers of a call that it serves, by name; for tensors that are not contiguous, the
+        strides.
     """
 
     name: str
@@ -75,7 +75,7 @@ class Program:
         return hash((self.name, self.inputs, self.guards, len(self.steps)))
 
     def __reduce__(self) -> tuple[Callable[..., Program], tuple[object, ...]]:
-        """Return what pickles and deep copies hold: what ``save`` writes, and the tensors."""
+        """Pickle or deep-copy the program as the text that ``save`` writes, and its tensors."""
         text = importlib.import_module("opdsl.programs.saving").text_of(self)
         constants = {name: tensor.detach() for name, tensor in self.constants.items()}
         return importlib.import_module("opdsl.programs.loading").unpickled, (text, constants)
@@ -84,13 +84,13 @@ class Program:
         """Run the program.
 
         Args:
-            arguments: one for each of ``inputs``: tensors of their dtypes and dimensions, and numbers.
+            arguments: one for each of ``inputs``: tensors of their dtypes and ranks, and numbers.
 
         Returns:
-            What the function returned.
+            The results of the traced function for these arguments.
 
         Raises:
-            ProgramError: the program does not serve these arguments: another dtype, number of dimensions or a guard.
+            ProgramError: the program does not serve these arguments: a dtype or rank differs, or a guard fails.
         """
         self.check(arguments)
         result = self.function(*arguments, *self.constants.values())
@@ -103,13 +103,13 @@ class Program:
         return result
 
     def check(self, arguments: Sequence[Any]) -> None:
-        """Hold arguments against the inputs.
+        """Check arguments against the inputs.
 
         Args:
             arguments: of a call.
 
         Raises:
-            ProgramError: there are more or fewer, or one is another kind of tensor or number.
+            ProgramError: their number differs, or one is another kind of tensor or number.
         """
         if len(arguments) != len(self.inputs):
             raise ProgramError(
@@ -128,7 +128,7 @@ class Program:
                 )
 
     def meta(self, *arguments: Any) -> Any:
-        """What the program returns for tensors on the device ``meta``: shapes and dtypes, without a kernel or memory.
+        """Return the program's results for tensors on the device ``meta``: shapes and dtypes, without running kernels.
 
         Args:
             arguments: as for a call; tensors may be on any device.
@@ -136,13 +136,13 @@ class Program:
         return self(*[argument.to("meta") if isinstance(argument, Tensor) else argument for argument in arguments])
 
     def memory_plan(self, *arguments: Any) -> MemoryPlan:
-        """Where the tensors that the program makes on its way lie, if one block of memory holds them all.
+        """Return a plan that places the program's intermediate tensors in one block of memory.
 
         Args:
-            arguments: as for a call; tensors may be on any device. Only sizes count.
+            arguments: as for a call; tensors may be on any device, since only their sizes matter.
 
         Returns:
-            The plan: offsets, when each tensor lives, and the most memory that is in use at once. It prints as a table.
+            The plan: the offset and lifetime of each tensor, and the peak memory in use. It prints as a table.
 
         Raises:
             ProgramError: the program does not serve these arguments.
@@ -166,7 +166,9 @@ class Program:
 
     @property
     def function(self) -> Callable[..., Any]:
-        """The steps as a function of inputs, then constants, which returns ``UNSERVED`` where a guard does not hold."""
+        """Return a function of inputs, then constants, that runs the steps; it returns ``UNSERVED`` on a guard
+        failure.
+        """
         if "function" not in self._made:
             self._made["function"] = printing.compiled(self)
         function: Callable[..., Any] = self._made["function"]
@@ -174,12 +176,12 @@ class Program:
 
     @property
     def source(self) -> str:
-        """The program as typed Python: paste it, and it runs."""
+        """Return the program as typed Python source that runs where it is pasted."""
         return printing.source(self)
 
     @property
     def conditions(self) -> list[str]:
-        """The guards, those of sizes that are the same among them."""
+        """Return the guards, including equalities of sizes between inputs."""
         return [*printing.size_checks(self.inputs), *self.guards]
 
     def __str__(self) -> str:
@@ -189,22 +191,22 @@ class Program:
         return f"<program {self.name}({', '.join(map(str, self.inputs))}): {counted(len(self.steps), 'step')}>"
 
     def _repr_svg_(self) -> str | None:
-        """What a notebook shows: the graph; None of a program of too many steps for a picture."""
-        from opdsl.programs import drawing  # for notebooks alone
+        """Return the graph that a notebook shows; None if the program has too many steps to draw."""
+        from opdsl.programs import drawing  # only needed in notebooks
 
         if len(self.steps) > drawing.MOST_STEPS:
             return None
         return drawing.svg(self.inputs, self.steps, self.outputs, self.constants)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the program to a file: JSON, operators by their schemas. Nothing of it is executed when it is read.
+        """Write the program to a JSON file, with operators by their schemas; loading it executes nothing.
 
         Args:
-            path: of the file. Tensors that the program reads from elsewhere stand in a file beside it, of the same name
-                with the ending ``.safetensors``.
+            path: path of the file. Constants are saved in another file beside it, of the same name with the ending
+                ``.safetensors``.
 
         Raises:
-            ProgramError: it holds what no file does, as a generator of random numbers.
+            ProgramError: it contains a value that cannot be saved, such as a generator of random numbers.
 
         >>> import opdsl, tempfile, pathlib
         >>> program = opdsl.trace(lambda x: x.exp() + 1, opdsl.ones(2))
@@ -217,16 +219,16 @@ class Program:
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Program:
-        """Read a program that ``save`` has written.
+        """Return the program in a file that ``save`` has written.
 
         Args:
-            path: of the file.
+            path: path of the file.
 
         Returns:
-            The program; ``opdsl.compile`` takes it as a function.
+            The program; ``opdsl.compile`` accepts it as a function.
 
         Raises:
-            ProgramError: the file is no program, is damaged, or calls an operator that is not here, or has changed.
+            ProgramError: the file is no program, is damaged, or calls an operator that is missing or has changed.
 
         >>> import opdsl, tempfile, pathlib
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -239,11 +241,12 @@ class Program:
         return program
 
     def to_fx(self) -> Any:
-        """The program as a ``torch.fx.GraphModule``: a call of the torch operator of the same schema for each step.
+        """Return the program as a ``torch.fx.GraphModule`` that calls the torch operator of the same schema for each
+        step.
 
         Returns:
-            The module. It takes what the program takes, as torch's tensors, and gives the same results. Constants are
-            its buffers and share their memory; guards are checks. ``opdsl.interop.torch.from_fx`` reads it again.
+            The module. It takes the program's arguments as torch tensors, and returns the same results. Constants are
+            its buffers and share their memory; guards are checks. ``opdsl.interop.torch.from_fx`` converts it back.
 
         Raises:
             MissingDependencyError: torch is not installed, or too old.
@@ -260,7 +263,7 @@ class Program:
         return importlib.import_module("opdsl.interop.torch").to_fx(self)
 
     def replace(self, **changes: Any) -> Program:
-        """The program with other steps, outputs or the like.
+        """Return a copy of the program with some fields replaced.
 
         Args:
             changes: fields by name.

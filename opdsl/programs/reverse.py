@@ -1,4 +1,4 @@
-"""Reverse mode over the calls of a trace: from the gradients of results to those of what they come of."""
+"""Reverse-mode differentiation of the calls of a trace."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ from opdsl.runtime import Tensor
 
 __all__ = ["Followed", "followed", "pulled_back"]
 
-# A call whose arguments are followed, and what computes their gradients.
+# A call through which gradients flow, and the recorder that computes them.
 Followed = tuple[Noted, Recorder]
 
 
 def followed(calls: Sequence[Noted], required: set[int]) -> tuple[list[Followed], set[int]]:
-    """The calls that gradients come through, and the identities of what they are of."""
+    """Return the calls through which gradients flow to the required tensors, and the identities of all tensors with
+    gradients.
+    """
     reached = set(required)
 
     def is_followed(value: Any) -> bool:
@@ -43,15 +45,16 @@ def pulled_back(
     seeds: Sequence[tuple[Tensor, Tensor]],
     fit: Callable[[Tensor, Any], Tensor] = fitted,
 ) -> dict[int, Tensor]:
-    """The gradients of tensors, by their identities: reverse mode, by the formulas of the operators.
+    """Compute the gradients of tensors by reverse mode, with the operators' derivative formulas; return them by
+    identity.
 
     Args:
         calls: in the order in which they were made.
-        seeds: where it begins: tensors, each with its gradient.
-        fit: makes of a gradient one of a tensor of a geometry: what broadcasting repeated is summed.
+        seeds: tensors at which the backward pass begins, each with its gradient.
+        fit: converts a gradient to the geometry of its tensor: sums over broadcast dimensions.
 
     Raises:
-        TraceError: a composite is one step, which gradients come through that its own calls would record.
+        TraceError: a composite that was recorded as one step has no derivative.
         MissingDerivativeError: an operator has no derivative.
     """
     tensors = {id(tensor): seed for tensor, seed in seeds}
@@ -78,12 +81,12 @@ def pulled_back(
 
 
 def _counted(gradient: Tensor, conditions: Conditions, *, may_grow: bool) -> Tensor:
-    """Return a gradient where its call counts, and 0 elsewhere, whatever stands there.
+    """Return a gradient where the conditions of its call hold, and 0 elsewhere.
 
     Args:
-        gradient: of an operand, in the shape of the result.
-        conditions: under which the call counts.
-        may_grow: whether it may take on the shape of a larger condition; else it counts where that holds anywhere.
+        gradient: gradient of an operand, in the shape of the result.
+        conditions: conditions under which the call contributes.
+        may_grow: whether the gradient may be broadcast to a larger condition; otherwise ``any`` reduces the condition.
     """
     for condition, outcome in conditions:
         zero = gradient.new_zeros(())
@@ -94,7 +97,9 @@ def _counted(gradient: Tensor, conditions: Conditions, *, may_grow: bool) -> Ten
 
 
 def _reduced_to(condition: Tensor, value: Tensor) -> Tensor:
-    """Return a condition in a shape that broadcasts to a value's: where it holds anywhere along more dimensions."""
+    """Return a condition reduced by ``any`` over dimensions that a value lacks, so that it broadcasts to the value's
+    shape.
+    """
     extra, repeated = dims_repeated(condition.shape, value.shape)
     condition = condition.any(repeated, keepdim=True) if repeated else condition
     return condition.any(extra) if extra else condition

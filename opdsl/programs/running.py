@@ -1,4 +1,4 @@
-"""Programs that run: their plans, and the nodes that calls which are recorded leave behind."""
+"""Programs with their cached plans, and the autograd nodes that recorded calls create."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ from opdsl.runtime.symbol import is_symbol
 
 __all__ = ["RecordedProgram", "RunningProgram", "UpdatingProgram", "leaf_form"]
 
-# Kernels that one program may run: a network over many time steps has thousands.
+# Limit of kernels in one program: a network over many time steps has thousands.
 _MOST_STEPS = 20_000
 
 _NOT_RECORDING = no_grad()
 
 
 class RunningProgram:
-    """A program and its plans.
+    """Program with its cached plans.
 
     Args:
-        program: this one.
-        numbers: the inputs that are floats.
+        program: the program.
+        numbers: names of the inputs that are floats.
 
-    constants: the tensors that it reads from elsewhere, which plans are handed as arguments.
-    ready: what runs calls, by the state and what tells them apart.
+    constants: the program's constants, which plans take as further arguments.
+    ready: functions that run calls, by dispatch state and key of the arguments.
     """
 
     ready: Mapping[tuple[State, object], Callable[..., Any]]
@@ -61,19 +61,19 @@ class RunningProgram:
         self.ready = self.plans.plans
 
     def key(self, key: object) -> object:
-        """The key of a call with what its constants are now."""
+        """Return the key of a call, including the current geometries of constants."""
         return (key, *[constant.geometry for constant in self.constants]) if self.constants else key
 
     def form_key(self, values: Sequence[Any]) -> object:
-        """What tells the form of a call apart: of constants all of their geometries, which hardly ever change."""
+        """Return the key of a call's form, including the geometries of constants, which rarely change."""
         return (*map(leaf_form, values), *[constant.geometry for constant in self.constants])
 
     def call(self, state: State, key: object, values: tuple[Any, ...]) -> Any:
-        """The result of a call; ``UNSERVED`` where the program does not serve it.
+        """Return the result of a call; ``UNSERVED`` if the program does not serve it.
 
         Args:
-            state: of the call.
-            key: what tells it apart from calls of other geometries.
+            state: dispatch state of the call.
+            key: key of the geometries of the arguments.
             values: the leaves of its arguments.
         """
         whole = self.key(key)
@@ -81,7 +81,7 @@ class RunningProgram:
 
 
 class _CalledProgram(RunningProgram):
-    """A program that does more at each call than run its plan."""
+    """Base of programs that do more for each call than run their plan."""
 
     def __init__(self, program: Program, numbers: Sequence[str]) -> None:
         super().__init__(program, numbers)
@@ -101,22 +101,22 @@ class _CalledProgram(RunningProgram):
         return result
 
     def run(self, key: object, form_key: object, *arguments: Any) -> Any:
-        """The result of a call; ``UNSERVED`` where the program does not serve it.
+        """Return the result of a call; ``UNSERVED`` if the program does not serve it.
 
         Args:
-            key, form_key: what tells it apart from calls of other geometries, and of other forms.
+            key, form_key: keys of the arguments' geometries and of their form.
             arguments: the leaves, then the constants.
         """
         raise NotImplementedError
 
 
 class RecordedProgram(_CalledProgram):
-    """A program whose calls are recorded as one node, the backward pass of which is a program, too.
+    """Program whose calls are one node of the autograd graph, with a backward pass that is a program too.
 
     Args:
-        program: of the function itself, whose steps are recorded where gradients are differentiated.
-        parts: what runs forward and backward.
-        numbers: the inputs that are floats.
+        program: program of the function itself; its steps are recorded one by one for gradients of gradients.
+        parts: its forward and backward programs.
+        numbers: names of the inputs that are floats.
     """
 
     def __init__(self, program: Program, parts: Differentiated, numbers: Sequence[str]) -> None:
@@ -129,7 +129,7 @@ class RecordedProgram(_CalledProgram):
         self.backward = _plans(parts.backward, [input.name for input in parts.backward.inputs if input.kind is float])
         self.own = tuple(parts.backward.constants.values())
         self.kept_count = len(parts.backward.inputs)
-        # What is kept that users may write: arguments.
+        # Saved values that users may write: arguments.
         tensors = [(at, input.name) for at, input in enumerate(parts.backward.inputs) if input.kind is None]
         self.watched = tuple((at, self.names.index(name)) for at, name in tensors if name in self.names)
 
@@ -140,7 +140,7 @@ class RecordedProgram(_CalledProgram):
         return super().call(state, key, values)
 
     def run(self, key: object, form_key: object, *arguments: Any) -> Any:
-        """Run the forward program, and leave a node behind its results."""
+        """Run the forward program and connect its results to a new autograd node."""
         with _NOT_RECORDING:
             outputs: Any = self.plans.call(current.get(), key, form_key, arguments)
         if outputs is UNSERVED:
@@ -179,10 +179,10 @@ class RecordedProgram(_CalledProgram):
         )
 
     def _step_by_step(self, arguments: Sequence[Any], seeds: Sequence[Tensor]) -> Sequence[Gradient]:
-        """The gradients by another call of the function, whose steps are recorded.
+        """Compute differentiable gradients by calling the function again with its steps recorded.
 
         Raises:
-            GradientError: the function would draw other random numbers.
+            GradientError: the function draws random numbers, which would differ.
         """
         if any(step.is_random for step in self.whole.steps):
             raise GradientError(
@@ -195,13 +195,13 @@ class RecordedProgram(_CalledProgram):
 
 
 class UpdatingProgram(_CalledProgram):
-    """A program with a backward pass in it: it leaves gradients behind.
+    """Program that contains a backward pass: it sets the ``grad`` of leaf tensors.
 
     Args:
-        program: gives what the function returns, and the gradients.
-        targets: the names of the inputs and constants that get them.
-        begins_without: those of them that must have none before.
-        numbers: the inputs that are floats.
+        program: returns the function's results, and the gradients.
+        targets: names of the inputs and constants that get them.
+        begins_without: those of them that must have no gradient before.
+        numbers: names of the inputs that are floats.
     """
 
     def __init__(
@@ -212,7 +212,7 @@ class UpdatingProgram(_CalledProgram):
         self.begins_without = [self.plans.names.index(text) for text in begins_without]
 
     def run(self, key: object, form_key: object, *arguments: Any) -> Any:
-        """Run the program, and hand leaves their gradients."""
+        """Run the program and set the gradients of leaf tensors."""
         if any(leaf_of(arguments[at]).grad is not None for at in self.begins_without):
             return UNSERVED
         if any(has_hooks(leaf_of(arguments[at])) for at in self.targets):
@@ -223,7 +223,7 @@ class UpdatingProgram(_CalledProgram):
                 return outputs
             result, gradients = outputs
             waiting = list(gradients)
-            del outputs, gradients  # a leaf keeps what nobody else has, and copies what others have
+            del outputs, gradients  # a leaf takes over a gradient without other references, and copies one with
             for at in reversed(self.targets):
                 leaf = leaf_of(arguments[at])
                 has_one = waiting[-1] is not None
@@ -232,7 +232,7 @@ class UpdatingProgram(_CalledProgram):
 
 
 def leaf_form(value: Any) -> object:
-    """What tells the forms of calls apart of one of their tensors and numbers."""
+    """Return the part of the form key that a tensor or number contributes."""
     return value.geometry.form if isinstance(value, Tensor) else type(value)
 
 
@@ -243,7 +243,7 @@ def _plans(program: Program, numbers: Sequence[str]) -> FunctionPlans:
 
 
 class _Printer(SequencingEmitter):
-    """Prints plans of programs: numbers, which sizes and numbers of the call decide, may be results."""
+    """Emitter of plans of programs, whose results may also be numbers that depend on sizes and numbers of the call."""
 
     def _returned(self, result: Any) -> str:
         if is_symbol(result) or isinstance(result, (bool, int, float, str, DType, Device)):
@@ -252,7 +252,7 @@ class _Printer(SequencingEmitter):
 
 
 def _follow(result: Tensor, edge: Edge) -> None:
-    """Have a result require grad; nobody else has its memory, so it is no view."""
+    """Set a result to require grad, with its node; it is no view, since nothing else has its memory."""
     form = result.geometry
     form = form.replace(creation=Creation.DETACHED) if form.is_tracked_view else form
     result.geometry = form.replace(requires_grad=True)
@@ -260,16 +260,16 @@ def _follow(result: Tensor, edge: Edge) -> None:
 
 
 def _without_results(kept: Sequence[Any], results: Sequence[Tensor]) -> tuple[Any, ...]:
-    """What is kept; in place of results what does not refer to their node."""
+    """Return the saved values, with results replaced by references that do not keep their node alive."""
     places = {id(result): place for place, result in enumerate(results)}
     return tuple([keep_result(value, places[id(value)]) if id(value) in places else value for value in kept])
 
 
 def _restored(node: Node, value: Any) -> Any:
-    """What was kept.
+    """Return a saved value.
 
     Raises:
-        SavedTensorChangedError: a result has been written since.
+        SavedTensorChangedError: it is a result that has been written since.
     """
     if not isinstance(value, KeptResult):
         return value

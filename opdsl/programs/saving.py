@@ -1,4 +1,4 @@
-"""Programs as JSON: operators by their schemas, tensors beside it as safetensors."""
+"""Saving of programs as JSON, with operators by their schemas, and their tensors in a safetensors file."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ def save(path: str | os.PathLike[str], program: Program) -> None:
 
 
 def text_of(program: Program) -> str:
-    """Return a program without its tensors as JSON.
+    """Return a program without its tensors as JSON text.
 
     Raises:
-        ProgramError: it holds what no text does.
+        ProgramError: it contains a value that cannot be saved.
     """
     steps = tuple([part for parts in unfused(program.steps) for part in parts])
     program = checked(program.replace(steps=steps))
@@ -101,7 +101,7 @@ def _of_step(step: Step) -> dict[str, Any]:
 
 
 def _written(value: Any) -> Any:
-    """An operand as JSON has it: what JSON does not tell apart is an object of one key."""
+    """Return an operand for JSON; values that JSON cannot distinguish become an object with one key."""
     if value is None or type(value) in (bool, int, str):
         return value
     if isinstance(value, Expression):
@@ -123,10 +123,10 @@ def _written(value: Any) -> Any:
 
 
 def _key_written(key: object) -> Any:
-    """Return a key of a dict as JSON has it.
+    """Return a key of a dict for JSON.
 
     Raises:
-        ProgramError: a key of that type is not read again.
+        ProgramError: keys of that type cannot be loaded again.
     """
     if not is_key(key):
         raise _refused(key)
@@ -134,15 +134,15 @@ def _key_written(key: object) -> Any:
 
 
 def is_key(key: object) -> bool:
-    """Return whether a key of a dict is saved with a program."""
+    """Return whether a dict with such a key can be saved with a program."""
     return all(map(is_key, key)) if type(key) is tuple else type(key) in (str, int, bool, float, NoneType)
 
 
 def _operator_with_results(value: tuple[Any, ...]) -> str:
-    """Return the name of an operator that returns named tuples of a class.
+    """Return the name of an operator whose results are named tuples of a class.
 
     Raises:
-        ProgramError: it is a class of the user's own: a file holds no classes.
+        ProgramError: it is a class of the user's own, which a file cannot contain.
     """
     for name in sorted(registry.operators):
         if registry.operators[name].result_type is type(value):

@@ -1,6 +1,6 @@
-"""Expressions of sizes as trees of a closed set of nodes: read from text, checked, printed and computed here alone.
+"""Expressions of sizes as trees of a closed set of node types: parsed, checked, printed and evaluated only here.
 
-What a program holds as text passes through these trees before it becomes Python, so that no text of a file does.
+Every expression in a program passes through these trees before it becomes Python, so that no text of a file does.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {
 }
 """What expressions may call."""
 
-# The same of symbols, too, of which no guard tells which is the larger one.
+# The same functions for symbols, where no guard decides which is larger.
 _COMPUTING: Final = {**FUNCTIONS, "max": largest, "min": smallest}
 
-# What an expression may have. Python itself reads no more than 200 brackets in one another.
+# Limits of expressions. Python itself parses at most 200 nested parentheses.
 _MOST_CHARACTERS: Final = 20_000
 _MOST_LEVELS: Final = 90
 _MOST_HEIGHT: Final = 200
@@ -55,33 +55,33 @@ _MOST_DIGITS: Final = 400
 
 
 class SizeSyntaxError(ValueError):
-    """A text is no expression of sizes; the message says where."""
+    """Raised when a text is no expression of sizes; the message names the position."""
 
 
 @attrs.frozen
 class Name:
-    """A size, a number or a tensor, by its name."""
+    """Reference to a size, a number or a tensor by its name."""
 
     name: str
 
 
 @attrs.frozen
 class Number:
-    """A constant."""
+    """Numeric constant."""
 
     value: int | float
 
 
 @attrs.frozen
 class Spelling:
-    """How ``repr`` writes a number: what a pinned number is compared with."""
+    """Text of a number as ``repr`` writes it, with which a pinned number is compared."""
 
     text: str
 
 
 @attrs.frozen
 class Unary:
-    """``-`` or ``not`` of an operand."""
+    """Operation ``-`` or ``not`` of an operand."""
 
     sign: str
     operand: Tree
@@ -98,7 +98,7 @@ class Binary:
 
 @attrs.frozen
 class Called:
-    """A call of one of ``FUNCTIONS``."""
+    """Call of one of ``FUNCTIONS``."""
 
     function: str
     operands: tuple[Tree, ...]
@@ -106,11 +106,11 @@ class Called:
 
 @attrs.frozen
 class Asked:
-    """What a tensor tells of itself.
+    """Query of a tensor's metadata.
 
     tensor: its name.
     what: ``"storage_offset"``, ``"shape"`` or ``"stride"``.
-    dim: of a shape or strides.
+    dim: dimension of a shape or stride.
     """
 
     tensor: str
@@ -120,14 +120,14 @@ class Asked:
 
 @attrs.frozen
 class Group:
-    """An expression in brackets, which are kept, so that a text that was read is printed as it was."""
+    """Expression in parentheses, which are kept so that a parsed text prints unchanged."""
 
     inner: Tree
 
 
 Tree = Name | Number | Spelling | Unary | Binary | Called | Asked | Group
 
-# Binding strengths are Python's. A comparison takes no other one as an operand: chains mean something else there.
+# Precedence as in Python. Comparisons cannot be chained, since chains have another meaning in Python.
 _STRENGTHS: Final = {
     "or": 1,
     "and": 2,
@@ -160,10 +160,10 @@ _TOKEN: Final = re.compile(
 
 
 def read(text: str) -> Tree:
-    """Read an expression.
+    """Parse an expression.
 
     Raises:
-        SizeSyntaxError: it is none, or too long.
+        SizeSyntaxError: it is no expression, or too long.
 
     >>> read("(s1 + 1) // 2")
     Binary(sign='//', left=Group(inner=Binary(sign='+', left=Name(name='s1'), ...
@@ -172,7 +172,7 @@ def read(text: str) -> Tree:
 
 
 class _Parser:
-    """Reads one text by binding strengths; every bracket is one level deeper."""
+    """Operator-precedence parser of one text; every parenthesis is one level deeper."""
 
     def __init__(self, text: str) -> None:
         if len(text) > _MOST_CHARACTERS:
@@ -192,7 +192,7 @@ class _Parser:
         self.level = 0
 
     def whole(self) -> Tree:
-        """The whole text as one expression."""
+        """Parse the whole text as one expression."""
         tree = self._expression(0)
         if self.tokens[self.place][0] != "end":
             raise self._unexpected()
@@ -209,7 +209,7 @@ class _Parser:
         return SizeSyntaxError("it ends too early" if kind == "end" else f"unexpected {token!r}")
 
     def _take(self, *wanted: str) -> bool:
-        """Whether the next tokens are these, which are passed then."""
+        """Skip the next tokens if they are the given ones, and return whether they are."""
         following = [token for kind, token in self.tokens[self.place : self.place + len(wanted)] if kind != "spelling"]
         if following != list(wanted):
             return False
@@ -221,7 +221,7 @@ class _Parser:
             raise self._unexpected()
 
     def _expression(self, least: int) -> Tree:
-        """An expression of signs that bind at least so strongly."""
+        """Parse an expression of operators that bind at least as strongly as ``least``."""
         self.level += 1
         if self.level > _MOST_LEVELS:
             raise SizeSyntaxError(f"it is nested deeper than {_MOST_LEVELS} levels")
@@ -266,7 +266,7 @@ class _Parser:
         raise self._unexpected()
 
     def _named(self, name: str) -> Tree:
-        """What begins with a name: that, a call, or what a tensor tells."""
+        """Parse an expression that begins with a name: the name, a call, or a query of a tensor."""
         if name in ("True", "False"):
             return Number(name == "True")
         if name == "math" and self._take("."):
@@ -311,7 +311,7 @@ def _number(token: str) -> int | float:
 
 
 def written(tree: Tree) -> str:
-    """Print an expression; what was read from it is equal.
+    """Print an expression; parsing the text gives an equal tree.
 
     >>> written(read("max(s1,2)*( -s2 )"))
     'max(s1, 2) * (-s2)'
@@ -338,7 +338,7 @@ def written(tree: Tree) -> str:
 
 
 def names_of(tree: Tree) -> frozenset[str]:
-    """The names that an expression reads."""
+    """Return the names that an expression reads."""
     if isinstance(tree, Name):
         return frozenset((tree.name,))
     if isinstance(tree, Asked):
@@ -347,7 +347,7 @@ def names_of(tree: Tree) -> frozenset[str]:
 
 
 def parts_of(tree: Tree) -> Sequence[Tree]:
-    """The operands of a node."""
+    """Return the operands of a node."""
     match tree:
         case Unary(_, operand) | Group(operand):
             return (operand,)
@@ -360,7 +360,7 @@ def parts_of(tree: Tree) -> Sequence[Tree]:
 
 
 def computed(tree: Tree, values: Mapping[str, Any]) -> Any:
-    """Compute an expression.
+    """Evaluate an expression.
 
     Args:
         tree: the expression.

@@ -1,4 +1,4 @@
-"""What programs are made of: inputs, steps, and the expressions in them."""
+"""Parts of programs: inputs, steps, results, and the expressions in them."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ Size = int | str
 
 @attrs.frozen
 class Expression:
-    """An operand that a call decides: the name of a tensor or a number, or what is computed of sizes.
+    """Operand that depends on the call: the name of a tensor or a number, or an expression of sizes.
 
-    text: in Python.
+    text: the expression in Python.
     """
 
     text: str
@@ -62,13 +62,13 @@ class Expression:
 
 @attrs.frozen
 class Input:
-    """An argument of a program.
+    """Argument of a program.
 
     name: of the parameter.
     kind: the type of a number; None for a tensor.
     dtype, device: of a tensor.
-    shape: its sizes; names for those that may differ from call to call.
-    strides: in elements, of a tensor whose layout no order of dimensions tells; None for others.
+    shape: its sizes; names for symbolic ones.
+    strides: strides in elements, for a tensor whose layout is no permutation of a contiguous one; None for others.
     """
 
     name: str
@@ -86,10 +86,10 @@ class Input:
 
 @attrs.frozen
 class Result:
-    """What a step gives: a tensor.
+    """Tensor that a step returns.
 
-    name: by which later steps read it.
-    dtype, shape, device: of it; sizes are expressions.
+    name: name by which later steps read it.
+    dtype, shape, device: of the tensor; sizes are expressions.
     """
 
     name: str
@@ -102,17 +102,17 @@ class Result:
 
 
 def sizes_of(shape: Sequence[Any]) -> tuple[Size, ...]:
-    """Sizes as a program has them: numbers, and expressions of those that calls decide."""
+    """Return a shape as a program stores it: integers, and expressions of symbolic sizes."""
     return tuple([size.text if type(size) is Symbol else size for size in shape])
 
 
 class Call(NamedTuple):
-    """What a step comes to whose kernel is made of scalar functions.
+    """Prepared call of a step whose kernel consists of scalar functions.
 
-    definition: of the operator, or of another one that gives the same.
-    arguments: of that call, in the order of its schema, as they were when it was traced.
-    operands: the same as a program has them.
-    state: what the definition has made of them: see ``PreparedCall``.
+    definition: definition of the operator, or of an equivalent one.
+    arguments: its arguments in the order of the schema, as in the trace.
+    operands: the same arguments as expressions of the program.
+    state: the definition's prepared state, see ``PreparedCall``.
     """
 
     definition: Definition
@@ -123,14 +123,14 @@ class Call(NamedTuple):
 
 @attrs.frozen
 class Step:
-    """A call of an operator.
+    """Call of an operator in a program.
 
-    operator: which is called.
+    operator: the called operator.
     operands, options: the positional and the keyword arguments: expressions, constants, and tuples of these.
-    results: in order; one that is None is no tensor. None instead of the tuple where the operator returns none of its
-        own, as one that writes its argument does.
-    parts: the steps that a fused one stands for.
-    call: what it comes to, where that is known and may be of use for fusion.
+    results: results in order; None for one that is no tensor, or that is an argument which the operator writes.
+    is_list: whether the operator returns its results as a list.
+    parts: the steps that were fused into this one.
+    call: its prepared call, if it may be of use for fusion.
     reads: the names in its operands.
     """
 
@@ -149,17 +149,17 @@ class Step:
 
     @property
     def name(self) -> str:
-        """The operator's qualified name."""
+        """Return the operator's qualified name."""
         return self.operator.name
 
     @property
     def result_names(self) -> frozenset[str]:
-        """The names of its results."""
+        """Return the names of its results."""
         return frozenset(result.name for result in self.results if result is not None)
 
     @property
     def written(self) -> frozenset[str]:
-        """The names in operands that it writes."""
+        """Return the names of the operands that it writes."""
         arguments = dict(
             zip((argument.python_name for argument in self.operator.schema.positional), self.operands, strict=False)
         )
@@ -170,25 +170,25 @@ class Step:
 
     @property
     def writes(self) -> bool:
-        """Whether it writes an argument."""
+        """Return whether it writes an argument."""
         return self.operator.schema.is_mutable or bool(self.written)
 
     @property
     def is_random(self) -> bool:
-        """Whether it draws random numbers."""
+        """Return whether it draws random numbers."""
         return "nondeterministic_seeded" in self.operator.tags
 
     @property
     def is_view(self) -> bool:
-        """Whether its results may share memory with its operands."""
+        """Return whether its results may share memory with its operands."""
         return self.operator.schema.is_view or self.operator.may_alias
 
 
 def unfused(steps: Iterable[Step]) -> list[tuple[Step, ...]]:
-    """The parts of each step, which one that is not fused is itself.
+    """Return the parts of each step; a step that is not fused is its only part.
 
-    What gives a result of a fused step another shape has none: a part has given that result as it should be. A part of
-    several fused steps is one of the first alone.
+    A step that only reshapes the result of a fused step has no parts, since a part already returns that result in its
+    final shape. A part of several fused steps is only listed for the first.
     """
     bound: set[str] = set()
     step_parts = []
@@ -202,10 +202,10 @@ def unfused(steps: Iterable[Step]) -> list[tuple[Step, ...]]:
 
 
 def operator_named(name: str) -> Operator:
-    """The operator of a qualified name; the library is loaded where it may have it.
+    """Return the operator of a qualified name, importing the library module that may declare it.
 
     Raises:
-        UnknownOperatorError: there is none.
+        UnknownOperatorError: there is no such operator.
     """
     namespace, _, base = name.partition(".")[0].partition("::")
     if namespace == "aten" and (base in PACKETS or name not in registry.operators):
@@ -214,7 +214,7 @@ def operator_named(name: str) -> Operator:
 
 
 def names_in(value: Any) -> frozenset[str]:
-    """The names in the expressions of an operand."""
+    """Return the names in the expressions of an operand."""
     if isinstance(value, Expression):
         return frozenset(WORDS.findall(value.text))
     if isinstance(value, (tuple, list)):
@@ -225,10 +225,10 @@ def names_in(value: Any) -> frozenset[str]:
 
 
 def short_name(dtype: DType | None) -> str:
-    """The name of a dtype without that of the package."""
+    """Return the name of a dtype without that of the package."""
     return str(dtype).removeprefix("opdsl.")
 
 
 def counted(number: int, word: str) -> str:
-    """So many of something."""
+    """Format a count with its noun, in the plural if needed."""
     return f"{number} {word}{'s' * (number != 1)}"

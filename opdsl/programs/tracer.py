@@ -1,4 +1,4 @@
-"""What traces: a function runs on tensors without elements, and the operators that it calls become steps."""
+"""Tracer: runs a function on tensors without elements, and records the operators that it calls as steps."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from opdsl.runtime.symbol import NotLoweredError, is_symbol
 if TYPE_CHECKING:
     from opdsl.programs.reverse import Followed
 
-# Operators that give what another one gives, of other arguments.
+# Operators that are equal to another operator with rearranged arguments.
 _ALIKE: Mapping[str, tuple[str, Callable[..., tuple[Any, ...]]]] = {
     "aten::masked_fill.Scalar": ("aten::where.self", lambda x, mask, value: (mask, value, x)),
     "aten::sum": ("aten::sum.dim_IntList", lambda x, dtype: (x, None, False, dtype)),
@@ -50,7 +50,7 @@ _ALIKE: Mapping[str, tuple[str, Callable[..., tuple[Any, ...]]]] = {
         lambda x, dim: (x, () if dim is None else (dim,)),
     ),
 }
-# Of what types constants are that a function returns.
+# Types of constants that a function may return.
 _CONSTANTS = (bool, int, float, complex, str, bytes, NoneType, type, Enum, DType, Device, Expression)
 
 __all__ = ["Tracer", "tracing"]
@@ -58,7 +58,7 @@ __all__ = ["Tracer", "tracing"]
 
 @contextmanager
 def tracing(function: Callable[..., Any], leaves: Leaves) -> Iterator[Tracer]:
-    """Trace a function of arguments that have been taken apart.
+    """Trace a function with flattened arguments.
 
     Raises:
         TraceError: the function cannot be traced.
@@ -85,10 +85,10 @@ def _kind(value: Any) -> Kind:
 
 
 class _Mark(NamedTuple):
-    """Where notes ended.
+    """State of the records at some time, to return to.
 
-    steps, guards: of the program.
-    inner: what kernels have done beneath.
+    steps, guards: steps and guards of the program.
+    inner: number of steps that kernels have recorded.
     """
 
     steps: int
@@ -97,11 +97,11 @@ class _Mark(NamedTuple):
 
 
 class Tracer(DispatchMode):
-    """Notes the operators that are called, those that composites call in the place of these.
+    """Dispatch mode that records operator calls; of composites it records the calls in their bodies.
 
-    leaf_values: what stands for the leaves of the arguments.
-    required: the identities of stand-ins whose gradients are asked for.
-    calls: what became ``steps``, of the stand-ins.
+    leaf_values: values that represent the leaves of the arguments in the trace.
+    required: identities of the traced tensors whose gradients are needed.
+    calls: the recorded calls of ``steps``, with their traced tensors.
     """
 
     is_lowered = True
@@ -130,27 +130,27 @@ class Tracer(DispatchMode):
         self.constants: dict[str, Tensor] = {}
         self.stand_ins: dict[int, Tensor] = {}
         self.originals: dict[int, Tensor] = {}
-        # Of leaves that get or lose a gradient, by name: the leaf, and what it had before; and those which the function
-        # itself has set to something before a backward pass.
+        # Leaves whose gradients the function sets, by name, with the gradient that each had before; and the names of
+        # those that the function itself set before a backward pass.
         self.gradients: dict[str, tuple[Leaf, Tensor | None]] = {}
         self.cleared: set[str] = set()
         self.taken: dict[str, int] = dict.fromkeys((*RESERVED, *leaves.names), 0)
 
     def _integer(self, name: str, value: int) -> Any:
-        """What stands for an integer among the leaves, which is a size."""
+        """Return a symbolic size for an integer among the leaves."""
         return self.recorder.size(name, value, 2)
 
     def run(self, function: Callable[..., Any], leaves: Leaves) -> Any:
-        """What the function gives for the stand-ins.
+        """Return the results of the function on traced tensors.
 
         Raises:
-            NotLoweredError: it does what is no call of an operator.
+            NotLoweredError: it does something other than call operators.
         """
         positional, named = unflatten(leaves, self.leaf_values)
         return self.within(lambda: function(*positional, **named))
 
     def dispatch(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
-        """Note a call, and give what stands for its results."""
+        """Record a call, and return traced tensors for its results."""
         if not _is_but_for_grad_mode(self.before):
             raise NotLoweredError("a guard or a mode is entered, which a program would not know")
         if self._asks_of_shapes(args):
@@ -159,10 +159,10 @@ class Tracer(DispatchMode):
         return self.noted(operator, args, kwargs, operator)
 
     def backward(self, tensors: Sequence[Any], gradients: Sequence[Any] | None) -> bool:
-        """Note what computes the gradients of leaves, which get what stands for them."""
+        """Record the computation of the gradients of leaf tensors, and set these to traced tensors."""
         pulled_back = self._pulled_back(tensors, gradients, self.required, self._followed()[1])
         if pulled_back is None:
-            return False  # autograd says what is wrong
+            return False  # autograd reports the error
         with no_grad():
             for at in self.required & pulled_back.keys():
                 leaf = self._leaf(at)
@@ -172,7 +172,9 @@ class Tracer(DispatchMode):
     def gradients_of(
         self, outputs: Sequence[Any], inputs: Sequence[Any], gradients: Sequence[Any] | None
     ) -> Sequence[Any] | None:
-        """Note what computes the gradients of outputs by inputs; None where autograd says what is wrong."""
+        """Record the computation of gradients of outputs by inputs and return them; None if autograd should report an
+        error.
+        """
         wanted = [id(self.standing_in(input)) for input in inputs]
         reached = self._followed()[1]
         if not reached.issuperset(wanted):
@@ -183,12 +185,12 @@ class Tracer(DispatchMode):
     def _pulled_back(
         self, tensors: Sequence[Any], gradients: Sequence[Any] | None, required: set[int], known: set[int]
     ) -> dict[int, Tensor] | None:
-        """Gradients by the identities of stand-ins; None where it is not clear what is asked for.
+        """Return gradients by the identities of traced tensors; None if the request is invalid, which autograd reports.
 
         Args:
-            tensors, gradients: where it begins.
-            required: the identities of that whose gradients are asked for.
-            known: of all that has gradients.
+            tensors, gradients: tensors at which the backward pass begins, and their gradients.
+            required: identities of the tensors whose gradients are requested.
+            known: identities of all tensors that have gradients.
         """
         from opdsl.programs.reverse import pulled_back
 
@@ -205,13 +207,13 @@ class Tracer(DispatchMode):
             return pulled_back(calls, pairs)
 
     def _followed(self, required: set[int] | None = None) -> tuple[list[Followed], set[int]]:
-        """Return what ``followed`` does of the calls so far; of what gradients are asked for, unless others are."""
-        from opdsl.programs.reverse import followed  # with autograd, which no formula's kernel needs
+        """Return ``followed`` of the calls so far, for the given tensors or by default ``required`` ones."""
+        from opdsl.programs.reverse import followed  # imports autograd, which kernels of formulas do not need
 
         return followed(self.calls, self.required if required is None else required)
 
     def _leaf(self, at: int) -> Leaf:
-        """The leaf that a stand-in is of."""
+        """Return the leaf tensor that a traced tensor represents, saving its gradient to restore it later."""
         stand_in = next(tensor for tensor in self.kept if id(tensor) == at)
         leaf: Leaf = leaf_of(self.originals.get(at, stand_in))
         if has_hooks(leaf):
@@ -225,10 +227,10 @@ class Tracer(DispatchMode):
         return gradient + more
 
     def before_gradient_is_used(self, tensor: Any, *, is_set: bool) -> None:
-        """Keep what a leaf has for a gradient before the function sets it.
+        """Save the gradient of a leaf tensor before the function sets it.
 
         Raises:
-            NotLoweredError: it reads what is not made by a backward pass of its own.
+            NotLoweredError: the function reads a gradient that its own backward pass has not computed.
         """
         at = id(self.standing_in(tensor))
         if at not in self.required:
@@ -241,21 +243,21 @@ class Tracer(DispatchMode):
             self._leaf(at)
 
     def restore(self) -> None:
-        """Give leaves back what they had for gradients before."""
+        """Restore the gradients that leaf tensors had before the trace."""
         for leaf, gradient in self.gradients.values():
             leaf.grad = gradient
 
     def noted(
         self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any], function: Callable[..., Any]
     ) -> object:
-        """Note a call as a step.
+        """Record a call as a step.
 
         Args:
-            operator: the function that is called.
-            args, kwargs: with what.
-            function: gives what stands for the results.
+            operator: the called function.
+            args, kwargs: its arguments.
+            function: computes traced tensors for the results.
         """
-        # What kernels ask of sizes is not what the function asks.
+        # Guards that kernels add on sizes are no guards of the function.
         guards, count = dict(self.recorder.guards), len(self.recorder.steps)
         branch = masked_branch.get()
         if branch is not None:
@@ -272,11 +274,13 @@ class Tracer(DispatchMode):
         return result
 
     def _asked_by_calls(self, before: dict[str, bool], after: dict[str, bool]) -> dict[str, bool]:
-        """The guards to keep of those that there were before a call and there are behind it."""
+        """Return the guards to keep after a call: by default those from before it."""
         return before
 
     def _asks_of_shapes(self, args: tuple[Any, ...]) -> bool:
-        """Whether a call is of tensors that nobody has made, on ``meta``: what derivatives of views ask of shapes."""
+        """Return whether all tensors of a call are untraced meta tensors, which view derivatives use to compute
+        shapes.
+        """
         tensors = list(tensors_in(args))
         is_about_meta = any(spec.device is not None and spec.device.type == "meta" for spec in self.specs)
         return (
@@ -286,18 +290,18 @@ class Tracer(DispatchMode):
         )
 
     def mark(self) -> _Mark:
-        """Where the notes end now."""
+        """Return a mark of the records so far; see ``go_back``."""
         return _Mark(len(self.steps), dict(self.recorder.guards), len(self.recorder.steps))
 
     def go_back(self, mark: _Mark) -> None:
-        """Forget what was noted since."""
+        """Discard the records made since a mark."""
         del self.steps[mark.steps :]
         del self.calls[mark.steps :]
         del self.recorder.steps[mark.inner :]
         self.recorder.guards = mark.guards
 
     def _call_of(self, operator: Operator, arguments: tuple[Any, ...], result: Any) -> Call | None:
-        """What a step comes to whose kernel is made of scalar functions; None for others."""
+        """Return the prepared call of a step whose kernel consists of scalar functions; None for others."""
         is_alike = operator.name in _ALIKE
         if is_alike:
             name, arranged = _ALIKE[operator.name]
@@ -312,7 +316,7 @@ class Tracer(DispatchMode):
         except (OpdslError, NotLoweredError):
             return None
         if is_alike and sizes_of(prepared.specs[0].strides) != sizes_of(result.geometry.strides):
-            return None  # the same elements, but they lie elsewhere
+            return None  # the same elements in another memory layout
         return None if state is None else Call(definition, arguments, operands, state)
 
     def definition_of(self, operator: Operator) -> Definition | None:
@@ -340,7 +344,9 @@ class Tracer(DispatchMode):
         )
 
     def _result(self, value: Any, operator: Operator) -> Result | None:
-        """A new name for a tensor; None for what has one, which it was given."""
+        """Return a new named result for a tensor; None for a value that is no tensor or has a name, such as a written
+        argument.
+        """
         if not isinstance(value, Tensor) or id(value) in self.names:
             return None
         stem = operator.name.partition("::")[2].partition(".")[0].strip("_") or "value"
@@ -351,10 +357,10 @@ class Tracer(DispatchMode):
         return Result(name, value.dtype, shape, value.device)
 
     def _text(self, text: str) -> str:
-        """An expression with the functions that it calls by their own names.
+        """Return an expression in which functions are called by their public names.
 
         Raises:
-            NotLoweredError: it calls one that a program has no name for.
+            NotLoweredError: it calls a function that programs do not support.
         """
         words = set(WORDS.findall(text))
         for name, value in self.recorder.constants.items():
@@ -366,7 +372,7 @@ class Tracer(DispatchMode):
         return text
 
     def _free(self, stem: str) -> str:
-        """A name that is not taken: that of the operator, and a number."""
+        """Return an unused name: that of the operator, with a number if needed."""
         count = self.taken.get(stem)
         if count is None:
             self.taken[stem] = 0
@@ -375,7 +381,7 @@ class Tracer(DispatchMode):
         return self._free(f"{stem}_{count + 1}")
 
     def standing_in(self, value: Any) -> Any:
-        """An argument, with what records in place of tensors that are from elsewhere."""
+        """Return an argument with tensors from outside the trace replaced by traced constants."""
         if isinstance(value, Tensor):
             return value if id(value) in self.names else self._constant(value)
         if isinstance(value, (tuple, list)):
@@ -405,7 +411,7 @@ class Tracer(DispatchMode):
         return constant
 
     def operand(self, value: Any) -> Any:
-        """An argument as a program has it."""
+        """Return an argument as an operand of the program, with names for tensors."""
         if isinstance(value, Tensor):
             name = self.names.get(id(value))
             if name is None:
@@ -426,10 +432,10 @@ class Tracer(DispatchMode):
         return value
 
     def within(self, compute: Callable[[], Any]) -> Any:
-        """Note what is called.
+        """Run a function and record its calls.
 
         Raises:
-            NotLoweredError: something is done that is no call of an operator.
+            NotLoweredError: it does something other than call operators.
         """
         self.before = current.get()
         with self, _Calls(self):
@@ -439,7 +445,7 @@ class Tracer(DispatchMode):
         return within
 
     def stand_in(self, stem: str, form: TensorMeta) -> Tensor:
-        """A contiguous tensor of a geometry that is one argument more."""
+        """Return a contiguous traced tensor that is an additional argument of the program."""
         name = self._free(stem)
         stand_in = Tensor()
         stand_in.geometry = geometry(form.dtype, form.device, form.shape)
@@ -450,16 +456,16 @@ class Tracer(DispatchMode):
         return stand_in
 
     def program(self, name: str, inputs: tuple[Input, ...], outputs: Any, *, keeps_sizes: bool = False) -> Program:
-        """What was noted.
+        """Return the recorded program.
 
         Args:
             name, inputs: of the program.
-            outputs: what the function has returned.
-            keeps_sizes: whether sizes stay that nothing reads.
+            outputs: results of the function.
+            keeps_sizes: whether to keep sizes that nothing reads.
         """
         _require_plain(outputs)
         outputs = self.operand(outputs)
-        # Arguments that are one tensor are one in the program, too.
+        # Arguments that are the same tensor must be the same in calls of the program.
         guards = [check.replace(" is not ", " is ") for check in self.inputs.checks if " is not " in check]
         asked = [(self._text(text), outcome) for text, outcome in self.recorder.guards.items()]
         guards += [text if outcome else f"not ({text})" for text, outcome in asked]
@@ -469,10 +475,10 @@ class Tracer(DispatchMode):
 
 
 def _require_plain(value: Any) -> None:
-    """Require of what a function returns that all tensors in it are seen.
+    """Raise an error if a result may contain tensors that the tracer cannot see.
 
     Raises:
-        NotLoweredError: it holds an object that is no tuple, list or dict, nor a constant.
+        NotLoweredError: it contains an object other than tensors, constants, tuples, lists and dicts.
     """
     if type(value) in (tuple, list) or (isinstance(value, tuple) and hasattr(value, "_fields")):
         for part in value:
@@ -484,12 +490,14 @@ def _require_plain(value: Any) -> None:
 
 
 def _is_but_for_grad_mode(before: State) -> bool:
-    """Whether the state is as it was, but for the grad mode, which calls are noted with."""
+    """Return whether the dispatch state is unchanged except for the grad mode, which is recorded with each call."""
     return current.get().change(grad_mode=before.grad_mode) is before
 
 
 class _Calls(DispatchMode):
-    """Sees what the function itself calls, so that what cannot be taken apart becomes one step."""
+    """Dispatch mode that sees the function's own calls, so that a composite that cannot be decomposed becomes one
+    step.
+    """
 
     is_lowered = True
     before_decomposition = True
@@ -513,7 +521,7 @@ class _Calls(DispatchMode):
         self.tracer.before_gradient_is_used(tensor, is_set=is_set)
 
     def dispatch(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
-        """Have the tracer note the calls of a composite's body, or else that of the composite."""
+        """Trace the body of a composite, or record the composite as one step if its body cannot be traced."""
         tracer = self.tracer
         if not _is_but_for_grad_mode(self.before):
             raise TraceError(
@@ -521,7 +529,7 @@ class _Calls(DispatchMode):
                 "its program would not know. Enter it around the program."
             )
         args, kwargs = tracer.standing_in(args), tracer.standing_in(kwargs)
-        if _is_its_text(operator.operator):  # its errors are those of what it calls
+        if _is_its_text(operator.operator):  # errors should be those of its calls
             with _Calls(tracer):
                 return operator.operator.formula(*unbox(operator.operator, args, kwargs))
         kept = tracer.mark()
@@ -532,18 +540,18 @@ class _Calls(DispatchMode):
             return self._as_one(operator, args, kwargs, error)
         if len(tracer.recorder.steps) == kept.inner:
             return result
-        tracer.go_back(kept)  # it has written something itself
+        tracer.go_back(kept)  # it has written a tensor without an operator
         return self._as_one(operator, args, kwargs, NotLoweredError(f"{operator.operator.name} writes by itself"))
 
     def _as_one(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> object:
-        """Note a composite as one step; ``error`` says why it is not taken apart."""
+        """Record a composite as one step; ``error`` is the reason why it is not decomposed."""
         tracer = self.tracer
         kept = tracer.mark()
         for function in (operator, partial(_on_meta, operator)):
             try:
                 with Setting(current, tracer.before):
                     return tracer.noted(operator, args, kwargs, function)
-            except Exception:  # an author's kernel, which may do anything with tensors that have no elements
+            except Exception:  # a user's kernel may fail in any way on tensors without elements
                 tracer.go_back(kept)
         if isinstance(error, (OpdslError, NotLoweredError)) and not isinstance(error, KernelError):
             raise error
@@ -551,16 +559,18 @@ class _Calls(DispatchMode):
 
 
 def _is_its_text(operator: Operator) -> bool:
-    """Return whether an operator is a formula that what it calls stands for; one with own gradients is a step."""
+    """Return whether an operator is a formula that is traced into its calls; with a derivative of its own it is one
+    step.
+    """
     has_own = operator.derivative is not None and set(operator.registrations) != {COMPOSITE_KEY}
     return operator.formula is not None and not has_own
 
 
 def _on_meta(operator: Any, *args: Any, **kwargs: Any) -> Any:
-    """What stands for the results of a call: made of what the operator gives on the device ``meta``.
+    """Return traced tensors for the results of a call, with geometries computed by the operator on the device ``meta``.
 
     Raises:
-        NotLoweredError: it has nothing to say there, or its results share memory with its arguments.
+        NotLoweredError: it has no Meta kernel, or its results share memory with its arguments.
     """
     schema = operator.operator.schema
     if schema.is_view or schema.is_mutable or operator.operator.may_alias:
@@ -592,18 +602,18 @@ def _on_meta(operator: Any, *args: Any, **kwargs: Any) -> Any:
         raise NotLoweredError(f"{operator.operator.name} has no tensor to tell its device")
     try:
         return from_meta(operator(*meta, **named))
-    except Exception as error:  # an author's kernel, which may do anything with tensors that have no elements
+    except Exception as error:  # a user's kernel may fail in any way on tensors without elements
         raise NotLoweredError(f"{operator.operator.name} looks at elements, or has no Meta kernel: {error}") from error
 
 
 def _has_numbers(result: Any) -> bool:
-    """Whether what an operator gives is, or has in it, something other than tensors."""
+    """Return whether the result of an operator contains anything but tensors."""
     listed = result if isinstance(result, (tuple, list)) else (result,)
     return any(output is not None and not isinstance(output, Tensor) for output in listed)
 
 
 def _example(leaves: Leaves) -> dict[str, Any]:
-    """The numbers of a call by name, and the strides of tensors that are not contiguous."""
+    """Return the numbers of a call by name, and the strides of tensors that are not contiguous."""
     pairs = list(zip(leaves.names, leaves.values, strict=True))
     strides = {
         name: tuple(value.stride()) for name, value in pairs if isinstance(value, Tensor) and not value.is_contiguous()
@@ -612,12 +622,12 @@ def _example(leaves: Leaves) -> dict[str, Any]:
 
 
 def _input(name: str, value: Any, stand_in: Any) -> Input:
-    """An argument as a program has it.
+    """Return an argument as an input of the program.
 
     Args:
         name: of the parameter.
-        value: in the call that is traced.
-        stand_in: what stood for it.
+        value: argument of the traced call.
+        stand_in: traced value that represents it.
     """
     if not isinstance(value, Tensor):
         return Input(name, type(value))

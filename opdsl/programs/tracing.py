@@ -1,4 +1,4 @@
-"""Tracing: from functions to programs."""
+"""Tracing of functions into programs."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ def trace(function: Tensor | None = None, /, **named: Tensor) -> Tensor: ...
 @overload
 def trace(function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Program: ...
 def trace(function: Callable[..., Any] | Tensor | None = None, /, *arguments: Any, **named: Any) -> Program | Tensor:
-    """The operators that a function calls, as a program. The function is run once, and nothing is computed.
+    """Return the operators that a function calls as a program. The function is run once, without computing elements.
 
     Args:
         function: takes tensors and numbers, and tuples, lists and dicts of them, and returns tensors, in the same way.
             The trace of a matrix is PyTorch's ``torch.trace``: the sum of its diagonal.
-        arguments, named: of a call like those that the program is for. It serves other sizes, too: those of two or more
-            are names in it. What the function asks of them (``if x.shape[0] > 10``) becomes a guard.
+        arguments, named: arguments of an example call. The program also serves other sizes: sizes of two or more are
+            symbolic. Conditions that the function checks on them (``if x.shape[0] > 10``) become guards.
 
     Returns:
         The program. Its inputs are the tensors and numbers among the arguments, in order. Tensors that the function
-        reads from elsewhere, as weights, are its constants, and are not copied.
+        reads from elsewhere, such as weights, are its constants, and are not copied.
 
     Raises:
-        TraceError: the function looks at elements (``item()``, ``if x > 0``), changes how calls are made (``no_grad``)
-            on its way, or leaves gradients behind.
+        TraceError: the function looks at elements (``item()``, ``if x > 0``), enters a mode (``no_grad``), or sets
+            gradients of tensors.
 
     >>> import opdsl
     >>> def scaled(x, y):
@@ -71,7 +71,7 @@ def trace(function: Callable[..., Any] | Tensor | None = None, /, *arguments: An
 
 
 def traced(function: Callable[..., Any], leaves: Leaves) -> Program:
-    """``trace`` of arguments that have been taken apart."""
+    """Return the program of a function with flattened arguments; see ``trace``."""
     call = traced_call(function, leaves)
     if call.gradients:
         raise TraceError(
@@ -87,12 +87,12 @@ def traced(function: Callable[..., Any], leaves: Leaves) -> Program:
 
 
 class Traced(NamedTuple):
-    """What became of a traced call.
+    """Result of tracing a call.
 
-    program: what it did; where it left gradients behind it returns these, too, behind what the function returns.
-    gradients: the names of the inputs and constants whose gradients it has set.
-    begins_without: those of them that must have none before.
-    is_mixed: whether the grad mode changed on the way.
+    program: the program; if the call set gradients of tensors, it returns these after the function's results.
+    gradients: names of the inputs and constants whose gradients it has set.
+    begins_without: those of them that must have no gradient before.
+    is_mixed: whether the grad mode changed during the call.
     has_branches: whether elements choose between branches, which guard gradients.
     """
 
@@ -104,7 +104,7 @@ class Traced(NamedTuple):
 
 
 def traced_call(function: Callable[..., Any], leaves: Leaves) -> Traced:
-    """Trace a call that may have a backward pass in it.
+    """Trace a call, which may contain a backward pass.
 
     Raises:
         TraceError: it cannot be traced.
@@ -122,7 +122,7 @@ def traced_call(function: Callable[..., Any], leaves: Leaves) -> Traced:
 
 
 def as_function(program: Program) -> Callable[..., Any]:
-    """A program as a function of its inputs that can be traced again."""
+    """Return a program as a function of its inputs that can be traced again."""
     run, constants = program.function, tuple(program.constants.values())
 
     def function(*values: Any) -> Any:
