@@ -272,7 +272,7 @@ class LoopPrinter(abc.ABC):
         self.made(compute.graph, compute.arguments, compute.names)
 
     def kept(self, local: Local) -> None:
-        """Emit the declaration of a per-point array; in a group it is in shared memory."""
+        """Emit the declaration of a per-point array (a ``Local`` statement); in a group it is in shared memory."""
         (size,) = local.array.sizes
         declared = f"{self.to.types[ScalarType(local.array.dtype.name)]} {local.array.name}[{size}];"
         if self.is_team:
@@ -282,12 +282,12 @@ class LoopPrinter(abc.ABC):
             self.say(declared)
 
     def inside(self, inside: Inside) -> None:
-        """Emit the bounds check of an index, a bool that guards loads and stores."""
+        """Emit the bounds check of an index (an ``Inside`` statement), a bool that guards loads and stores."""
         tests = [f"{index} >= 0 && {index} < {size}" for index, size in zip(inside.index, inside.sizes, strict=True)]
         self.declared(inside.name, ScalarType.BOOL, " && ".join(tests) or "true")
 
     def bound(self, bound: Bound) -> None:
-        """Emit the mapping of an index into bounds by the statement's mode (clamp, reflect, wrap around)."""
+        """Emit the mapping of an index into bounds (a ``Bound`` statement) by its mode, such as clamp or reflect."""
         place = bound.place if bound.how == "trusted" else f"{bound.how}({bound.place}, {bound.size})"
         self.declared(bound.name, ScalarType.INT64, place)
 

@@ -134,7 +134,9 @@ class _Reader:
         return self.call(line, value) if value.op == "call" else None
 
     def assigned(self, line: int, target: str, name: str) -> Mixture | None:
-        """Check an assignment: numba turns a variable that is assigned both uint64 and signed integers into float64."""
+        """Check an assignment for inexact uint64: numba makes a variable that is assigned both uint64 and signed
+        integers float64.
+        """
         if self.is_unsigned(name):
             if isinstance(self.kinds[target], types.Float):
                 return Mixture(line, f"{target.partition('.')[0]!r} is uint64 here and a signed integer elsewhere")
@@ -143,7 +145,9 @@ class _Reader:
         return None
 
     def operation(self, line: int, target: str, function: Any, left: str, right: str) -> Mixture | None:
-        """Check a binary operation."""
+        """Check a binary operation for inexact uint64 arithmetic, and mark its target as disguised if the bits are
+        right.
+        """
         if not (self.is_unsigned(left) or self.is_unsigned(right)):
             return None
         are_disguised = left in self.disguised or right in self.disguised
@@ -164,7 +168,9 @@ class _Reader:
         return Mixture(line, f"{sign!r} of uint64 and a signed integer is computed as float64 or int64")
 
     def sign(self, line: int, target: str, value: Any) -> Mixture | None:
-        """Check a unary operation."""
+        """Check a unary operation for inexact uint64 arithmetic, and mark its target as disguised if the bits are
+        right.
+        """
         if self.is_unsigned(value.value.name) and not _is_unsigned(self.kinds[target]):
             if not _is_integer(self.kinds[target]):
                 return Mixture(line, "uint64 becomes a float")
@@ -173,7 +179,7 @@ class _Reader:
         return None
 
     def call(self, line: int, value: Any) -> Mixture | None:
-        """Check a call of a function."""
+        """Check a call for uint64 arguments that numba passes as another type."""
         function = self.kinds[value.func.name]
         names = [argument.name for argument in value.args]
         if not any(map(self.is_unsigned, names)):

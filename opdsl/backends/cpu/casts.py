@@ -63,8 +63,8 @@ def cast(printer: Printer, node: Node, kind: ScalarType, arguments: list[str]) -
 
 
 def _clamped(printer: Printer, kind: ScalarType, value: str) -> str:
-    """Emit a saturating conversion of a float to int32 in instructions that exist for vectors; LLVM's intrinsic is
-    expanded element by element.
+    """Emit a saturating conversion of a float to int32 by vectorizable instructions; LLVM's intrinsic would be expanded
+    per element.
     """
     source, target, boolean = (printer.type(scalar_type) for scalar_type in (kind, ScalarType.INT32, ScalarType.BOOL))
     register, below = ("double", _HIGH) if kind is ScalarType.FLOAT64 else ("float", _HIGH - 127)

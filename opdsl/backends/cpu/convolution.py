@@ -162,8 +162,8 @@ def _records(kind: type[Struct], values: Sequence[Mapping[str, int]]) -> Table:
 
 
 def _dimension(window: WindowSpec, spreads: bool, w_stride: int) -> dict[str, int]:
-    """Return the fields of a ``machine.planes.Dimension``; for a transposed convolution the steps are those of the
-    stride.
+    """Return the fields of a ``machine.planes.Dimension``; for a transposed convolution ``steps`` counts results a
+    stride apart.
     """
     shift = (window.length - 1) * window.dilation // window.stride
     last = (window.size - window.first - 1) // window.stride

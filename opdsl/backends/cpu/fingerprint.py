@@ -48,7 +48,7 @@ class FunctionText:
         self._seen: dict[int, tuple[int, object]] = {}
 
     def function(self, function: types.FunctionType) -> Iterator[str]:
-        """Yield the text of a function.
+        """Yield lines of text that identify what a function computes.
 
         Raises:
             NotTold: it reads a value that has no text.
@@ -89,7 +89,7 @@ class FunctionText:
             yield from self.value(constant)
 
     def value(self, value: Any) -> Iterator[str]:
-        """Yield the text of a value that a function reads.
+        """Yield lines of text that identify a value that a function reads.
 
         Raises:
             NotTold: it has no text.
@@ -150,7 +150,7 @@ class FunctionText:
             raise NotTold from None
 
     def other(self, value: object) -> Iterator[str]:
-        """Yield the text of a value of any other kind; subclasses extend this.
+        """Yield lines of text that identify a value of any other kind; subclasses extend this.
 
         Raises:
             NotTold: always, in this class.

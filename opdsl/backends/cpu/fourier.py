@@ -77,7 +77,7 @@ def _goes_by_dims(array: Array) -> bool:
 
 
 def _divided(transform: Callable[[Array, Array, int], object], dims: Sequence[int], array: Array, out: Array) -> None:
-    """Run a transform of many lines on the pool's threads; pocketfft's own threads would wait for spinning ones.
+    """Run a transform of many lines on the pool's threads, because pocketfft's own threads would compete with these.
 
     Args:
         transform: ``(array, out, threads)``, along ``dims``; pocketfft's threads run it if there is no other one.

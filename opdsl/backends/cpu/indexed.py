@@ -72,7 +72,7 @@ class _Layout(NamedTuple):
 
 
 class _Form(NamedTuple):
-    """Key by which a kernel is compiled.
+    """Key by which the kernel of an indexed loop is compiled.
 
     lane: the index of the innermost loop.
     units: the indices of the outermost loops, whose points are divided among threads.
@@ -135,7 +135,7 @@ def indexed(loop: IndexedLoop, call: IndexedCall) -> Kernel:
 
 
 def _in_one_place(call: IndexedCall) -> IndexedCall:
-    """Return a call whose result is a scalar as one with a leading dimension of size 1."""
+    """Return a call with a scalar result as an equivalent call with a leading dimension of size 1."""
     arrays, rest = call.inputs[: len(call.dimensions)], call.inputs[len(call.dimensions) :]
     led, outputs = (
         tuple(spec._replace(strides=(0, *(spec.strides or ()))) for spec in specs) for specs in (arrays, call.outputs)
@@ -211,7 +211,7 @@ def _form(loop: IndexedLoop, call: IndexedCall) -> _Form:
 
 
 def _repeated(loop: IndexedLoop, accesses: _Accesses, lane: str, call: IndexedCall) -> Repeated | None:
-    """Return the dimension of the result along which uneven indices repeat, if there is one that is worth staging.
+    """Return a dimension of the result along which computed array indices repeat, if computing them only once pays.
 
     Returns None if an array is empty, where an out-of-bounds index has no element to point to.
     """
@@ -291,7 +291,9 @@ def _spec(dtype: DType, dims: int, side: int) -> OperandSpec:
 def _known_steps(
     loop: IndexedLoop, program: Program, call: IndexedCall, indices: set[str]
 ) -> tuple[tuple[str, int | str], ...]:
-    """Return the integer arguments that scale an index in accesses and have a value with a specialized kernel."""
+    """Return the integer arguments that scale a loop index in accesses and have one of the values with specialized
+    kernels.
+    """
     steps = [step for index in indices for step in steps_along(program.body, index).values()]
     factors = {step.factor for step in steps if step is not None and step.factor is not None}
     words = {f"word{k}": value for k, value in enumerate(call.words)}
@@ -299,7 +301,7 @@ def _known_steps(
 
 
 def _same_sizes(loop: IndexedLoop, call: IndexedCall) -> dict[str, str]:
-    """Return the names of array sizes that equal the size of the loop range indexing them, mapped to the name of that
+    """Map the name of each array size that equals the size of the loop range indexing it to the name of that range's
     size.
     """
     same_sizes: dict[str, str] = {}
@@ -333,7 +335,9 @@ class _Accesses:
         return self._along[index]
 
     def repeated(self, lane: str) -> frozenset[str]:
-        """Return the loop indices along which those array indices repeat that step unevenly along the lane."""
+        """Return the loop indices along which array indices repeat, of those array indices that step unevenly along the
+        lane.
+        """
         if lane not in self._repeated:
             indices = _indices(self.layout.leading, self.loop)
             self._repeated[lane] = frozenset(
@@ -352,8 +356,8 @@ class _Accesses:
         return None not in self.steps(k, index) and all(limit == STILL for limit in limits)
 
     def skips_unevenly(self, lane: str) -> bool:
-        """Return whether the iterations that a fold skips differ from point to point, because windows along a dimension
-        have unequal lengths.
+        """Return whether a fold skips different iterations at different points, because windows along a dimension have
+        unequal lengths.
         """
         reads = [k for k, read in enumerate(self.loop.reads) if read.margin == SKIP]
         return bool(self.loop.fold) and any(not self.is_even(k, lane) for k in reads)
@@ -372,8 +376,8 @@ class _Accesses:
         return bool(farthest >= _FAR)
 
     def lies_along(self, lane: str, index: str) -> bool:
-        """Return whether several unevenly indexed reads are contiguous along an index, so that vector loads pay for
-        scalar stores of the results.
+        """Return whether several unevenly indexed reads are contiguous along an index, so that loading them as vectors
+        pays off.
         """
         flags = [
             self.steps(k, index)[side] == Step(1)

@@ -92,7 +92,7 @@ def _is_near(form: Form, count: int) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def _row_code(graph: TypedGraph, form: Form, count: int, reads: int | None, writes: bool) -> engine.Code:
-    """Compile the kernel of a form; its inputs are those of the function, then positions, strides and sizes of the
+    """Compile the kernel of a form, whose inputs are those of the function, then positions, strides and sizes of
     indexed dimensions.
     """
 

@@ -143,8 +143,8 @@ def c2r(transform: Transform, array: Array, dim: int, normalization: int, out: A
 
 
 def _pair(tensor: Array, roots: Array, factor: float, out: Array) -> None:
-    """Compute the transform of pairs of real numbers from that of the numbers, 2 (E + i O); the imaginary parts of the
-    first and last are ignored.
+    """Compute the transform of pairs of real numbers from that of the numbers, as 2 (E + i O), ignoring imaginary parts
+    that must be 0.
     """
     ahead = tensor.copy()
     ahead.imag[:, 0] = ahead.imag[:, -1] = 0
@@ -157,9 +157,7 @@ def _pair(tensor: Array, roots: Array, factor: float, out: Array) -> None:
 
 
 def _unpair(tensor: Array, roots: Array, half: float, out: Array) -> None:
-    """Compute the transform of real numbers from that of their pairs, E + w O, where E and O are those of even and odd
-    indices.
-    """
+    """Compute the transform of real numbers from that of their pairs, as E + w O for even and odd indices."""
     points = tensor.shape[1]
     out[:, :points], out[:, points] = tensor, tensor[:, 0]
     behind = out[:, ::-1].conj()

@@ -181,7 +181,7 @@ class LoopText(StatementText):
     # --------------------------------------------------------------------------------------------------------- loops
 
     def loop(self, loop: For) -> None:
-        """Emit a loop, in the form of several interleaved iterations if it has a vector size."""
+        """Emit a loop; if it has a vector size, several iterations are interleaved."""
         if loop.vector > 1:
             self.together(loop)
             return
@@ -203,10 +203,10 @@ class LoopText(StatementText):
                 self.block(loop.body)
 
     def guarded(self, outer: For, begin: str, turns: str) -> None:
-        """Emit a loop into thread-local memory as one of full vectors; lanes without an iteration keep the memory's
-        contents.
+        """Emit a loop over full vectors that writes to thread-local arrays; lanes without an iteration leave them
+        unchanged.
 
-        Left to itself LLVM would use masked stores, which are slow, and would not keep the memory in registers.
+        Left to itself LLVM would use masked stores, which are slow, and would not keep the arrays in registers.
         """
         text, assigned = self.text, outer.part
         assert assigned is not None, "it is a part of all turns"
@@ -224,8 +224,8 @@ class LoopText(StatementText):
     def pieces(
         self, body: Sequence[Statement], extent: tuple[str, str], kind: str
     ) -> list[tuple[tuple[str, str], str]]:
-        """Return the pieces of a loop with their kinds: with costly functions a piece of full vectors and a masked
-        remainder.
+        """Split a loop with costly functions into full vectors and a masked remainder; return the extent and metadata
+        of each piece.
 
         LLVM would compute the remainder one by one, which takes longer than all vectors of a short row.
         """

@@ -25,8 +25,8 @@ def _replicated(text: Text, place: str, size: str) -> str:
 
 
 def _seldom(text: Text, condition: str, value: str, other: Callable[[], str]) -> str:
-    """Emit a choice between ``value`` and the result of ``other``, which is branched over if the condition is false
-    because its division is slow.
+    """Emit the result of ``other`` if a condition holds, else ``value``, with a branch that avoids the slow division of
+    ``other``.
     """
     name = f"seldom{condition[1:]}"
     text.line(f"  br label %{name}_test\n{name}_test:")

@@ -39,7 +39,7 @@ _NUMPY_SET_BASE_OBJECT = 282
 
 @kept_forever
 def code() -> engine.Code:
-    """Return the object that every call needs, loading it at the first call."""
+    """Return the object code that every call needs, loading it at the first use."""
     loaded = _compiled("calls", _CALLS, exports(_CALLS), {})
     ctypes.CFUNCTYPE(None)(loaded.address("signals_begin"))()
     return loaded
@@ -47,7 +47,7 @@ def code() -> engine.Code:
 
 @kept_forever
 def _pool() -> engine.Code:
-    """Return the object of the worker pool, loading it and setting the number of threads at the first call."""
+    """Return the object code of the worker pool, loading it and setting the number of threads at the first use."""
     loaded = _compiled("pool", _POOL, exports(_POOL), _addresses())
     for name, count in (("pool_set_threads", _threads_at_first()), ("pool_set_processors", usable_processors())):
         ctypes.CFUNCTYPE(None, ctypes.c_int64)(loaded.address(name))(count)
@@ -57,7 +57,7 @@ def _pool() -> engine.Code:
 
 @functools.cache
 def entry(symbol: str) -> int:
-    """Return the address of an exported function, loading the object that contains it.
+    """Return the address of an exported function, loading the object code that contains it.
 
     Raises:
         KeyError: there is no such function.
@@ -72,7 +72,7 @@ def entry(symbol: str) -> int:
 
 @kept_forever
 def _apart(module: ModuleType, symbol: str) -> engine.Code:
-    """Return the object of a function that is loaded on its own."""
+    """Return the object code of a function that is loaded on its own."""
     return _compiled(symbol, [module], [symbol], _addresses())
 
 
@@ -159,7 +159,7 @@ def _threads_at_first() -> int:
 
 
 def texts() -> list[str]:
-    """Return the LLVM IR of all objects of the shared code."""
+    """Return the LLVM IR of all modules of the shared code."""
     parts = [_CALLS, _POOL, *[(module,) for module in _APART]]
     return [_printed(modules, exports(modules)) for modules in parts]
 

@@ -1,4 +1,4 @@
-"""Printer of indexed loops as LLVM IR: kernels ``void (frame, begin, end)`` that run a range of points of the outermost
+"""Printer of indexed loops as LLVM IR: kernels ``void (frame, begin, end)`` for a range of points of the outermost
 loops.
 """
 
@@ -175,8 +175,8 @@ class PlacesText(LoopText):
             self.one_by_one(outer.body)
 
     def one_by_one(self, body: Sequence[Statement]) -> None:
-        """Emit statements for several neighboring iterations, one iteration after another unless there are inner loops,
-        to use few registers.
+        """Emit statements for several neighboring iterations, one iteration after another to save registers, unless
+        there are inner loops.
         """
         lanes = self.lanes
         if len(lanes) == 1 or any(isinstance(statement, (For, Fold)) for statement in body):
@@ -275,8 +275,8 @@ class PlacesText(LoopText):
         return self.text.value(f'call i64 asm "", "=r,0"(i64 {value})')
 
     def joined(self, fold: Fold, before: Sequence[str], values: Sequence[str], *, in_order: bool) -> list[str]:
-        """Emit the combination of accumulators with the values of an iteration; a choice between them becomes a branch
-        that seldom takes the iteration's values.
+        """Emit the combination of accumulators with an iteration's values; if it is a choice, taking the new values is
+        a rare branch.
         """
         condition = _choice(fold.combine)
         if condition is None:

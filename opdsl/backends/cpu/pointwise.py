@@ -133,8 +133,8 @@ def _parts() -> Sequence[int]:
 
 
 def _across(sizes: Sequence[int], operands: Sequence[OperandSpec]) -> int | None:
-    """Return a dimension along which some operand is contiguous whose stride along the last one exceeds a cache line,
-    or None.
+    """Return a dimension to tile together with the last one, because some operand is contiguous only along that
+    dimension; or None.
     """
     if len(sizes) < 2 or not may_choose() or math.prod(sizes) < _TILES_FROM or sizes[-1] < TILE_COLUMNS:
         return None

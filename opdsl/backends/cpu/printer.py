@@ -315,7 +315,7 @@ class _Printer:
         return [name]
 
     def result(self, returned: str, types: list[str], names: list[str]) -> str:
-        """Emit the value to return."""
+        """Emit the conversion of the graph's results to the value that the function returns."""
         texts = iter([names[at] for at in self.graph.results])
         values = [self.outward(kind, texts) for kind in self.boundary.results]
         return values[0] if len(values) == 1 else self.struct(returned, types, values)
@@ -405,8 +405,8 @@ def _intrinsic(name: str) -> Print:
 
 
 def _rounding(name: str) -> Print:
-    """Return a printer of a rounding function that also copies the operand's sign, which LLVM would otherwise compute
-    in float16, element by element.
+    """Return a printer of a rounding function, with a redundant copysign because LLVM would round float16 element by
+    element.
     """
 
     def run(printer: _Printer, node: Node, kind: ScalarType, arguments: list[str]) -> str:

@@ -116,7 +116,7 @@ class StatementText(abc.ABC):
                 self.bases[name] = self.moved(base, place.offset)
 
     def moved(self, base: str, offset: int | str) -> str:
-        """Emit an address plus an offset in bytes."""
+        """Emit the addition of a byte offset to an address."""
         return self.text.value(f"getelementptr i8, ptr {base}, i64 {offset}") if offset else base
 
     def room(self, kind: str, size: object) -> str:
@@ -141,11 +141,11 @@ class StatementText(abc.ABC):
         ]
 
     def condition(self, name: str, lane: Mapping[str, str]) -> str:
-        """Emit a bool as an i1."""
+        """Emit the conversion of a bool (i8) to an i1."""
         return self.text.value(f"icmp ne i8 {lane[name]}, 0")
 
     def size(self, size: Size) -> str:
-        """Emit a size."""
+        """Emit the computation of a size, and return its LLVM value."""
         text = self.text
         if isinstance(size, Parts):
             whole, turns = self.size(size.size), self.size(size.turns)
@@ -163,7 +163,7 @@ class StatementText(abc.ABC):
         return str(index) if isinstance(index, int) else lane[index]
 
     def begins(self, part: Part | None) -> list[str]:
-        """Emit the first iteration of a part of a range, in each lane."""
+        """Emit the computation of the first iteration in a part of a range, for each lane."""
         if part is None:
             return ["0"] * len(self.lanes)
         turns = self.size(part.turns)
@@ -171,16 +171,14 @@ class StatementText(abc.ABC):
         return [self.text.value(f"mul i64 {number}, {turns}") for number in numbers]
 
     def turns(self, size: Size, part: Part | None, begin: str) -> str:
-        """Emit the number of iterations of a part of a range, which is the same in all lanes."""
+        """Emit the computation of the number of iterations in a part of a range, which all lanes share."""
         whole = self.size(size)
         if part is None:
             return whole
         return smaller(self.text, self.text.value(f"sub i64 {whole}, {begin}"), self.size(part.turns))
 
     def address(self, array: str, index: Sequence[Index], lane: Mapping[str, str]) -> str:
-        """Emit the address of an element; terms of outer loops are added first, so that LLVM can hoist them out of
-        inner loops.
-        """
+        """Emit the computation of an element's address; terms of outer loops come first, so that LLVM hoists them."""
         strides = self.arrays[array].strides
         base, kind = self.bases[array], MEMORY[self.arrays[array].dtype.name].llvm
         firsts = [size.first if isinstance(size, Steps) else size for size in index]
@@ -197,7 +195,7 @@ class StatementText(abc.ABC):
         return self.stepped_to(base, array, steps, lane) if steps else base
 
     def stepped_to(self, address: str, array: str, steps: Sequence[tuple[Steps, Size]], lane: Mapping[str, str]) -> str:
-        """Emit an address plus the offset of indices that step evenly along a loop."""
+        """Emit the addition of an offset to an address, for indices that step evenly along a loop."""
         memory, (turn,) = MEMORY[self.arrays[array].dtype.name], {lane[step.along] for step, _ in steps}
         if all(isinstance(step.by, int) and isinstance(stride, int) for step, stride in steps):
             # No-wrap arithmetic, so that LLVM can load neighbors as vectors.
@@ -226,7 +224,7 @@ class StatementText(abc.ABC):
         self.give(load.name, load.type, values)
 
     def read_at(self, load: Load, lane: Mapping[str, str]) -> str:
-        """Emit the address from which an element is loaded."""
+        """Emit the computation of the address from which an element is loaded."""
         text, place, far = self.text, self.address(load.array, load.index, lane), self.far(load, lane)
         if load.inside is not None:
             # Out of bounds the load reads a stack slot with the outside value: LLVM vectorizes that, unlike a branch.
@@ -236,13 +234,13 @@ class StatementText(abc.ABC):
         return self.moved(place, far)
 
     def far(self, access: Load | Update, lane: Mapping[str, str]) -> str:
-        """Emit the additional offset of an access in bytes; "" if it has none."""
+        """Return the additional byte offset of an access as an i64, or "" if it has none."""
         if access.offset is None:
             return ""
         return convert(self.text, lane[access.offset], self.types[access.offset].value, "int64")
 
     def offset(self, offset: Offset) -> None:
-        """Emit the offset of an element in bytes."""
+        """Emit the computation of an element's byte offset (an ``Offset`` statement)."""
         array, texts = self.arrays[offset.array], []
         itemsize, register = MEMORY[array.dtype.name].itemsize, REGISTER[offset.type.value]
         for lane in self.lanes:
@@ -300,7 +298,7 @@ class StatementText(abc.ABC):
         return texts
 
     def bound(self, bound: Bound) -> None:
-        """Emit the mapping of an index into bounds."""
+        """Emit the mapping of an index into bounds (a ``Bound`` statement)."""
         if bound.how == "trusted":
             self.indices(bound.name, self.begins(bound.part), [lane[bound.place] for lane in self.lanes])
             return
@@ -309,7 +307,7 @@ class StatementText(abc.ABC):
         self.give(bound.name, ScalarType.INT64, texts)
 
     def inside(self, inside: Inside) -> None:
-        """Emit the bounds check of an index."""
+        """Emit the bounds check of an index (an ``Inside`` statement)."""
         texts = []
         for lane in self.lanes:
             pairs = zip(inside.index, inside.sizes, strict=True)
@@ -326,7 +324,7 @@ class StatementText(abc.ABC):
         return self.text.value(f"icmp ult {REGISTER[kind.value]} {self.whole(place, kind, lane)}, {limit}")
 
     def whole(self, value: Argument, kind: ScalarType, lane: Mapping[str, str]) -> str:
-        """Return an integer as the LLVM value of another integer type, printing a conversion if it is a name."""
+        """Return an integer as the LLVM value of another integer type, emitting a conversion if it is a name."""
         if isinstance(value, int):
             return str(value)
         return convert(self.text, lane[value], self.types[value].value, kind.value)
@@ -434,13 +432,13 @@ class StatementText(abc.ABC):
             yield loop
 
     def turn(self, loop: Loop, turns: str, *, is_reverse: bool) -> str:
-        """Emit the number of the current iteration of a loop, counted from the end if the loop is reversed."""
+        """Emit the computation of the current iteration's number, counted from the end if the loop is reversed."""
         if not is_reverse:
             return loop.counter
         return self.text.value(f"sub i64 {self.text.value(f'sub i64 {turns}, 1')}, {loop.counter}")
 
     def located(self, loop: For, begin: str, turns: Sequence[str]) -> None:
-        """Emit the index of an iteration of a loop, and its index within its part, in each lane."""
+        """Emit the index of an iteration, and its index within its part, and record them in each lane."""
         self.indices(loop.index, [begin] * len(turns), turns)
         if loop.place is not None:
             self.give(loop.place, ScalarType.INT64, turns)
@@ -462,7 +460,7 @@ class StatementText(abc.ABC):
         self.text.line(f"  br label %{name}_end\n{name}_end:")
 
     def indices(self, index: str, begins: Sequence[str], turns: Sequence[str]) -> None:
-        """Emit the index of an iteration, which is counted from the beginning of a part, in each lane."""
+        """Emit the index of an iteration, which is counted from the beginning of a part, and record it in each lane."""
         pairs = zip(begins, turns, strict=True)
         values = []
         for begin, turn in pairs:

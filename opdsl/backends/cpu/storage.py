@@ -145,14 +145,14 @@ def _part_places(text: Text, kind: str, pointer: str) -> list[str]:
 
 
 def pair(text: Text, kind: str, values: Sequence[str]) -> str:
-    """Emit a complex number from its real and imaginary part."""
+    """Emit the construction of a complex number from its real and imaginary part."""
     whole, part = REGISTER[kind], REGISTER[PART[kind]]
     first = text.value(f"insertvalue {whole} poison, {part} {values[0]}, 0")
     return text.value(f"insertvalue {whole} {first}, {part} {values[1]}, 1")
 
 
 def parts(text: Text, kind: str, value: str) -> list[str]:
-    """Emit the real and the imaginary part of a complex number."""
+    """Emit the extraction of the real and the imaginary part of a complex number."""
     return [text.value(f"extractvalue {REGISTER[kind]} {value}, {k}") for k in range(2)]
 
 

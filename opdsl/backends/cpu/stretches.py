@@ -66,7 +66,7 @@ class Stretches:
         self.name = printer.functions[compute.graph]
 
     def print(self, turns: str, variants: Variants) -> None:
-        """Emit the loop over blocks."""
+        """Emit the loop over blocks, each computed in the fastest way that is right for its elements."""
         with Loop(self.text, self.printer.fresh(), "0", turns, _STRETCH) as stretch:
             far = self.text.value(f"add nuw nsw i64 {stretch.counter}, {_STRETCH}")
             extent = stretch.counter, smaller(self.text, far, turns)
@@ -86,7 +86,7 @@ class Stretches:
             yield loop
 
     def arguments(self, lane: int = 0) -> list[tuple[str, str]]:
-        """Return the arguments of the function."""
+        """Return the types and LLVM values of the function's arguments in a lane."""
         return self.printer.known(self.compute.arguments, self.printer.lanes[lane])
 
     def told(self, name: str) -> str:
@@ -123,16 +123,18 @@ class Stretches:
 
     @property
     def kinds(self) -> list[str]:
-        """Return the types of the results."""
+        """Return the scalar types of the function's results."""
         return [kind.value for kind in self.compute.graph.result_types]
 
     def own(self, array: str, kind: str, turn: str, first: str) -> str:
-        """Emit the address of an iteration's slot in an array that has one for each iteration of a block."""
+        """Emit the computation of the address of an iteration's slot in an array with one slot for each iteration of a
+        block.
+        """
         offset = self.text.value(f"sub nuw nsw i64 {turn}, {first}")
         return self.text.value(f"getelementptr {kind}, ptr {array}, i64 {offset}")
 
     def find_costly(self, name: str, lanes: int, extent: tuple[str, str], flags: str, places: str) -> str:
-        """Emit loops that mark and collect the iterations for which a loop of the function runs, and return their
+        """Emit loops that mark and collect the iterations in which a loop of the function runs, and return their
         number.
         """
         text, (first, _) = self.text, extent

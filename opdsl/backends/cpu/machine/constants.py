@@ -1,4 +1,4 @@
-"""Constant folding for machine code: evaluates expressions of constants when the code is printed."""
+"""Constant folding for machine code: evaluates expressions of constants at compile time."""
 
 from __future__ import annotations
 

@@ -173,9 +173,7 @@ def terms(
 
 @internal("alwaysinline")
 def reach(dimension: Dimension, axis: Axis, spreads: bool, result: int, t: int) -> int:
-    """Return the position of a result with an element of the window, in units of which only multiples of the output
-    step read an input element.
-    """
+    """Return the input index that a result reads with an element of the window, times the step of the results."""
     offset = dimension.first + t * dimension.dilation
     return result * axis.step + (0 - offset if spreads else offset)
 
@@ -236,7 +234,7 @@ def meet(plan: ConvolutionPlan, lines: Lines, o0: int, o1: int, o2: int) -> None
 
 @internal("noinline")
 def find(lines: Lines, result: int, results: int, columns: int) -> None:
-    """Find which table entries a result reads, and the next result that reads others, and store both in ``lines``."""
+    """Store in ``lines`` which table entries a result reads, and the next result that reads others."""
     first = 1 << 62
     end = 0
     change = results

@@ -296,7 +296,7 @@ class Expressions:
         return None
 
     def constant(self, node: ast.expr, value: Any) -> Value:
-        """Return the LLVM value of an object that is known when the function is printed."""
+        """Return the LLVM value of an object that is known at compile time."""
         if value is None:
             return Value("null", object)
         if isinstance(value, bool):
@@ -320,13 +320,13 @@ class Expressions:
         return Value(self.module.function(value), Callable)
 
     def annotation(self, node: ast.expr) -> Any:
-        """Return the type that an expression names."""
+        """Evaluate an expression that is a type, and return the type."""
         return plain(eval(ast.unparse(node), self.scope))
 
     # Memory.
 
     def place(self, node: ast.expr) -> Place:
-        """Emit the address of a field or an element."""
+        """Emit the computation of the address of a field or an element."""
         if isinstance(node, ast.Attribute):
             record = self.expression(node.value)
             field = fields(record.kind)[node.attr]
@@ -338,7 +338,7 @@ class Expressions:
         return self.element(base, index, get_args(base.kind)[0])
 
     def element(self, base: Value, index: Value, kind: Any) -> Place:
-        """Emit the address of an element of ``Pointer`` or ``Records``."""
+        """Emit the computation of the address of an element of ``Pointer`` or ``Records``."""
         if get_origin(base.kind) is Records:
             offset = self.value(f"mul i64 {index.text}, {record_size(kind)}")
             return Place(self.value(f"getelementptr i8, ptr {base.text}, i64 {offset}"), kind, is_record=True)
@@ -402,7 +402,7 @@ class Expressions:
         return Value(f"%v{self.count}", record)
 
     def address_of(self, node: ast.expr) -> Value:
-        """Emit ``address_of``, the address of a field or an element."""
+        """Emit ``address_of``, which computes the address of a field or an element."""
         place = self.place(node)
         return Value(place.text, _pointer(place.kind))
 

@@ -1,6 +1,6 @@
 """Typed Python for machine code: its decorators, types and built-in functions.
 
-A function marked ``internal`` or ``exported`` is parsed from its source and printed as LLVM IR (``text``). It means
+A function marked ``internal`` or ``exported`` is parsed from its source and compiled to LLVM IR (``text``). It means
 what it means in Python, with these differences:
 
 - ``int`` has 64 bits and wraps, ``float`` is a double, ``bool`` a bit; a name keeps the type that it gets first.
@@ -11,9 +11,9 @@ what it means in Python, with these differences:
   ``break``, ``continue`` and ``return``.
 - Names of the module are constants: integers, tuples, functions, results of ``shared``, and names in a ``Library``;
   the caller of ``module_text`` may replace their values.
-- Expressions of constants are computed when the module is printed, also by functions without a mark, which do not see
-  replaced values.
-  A ``for`` over ``unrolled`` values is its body for each value, which is a constant there; a function is printed for
+- Expressions of constants are computed at compile time, also by functions without a mark, which do not see replaced
+  values.
+  A ``for`` over ``unrolled`` values is its body for each value, which is a constant there; a function is emitted for
   each value of a parameter that is a ``Constant``. Local memory is kept in registers if all indices are constants.
 """
 
@@ -196,7 +196,7 @@ class Marked(NamedTuple):
 
 
 class Instruction(NamedTuple):
-    """Template of the LLVM lines that a call of a function is printed as; the last line yields the result.
+    """Template of the LLVM lines that replace a call of a function; the last line yields the result.
 
     template: ``{0}`` is the first argument, ``{t}`` a name for an intermediate value, ``{Real}`` the type that the
         module is given under this name.
@@ -241,12 +241,12 @@ def _marked(function: F, mark: Marked | Instruction) -> F:
 
 
 def shared(name: str, kind: type[T]) -> Pointer[T]:
-    """Return the address of a global variable, which is 0 at first."""
+    """Return the address of a global variable, which is initialized to 0."""
     return cast("Pointer[T]", Shared(name, kind, 1))
 
 
 def shared_records(name: str, kind: type[T], count: int) -> Records[T]:
-    """Return the address of global records, which are 0 at first and aligned to a cache line."""
+    """Return the address of global records, which are initialized to 0 and aligned to a cache line."""
     return cast("Records[T]", Shared(name, kind, count))
 
 
@@ -261,7 +261,7 @@ def local_record(kind: type[T]) -> T:
 
 
 def unrolled(values: Iterable[T]) -> Iterable[T]:
-    """Return constants for a loop that is unrolled: its body is printed for each of them."""
+    """Return constants for a loop that is unrolled: its body is emitted for each of them."""
     raise NotImplementedError
 
 
@@ -290,5 +290,5 @@ def exports(modules: Iterable[ModuleType]) -> tuple[str, ...]:
 
 
 def library_names(library: Any) -> dict[str, bool]:
-    """Return the names of a library, each with whether it is a function."""
+    """Return the names that a library declares, mapped to whether each is a function."""
     return {name: is_function(kind) for name, kind in hints(library).items()}

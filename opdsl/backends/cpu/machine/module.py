@@ -1,4 +1,4 @@
-"""State of an LLVM module while it is printed: declarations, global variables, and the functions still to print."""
+"""State of an LLVM module under construction: declarations, global variables, and the functions still to emit."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Callee(NamedTuple):
     """Function that is called: its symbol or instruction template, and the annotations of its parameters and result.
 
     parameters: None if they are unknown.
-    constants: how many of the last arguments are constants for which it was printed.
+    constants: how many of the last arguments are compile-time constants.
     """
 
     text: str | Instruction
@@ -39,7 +39,7 @@ class Callee(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """Function to print, and the values of its constant parameters."""
+    """Function to emit, and the values of its constant parameters."""
 
     function: FunctionType
     constants: Mapping[str, int]
@@ -71,7 +71,7 @@ class Module:
         return name
 
     def function(self, function: FunctionType, **constants: int) -> str:
-        """Request that a function be printed or declared, and return its symbol."""
+        """Request that a function be emitted or declared, and return its symbol."""
         if function.__dict__["__machine__"].exported and function.__module__ not in self.printed:
             *parameters, result = self.hints(function).values()
             return self._declared(function.__name__, parameters, result)

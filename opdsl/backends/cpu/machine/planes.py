@@ -242,8 +242,7 @@ def exchange(
     plan: ConvolutionPlan, axes: Records[Axis], rows: Reals, pitch: int, lie: Reals, channel: int, channels: int,
     bias: Reals | None, counts: Words, firsts: Words, phase: int, reads: Constant,
 ) -> None:  # fmt: skip
-    """Copy between planes, with a row of channels each pitch, and the elements of a tensor: for one phase and a band of
-    ``cut``.
+    """Copy between rows of channels, a pitch apart, and the elements of a tensor: for one phase and a band of ``cut``.
 
     If it reads, it fills rows of planes, with zeros out of bounds. Otherwise it writes rows of results, with a bias
     added, as far as they are in bounds.

@@ -61,7 +61,7 @@ class Counter(Struct):
 
 
 class Task(Struct):
-    """Task that runs in pieces.
+    """Task that runs in pieces on several threads.
 
     function, frame: the function that is called, and its argument.
     size, piece: the number of elements, and that of a piece; pieces: the number of pieces.
@@ -154,7 +154,7 @@ def exchange(place: Words, value: int) -> int:
 
 @instruction("{t} = cmpxchg ptr {0}, i64 {1}, i64 {2} acq_rel acquire\nextractvalue {{ i64, i1 }} {t}, 1")
 def replace(place: Words, before: int, after: int) -> bool:
-    """Compare a word with ``before``, set it to ``after`` if they are equal, atomically, and return whether it did."""
+    """Compare and swap a word atomically: set it to ``after`` if it is ``before``, and return whether it was."""
     raise NotImplementedError
 
 

@@ -77,10 +77,10 @@ def _without(lanes: int, bit: int) -> tuple[int, ...]:
 
 
 def _kept(lanes: int, bit: int) -> tuple[int, ...]:
-    """Return the lanes of the new first row when two rows exchange lanes: lanes whose index lacks the bit stay."""
+    """Return the shuffle of two rows that exchange lanes that gives the new first row: lanes without the bit stay."""
     return tuple(lane if not lane & bit else lanes + lane - bit for lane in range(lanes))
 
 
 def _moved(lanes: int, bit: int) -> tuple[int, ...]:
-    """Return the lanes of the new second row when two rows exchange lanes."""
+    """Return the shuffle of two rows that exchange lanes that gives the new second row: lanes with the bit stay."""
     return tuple(lane + bit if not lane & bit else lanes + lane for lane in range(lanes))
