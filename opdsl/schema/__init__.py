@@ -1,7 +1,7 @@
-"""What a signature says: types, aliases, names, arguments and schemas, as frozen values.
+"""Operator schemas: types, aliases, names, arguments and whole schemas, as frozen values.
 
-``parse_schema`` reads schema text and ``str`` prints it; ``from_signature`` makes a schema of the annotations of a
-Python signature, for the decorators and for the mypy plugin alike. May import: ``opdsl.errors``.
+``parse_schema`` parses schema text and ``str`` prints it; ``from_signature`` makes a schema from the annotations of a
+Python signature, for the decorators and for the mypy plugin. May import: ``opdsl.errors``.
 """
 
 from __future__ import annotations

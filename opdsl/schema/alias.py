@@ -1,4 +1,4 @@
-"""``Alias``: which memory an argument or a return shares, both in annotations and in schema values."""
+"""Class ``Alias``: the memory that an argument or a return shares, in annotations and in schemas."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ WILDCARD = "*"
 
 @attrs.frozen(init=False, repr=False)
 class Alias:
-    """The alias sets of a Tensor, before and after the call, and whether the call writes to it.
+    """Alias annotation of a Tensor: its alias sets before and after the call, and whether the call writes to it.
 
     ``Tensor[Alias("a")]`` is ``Tensor(a)``; ``write=True`` gives ``(a!)``, ``Alias("a|b")`` gives ``(a|b)``,
-    ``after="*"`` gives ``(a -> *)``. Names are one lower-case letter, or one and digits.
+    ``after="*"`` gives ``(a -> *)``. Names are a lower-case letter, optionally followed by digits.
 
     before: the alias sets that the Tensor belongs to.
     write: whether the operator writes to it.
-    after: the alias sets that it belongs to after the call, empty when nothing changes.
+    after: the alias sets that it belongs to after the call, empty if they do not change.
 
-    Raises AnnotationError when a part is malformed, or when the parts do not go together.
+    Raises AnnotationError if a part is malformed, or if the parts do not go together.
 
     >>> str(Alias("a", write=True, after="a|b"))
     'a! -> a|b'
@@ -53,17 +53,17 @@ class Alias:
 
     @property
     def is_wildcard(self) -> bool:
-        """Whether the Tensor may end up in any alias set."""
+        """Return whether the Tensor may belong to any alias set after the call."""
         return WILDCARD in self.after
 
 
 def is_alias_name(text: str) -> bool:
-    """Whether ``text`` names an alias set: a lower-case letter, with or without digits after it."""
+    """Return whether a text names an alias set: a lower-case letter, optionally followed by digits."""
     return text[:1].isascii() and text[:1].islower() and (len(text) == 1 or (text[1:].isascii() and text[1:].isdigit()))
 
 
 def alias_fault(alias: Alias) -> str | None:
-    """What is wrong with the combination of an alias annotation's parts (INV-6); None when nothing is."""
+    """Return why the parts of an alias annotation do not go together (INV-6), or None."""
     if alias.write and len(alias.before) > 1:
         return "a written Tensor belongs to exactly one alias set"
     if len(alias.before) > 2:
@@ -76,7 +76,7 @@ def alias_fault(alias: Alias) -> str | None:
 
 
 def _alias_sets(text: str, side: str) -> tuple[str, ...]:
-    """The names of ``"a|b"``, or an error that says how the thing that was meant is written."""
+    """Return the names of ``"a|b"``, or raise an error that shows the right form."""
     if not isinstance(text, str):
         raise AnnotationError(f'Alias takes the names of alias sets as text, like Alias("a") (got {text!r})')
     names = tuple(text.split("|"))
@@ -86,7 +86,7 @@ def _alias_sets(text: str, side: str) -> tuple[str, ...]:
 
 
 def _advice(text: str, side: str) -> str:
-    """How to write what ``text`` probably means."""
+    """Return the right form of what a faulty alias text probably means."""
     before, arrow, after = (part.strip() for part in text.partition("->"))
     name = before.rstrip("!") or "a"
     if arrow:

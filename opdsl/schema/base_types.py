@@ -1,8 +1,8 @@
-"""What values of the base types are in Python: a record for each, read by all who translate between the two.
+"""Python counterparts of the base types of schemas: a record for each, used wherever types are translated.
 
-These are the defaults of schemas, the checks of annotations, the mypy plugin, the stubs, the sources of declarations,
-and kernels, by the roles that arguments have. How the dispatcher converts what callers give is beside it
-(``opdsl.dispatch.binding.arguments``), where the classes of the runtime are.
+The records are used for defaults of schemas, checks of annotations, the mypy plugin, stubs, the source of declarations,
+and the roles of arguments in kernels. The dispatcher's conversion of arguments is separate
+(``opdsl.dispatch.binding.arguments``), since it needs the classes of the runtime.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from opdsl.schema.types import BaseType
 
 
 class Role(Enum):
-    """What an argument is to a kernel."""
+    """Role of an argument in kernels: tensor, list of tensors, kind of number, or other value."""
 
     TENSOR = "a tensor, or a Python number in its place"
     TENSORS = "a list of tensors"
@@ -28,15 +28,15 @@ class Role(Enum):
 
 
 class PythonType(NamedTuple):
-    """What a base type is in Python.
+    """Python counterpart of a base type.
 
-    name: in the annotations of declarations.
-    module: where that name is defined; empty for what Python has.
-    role: of an argument.
-    defaults: the types of values that may be defaults; bool is no int here.
-    symbols: the names that may be defaults.
-    numbers: what an implementation may be annotated with for it (PEP 484's numeric tower); empty for a class.
-    annotations: what callers may give; empty for the class itself.
+    name: its name in the annotations of declarations.
+    module: the module that defines the name; empty for built-in types.
+    role: the role of an argument in kernels.
+    defaults: the types of allowed default values; bool does not count as int here.
+    symbols: the names that are allowed as defaults.
+    numbers: the types that an implementation may be annotated with for it (PEP 484's numeric tower); empty for a class.
+    annotations: the annotations of the values that callers may pass; empty for the class itself.
     """
 
     name: str
@@ -49,17 +49,17 @@ class PythonType(NamedTuple):
 
     @property
     def accepted(self) -> tuple[str, ...]:
-        """What callers may give, as annotations; the first is what an operator returns."""
+        """Return annotations of the values that callers may pass; the first is also that of an operator's result."""
         return self.annotations or (self.name,)
 
     @property
     def fullname(self) -> str:
-        """Of the class."""
+        """Return the qualified name of the class."""
         return f"{self.module or 'builtins'}.{self.name}"
 
     @property
     def is_of_runtime(self) -> bool:
-        """Whether it is a class of the runtime, which a type checker's plugin does not load."""
+        """Return whether it is a class of ``opdsl.runtime``, which the mypy plugin does not import."""
         return self.module.startswith("opdsl.runtime.")
 
 
@@ -95,7 +95,7 @@ PYTHON_TYPES: Mapping[BaseType, PythonType] = MappingProxyType(
         BaseType.float: PythonType("float", "", Role.FLOAT, (int, float), numbers=_FLOATS),
         BaseType.bool: PythonType("bool", "", Role.BOOL, (bool,), numbers=_BOOLS),
         BaseType.SymBool: PythonType("SymBool", _VOCABULARY, Role.BOOL, (bool,), numbers=_BOOLS, annotations=("bool",)),
-        # A kernel of real numbers alone may say float.
+        # A kernel for real numbers only may annotate float.
         BaseType.Scalar: PythonType("Scalar", _VOCABULARY, Role.SCALAR, (bool, int, float), numbers=_FLOATS),
         BaseType.str: PythonType("str", defaults=(str,), numbers=(str,)),
         BaseType.ScalarType: PythonType("DType", "opdsl.runtime.dtype", symbols=_SCALAR_TYPES),

@@ -1,4 +1,4 @@
-"""Defaults: which values a type takes, and how a Python value is written in a schema."""
+"""Defaults of schema arguments: which values a type accepts, and how a Python value is written in a schema."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ LARGEST_INTEGER = 2**63 - 1
 
 
 def resolved(value: DefaultValue, type: Type) -> DefaultValue:
-    """What a name means for a type that has no names of its own: ``Mean`` for an int is 1."""
+    """Return the value of a symbolic default of type int, such as 1 for ``Mean``; other defaults unchanged."""
     if isinstance(value, Symbol) and type.base is BaseType.int:
         return REDUCTIONS.get(value.name, value)
     return value
 
 
 def fits(value: DefaultValue, type: Type) -> bool:
-    """Whether a default means something for a type; a sized list also takes the value of one element.
+    """Return whether a default is valid for a type; a sized list also accepts the value of one element.
 
     >>> fits(0, ListType(BaseType.int, 2)), fits(0, ListType(BaseType.int)), fits(None, BaseType.Tensor)
     (True, False, False)
@@ -51,7 +51,7 @@ def _of(type: Type) -> PythonType:
 
 
 def takes(type: Type) -> str:
-    """What a default of ``type`` may be, for error messages."""
+    """Return a description of the defaults that a type accepts, for error messages."""
     if isinstance(type, OptionalType):
         return f"None or {takes(type.element)}"
     if isinstance(type, ListType):
@@ -68,12 +68,12 @@ def takes(type: Type) -> str:
 
 
 def default_of(value: object) -> Default:
-    """The schema's form of a Python default.
+    """Convert a Python default to a schema default.
 
-    Numbers, booleans, None, strings, lists and tuples of these; an enumeration's member or a dtype by its schema name
-    (``schema_name`` where the value has one); a ``Default`` as it is.
+    It accepts numbers, booleans, None, strings, lists and tuples of these; an enumeration member or a dtype, by its
+    schema name (``schema_name`` if the value has one); and a ``Default``, unchanged.
 
-    Raises AnnotationError for a value that a schema cannot hold.
+    Raises AnnotationError for a value that a schema cannot contain.
 
     >>> str(default_of([0, 1])), str(default_of("none"))
     ('[0,1]', '"none"')
@@ -103,7 +103,7 @@ def default_of(value: object) -> Default:
 
 
 def _member_default(member: enum.Enum) -> Default:
-    """An enumeration's member: by name, or by number where the name is none that schemas keep for one."""
+    """Return the default of an enumeration member: by name, or by number if schemas have no name for it."""
     if not isinstance(member, int):
         return Default(member.name, Symbol(member.name))
     number = int(member)
@@ -115,6 +115,6 @@ def _float_text(value: float) -> str:
 
 
 def _quoted(value: str) -> str:
-    """A string in double quotes, with the escapes that the grammar reads."""
+    """Return a string in double quotes, with the escapes of the schema grammar."""
     escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
     return f'"{escaped}"'

@@ -1,4 +1,4 @@
-"""How a fault in a text is shown: the line, the part that is meant underlined, and what is wrong with it."""
+"""Display of faults in texts: the line with the faulty part underlined."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ LONGEST_MESSAGE = 300
 
 
 def shortened(message: str) -> str:
-    """A message that does not repeat more of the text than a reader wants to see."""
+    """Return a message, cut off if it is very long."""
     return message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]} ..."
 
 
 def underlined(text: str, start: int, end: int) -> str:
-    """The line of ``text`` that holds ``start``, and ``~~~^`` below the part up to ``end``.
+    """Return the line of a text that contains ``start``, with ``~~~^`` below the part up to ``end``.
 
     >>> print(underlined("add(Tenso self)", 4, 9))
     add(Tenso self)

@@ -1,7 +1,7 @@
-"""What a function has to look like that implements an operator: its parameters, and how many values it returns.
+"""Checks of functions that implement an operator: their parameters, and the number of returned values.
 
-The decorators hold functions against this when they attach them, and the mypy plugin when it reads them. A fault is
-said in words; an empty text means that there is none.
+The decorators check functions when they attach them, and the mypy plugin when it reads them. The checks return a
+description of the fault; an empty text means that there is none.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ GRADIENTS = ("grad", "grads")
 
 
 class Fault(NamedTuple):
-    """What is wrong, and how to mend it."""
+    """Fault of an implementation, with its remedy."""
 
     problem: str
     remedy: str
 
 
 def annotations_of(function: FunctionType) -> dict[str, Any]:
-    """The annotations of a function that can be evaluated where it is attached; others are for type checkers."""
+    """Return those annotations of a function that can be evaluated at run time; others are for type checkers."""
     evaluated: dict[str, Any] = {}
     for name, annotation in function.__annotations__.items():
         try:
             evaluated[name] = eval(annotation, function.__globals__) if isinstance(annotation, str) else annotation
-        except Exception:  # a name that only type checkers import, or one of an enclosing function
+        except Exception:  # a name that is only imported for type checkers, or that is local to an enclosing function
             continue
     return evaluated
 
@@ -48,12 +48,12 @@ def annotations_of(function: FunctionType) -> dict[str, Any]:
 
 
 def names_fault(texts: Sequence[str], expected: Sequence[str], *, first: int = 0, last: int = 0) -> str:
-    """Why parameters are not some of those that an operator hands over, which are found by name.
+    """Return why a function's parameters do not fit the operator's, which are passed by name; empty if they fit.
 
     Args:
-        texts: the names that a function has.
-        expected: those that are handed over.
-        first, last: how many at the beginning and at the end are found by place: all of them, in this order.
+        texts: the parameter names of the function.
+        expected: the names that are passed.
+        first, last: how many names at the beginning and at the end are passed by position: all of them, in this order.
 
     >>> names_fault(("self", "m"), ("self", "n"))
     "'m' is no parameter of the operator"
@@ -75,18 +75,18 @@ def names_fault(texts: Sequence[str], expected: Sequence[str], *, first: int = 0
 
 
 def meta_parameters(schema: FunctionSchema, texts: Sequence[str]) -> list[str]:
-    """The parameters of a shape function: a context, under any name, and the arguments that are no outputs.
+    """Return the parameters of a shape function: a context, under any name, and all arguments except outputs.
 
     Args:
-        schema: the operator's.
-        texts: the parameters that the function has.
+        schema: the operator's schema.
+        texts: the parameter names of the function.
     """
     names = [argument.python_name for argument in (*schema.positional, *schema.keyword_only)]
     return [texts[0] if texts and texts[0] not in names else "ctx", *names]
 
 
 def keyword_only_fault(keyword_only: Iterable[str]) -> str:
-    """That a parameter is keyword-only that is handed over by its place.
+    """Return a fault if there are keyword-only parameters that are passed by position; else an empty text.
 
     Args:
         keyword_only: the names of such parameters.
@@ -96,11 +96,11 @@ def keyword_only_fault(keyword_only: Iterable[str]) -> str:
 
 
 def returned_fault(schema: FunctionSchema, returned: Iterable[int]) -> str:
-    """Whether a kernel returns a tuple of another length than its operator has results.
+    """Return a fault if a kernel returns a tuple whose length is not the number of results; else an empty text.
 
     Args:
-        schema: the operator's.
-        returned: the lengths of tuples that stand behind ``return`` in it.
+        schema: the operator's schema.
+        returned: the lengths of tuples in its return statements.
     """
     count = len(schema.returns)
     if count == 1 and isinstance(schema.returns[0].type, ListType):
@@ -116,7 +116,7 @@ _RETURN_CONSTANT = opmap.get("RETURN_CONST")  # CPython 3.12 and 3.13
 
 
 def returned_lengths(code: CodeType) -> Iterator[int]:
-    """The lengths of tuples that a function returns as soon as they are made; what it returns otherwise is not seen.
+    """Yield the lengths of tuples that a function builds in its return statements; other returns are not seen.
 
     >>> list(returned_lengths((lambda x: (x, x + 1)).__code__))
     [2]
@@ -141,17 +141,17 @@ def _counted(count: int, what: str) -> str:
 
 
 def scalar_parameters(schema: FunctionSchema, condition: Collection[str]) -> list[Parameter]:
-    """What a pointwise function has a parameter for: the arguments whose values do not choose it."""
+    """Return the parameters of a pointwise function: the arguments whose values do not select the function."""
     return [parameter for parameter in parameters_of(schema) if parameter.name not in condition]
 
 
 def text_names(schema: FunctionSchema) -> frozenset[str]:
-    """The arguments that are texts: a scalar function compares them with others while it is read."""
+    """Return the names of string arguments, which a scalar function compares at compile time."""
     return frozenset(argument.python_name for argument in schema.arguments if _of(argument) is BaseType.str)
 
 
 def optional_names(schema: FunctionSchema) -> frozenset[str]:
-    """The arguments that may be None."""
+    """Return the names of arguments that may be None."""
     return frozenset(argument.python_name for argument in schema.arguments if isinstance(argument.type, OptionalType))
 
 
@@ -162,7 +162,7 @@ def _of(argument: Argument) -> Type:
 def unnumbered_fault(
     schema: FunctionSchema, condition: Collection[str], names: Sequence[str], *, is_derived: bool = False
 ) -> Fault | None:
-    """Whether an argument is no number, and no text that the function looks at, and does not choose it either."""
+    """Return a fault if an argument of a scalar function is no number, no string that it compares, and no selector."""
     parameters = scalar_parameters(schema, condition)
     texts = text_names(schema) if is_derived or len(names) == len(parameters) else ()
     for parameter in parameters:
@@ -175,13 +175,13 @@ def unnumbered_fault(
 def scalar_fault(
     schema: FunctionSchema, names: Sequence[str], condition: Collection[str] = (), *, is_derived: bool = False
 ) -> Fault | None:
-    """What is wrong with the parameters of a pointwise function, which may have names of its own.
+    """Return the fault in the parameters of a pointwise function, whose names may differ from the schema's, or None.
 
     Args:
-        schema: the operator's.
+        schema: the operator's schema.
         names: the function's parameters.
-        condition: the arguments whose values choose the function.
-        is_derived: whether nobody wrote the function, so that its parameters' names say nothing.
+        condition: the arguments whose values select the function.
+        is_derived: whether the function was generated, so that its parameters' names have no meaning.
     """
     unnumbered = unnumbered_fault(schema, condition, names, is_derived=is_derived)
     if unnumbered is not None:
@@ -202,7 +202,7 @@ def scalar_fault(
 
 
 def row_fault(schema: FunctionSchema, names: Sequence[str]) -> Fault | None:
-    """What is wrong with the parameters of a row function, which takes tensors, numbers and texts by name."""
+    """Return the fault in the parameters of a row function, which takes tensors, numbers and strings, or None."""
     roles = {parameter.name: parameter.role for parameter in parameters_of(schema)}
     for name in (name for name in names if name not in text_names(schema)):
         if roles.get(name) is not Role.TENSOR and roles.get(name) not in NUMBERS:
@@ -214,7 +214,7 @@ def row_fault(schema: FunctionSchema, names: Sequence[str]) -> Fault | None:
 def indexed_fault(
     schema: FunctionSchema, names: Sequence[str], indices: Sequence[str], *, has_meta: bool
 ) -> Fault | None:
-    """What is wrong with the parameters of a function of places, which takes indices, tensors and numbers by name."""
+    """Return the fault in the parameters of an indexed function, which takes indices, tensors and numbers, or None."""
     known = {parameter.name for parameter in parameters_of(schema)}
     own = [index for index in indices if index != "..."]
     for place, name in enumerate(own):
@@ -229,13 +229,13 @@ def indexed_fault(
 
 
 def draws_of(schema: FunctionSchema, names: Sequence[str]) -> tuple[str, ...]:
-    """The first parameters of a random function, which are no arguments: its random numbers."""
+    """Return the leading parameters of a random function that are no arguments: its random numbers."""
     known = {argument.python_name for argument in schema.arguments}
     return tuple(takewhile(lambda text: text not in known, names))
 
 
 def random_fault(schema: FunctionSchema, names: Sequence[str]) -> Fault | None:
-    """What is wrong with the operator, or the parameters, of a function that draws elements."""
+    """Return the fault in the schema or the parameters of a function that draws random elements, or None."""
     first = next(iter(schema.arguments), None)
     if schema.kind is not SchemaKind.inplace or first is None or first.type is not BaseType.Tensor:
         return Fault(
@@ -257,7 +257,7 @@ def random_fault(schema: FunctionSchema, names: Sequence[str]) -> Fault | None:
 
 
 def is_differentiable(argument: Argument) -> bool:
-    """Whether an argument is a tensor, or a list of them, or may be."""
+    """Return whether an argument's type is a tensor, or an optional or list of tensors."""
     kind = argument.type
     while isinstance(kind, OptionalType | ListType):
         kind = kind.element
@@ -265,13 +265,13 @@ def is_differentiable(argument: Argument) -> bool:
 
 
 def differentiable_names(schema: FunctionSchema) -> tuple[str, ...]:
-    """The arguments that can have gradients; outputs are none."""
+    """Return the names of the arguments that can have gradients, which excludes outputs."""
     arguments = (*schema.positional, *schema.keyword_only)
     return tuple(argument.python_name for argument in arguments if is_differentiable(argument))
 
 
 def result_names(schema: FunctionSchema) -> tuple[str, ...]:
-    """What formulas call the results: their names, or ``result``, or ``result0``, ``result1``, ..."""
+    """Return the names of results in derivative formulas: their own, or ``result``, or ``result0``, ``result1``, ..."""
     returns = schema.returns
     if len(returns) == 1:
         return (returns[0].name or "result",)
@@ -279,12 +279,12 @@ def result_names(schema: FunctionSchema) -> tuple[str, ...]:
 
 
 def derivative_fault(schema: FunctionSchema, names: Sequence[str], parameters: Sequence[str]) -> Fault | None:
-    """What is wrong with a formula for the gradients of arguments.
+    """Return the fault in a derivative formula for the gradients of some arguments, or None.
 
     Args:
-        schema: the operator's.
+        schema: the operator's schema.
         names: the arguments.
-        parameters: those of the formula.
+        parameters: the parameters of the formula.
     """
     fault = differentiable_fault(schema, names)
     if fault is not None:
@@ -302,7 +302,7 @@ def derivative_fault(schema: FunctionSchema, names: Sequence[str], parameters: S
 
 
 def differentiable_fault(schema: FunctionSchema, names: Sequence[str]) -> Fault | None:
-    """Whether one of the arguments that are to have gradients, or none, can have no gradient."""
+    """Return a fault if the arguments of a derivative are missing, repeated, or cannot have gradients; else None."""
     known = differentiable_names(schema)
     if not names:
         return Fault("it names no argument", f"Name some of {', '.join(known)}")
@@ -315,12 +315,12 @@ def differentiable_fault(schema: FunctionSchema, names: Sequence[str]) -> Fault 
 
 
 def gradients_fault(schema: FunctionSchema, names: Sequence[str], returned: Iterable[int]) -> Fault | None:
-    """Whether a formula returns another number of gradients than it gives.
+    """Return a fault if a derivative formula returns a wrong number of gradients; else None.
 
     Args:
-        schema: the operator's.
-        names: the arguments whose gradients it gives.
-        returned: the lengths of tuples that stand behind ``return`` in it.
+        schema: the operator's schema.
+        names: the arguments whose gradients it computes.
+        returned: the lengths of tuples in its return statements.
     """
     count = len(names)
     lists = [argument.python_name for argument in schema.arguments if isinstance(argument.type, ListType)]

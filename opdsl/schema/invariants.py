@@ -1,7 +1,7 @@
-"""What a schema has to hold beyond its grammar: INV-1 to INV-16 of the facts, and what torchgen lets through.
+"""Rules for schemas beyond the grammar: INV-1 to INV-16 of the facts, and rules that torchgen does not check.
 
-Each rule is one small generator of violations. INV-1, INV-2, INV-5 and the forms of INV-6 and INV-7 are grammar: the
-parser reports them by the same numbers, and the values here cannot be built otherwise, or are checked once more.
+Each rule is a generator of violations. INV-1, INV-2, INV-5 and the forms of INV-6 and INV-7 are part of the grammar:
+the parser reports them by the same numbers, and schema values cannot be built otherwise, or are checked again.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ Rule = Callable[[FunctionSchema], Iterator[Violation]]
 
 
 def check(schema: FunctionSchema) -> list[Violation]:
-    """All rules that a schema breaks, in the order of the rules; empty for a good one."""
+    """Return all violations of a schema, in the order of the rules; empty for a valid schema."""
     violations = [violation for rule in RULES_OF_PARTS for violation in rule(schema)]
     return violations + check_relations(schema)
 
 
 def check_relations(schema: FunctionSchema) -> list[Violation]:
-    """The rules between a schema's parts, for one whose arguments and returns are good in themselves."""
+    """Return the violations of rules between parts of a schema whose arguments and returns are valid by themselves."""
     rules = RULES if _has_alias(schema) else RULES_WITHOUT_ALIAS
     return [violation for rule in rules for violation in rule(schema)]
 
 
 def _has_alias(schema: FunctionSchema) -> bool:
-    """Whether any part is annotated: most rules say nothing about the others."""
+    """Return whether any part may have an alias annotation: most rules do not apply to other schemas."""
     if schema.out or schema.name.is_inplace:
         return True
     for argument in schema.positional:
@@ -55,7 +55,7 @@ def _has_alias(schema: FunctionSchema) -> bool:
 
 
 def name_faults(name: OperatorName) -> Iterator[str]:
-    """INV-3: the base name is not empty, keeps off reserved endings, and dunders are of a known form."""
+    """Yield faults of an operator's name (INV-3): an empty base name, a reserved ending, or an unknown dunder."""
     base = name.base
     if base and not base.startswith("__") and not base.endswith(("_", "_out")) and FUNCTIONAL_SUFFIX not in base:
         return
@@ -70,13 +70,13 @@ def name_faults(name: OperatorName) -> Iterator[str]:
 
 
 def inv_3(schema: FunctionSchema) -> Iterator[Violation]:
-    """The name keeps off what is reserved."""
+    """Yield violations of INV-3: the operator's name does not use reserved forms."""
     for message in name_faults(schema.name):
         yield Violation("INV-3", message, NAME)
 
 
 def inv_4(schema: FunctionSchema) -> Iterator[Violation]:
-    """An overload that says functional is functional."""
+    """Yield violations of INV-4: an overload named functional is functional."""
     if "functional" in schema.name.overload and schema.kind is not SchemaKind.functional:
         yield Violation("INV-4", f'an overload named "functional" writes to nothing, but this is {schema.kind}', NAME)
 
@@ -85,7 +85,7 @@ def inv_4(schema: FunctionSchema) -> Iterator[Violation]:
 
 
 def type_faults(type: Type) -> Iterator[str]:
-    """INV-5: list sizes are positive, and nesting stays within what an operator takes."""
+    """Yield faults of a type (INV-5): list sizes below 1, and too deep nesting."""
     depth = 0
     while isinstance(type, (ListType, OptionalType)):
         depth += 1
@@ -98,7 +98,7 @@ def type_faults(type: Type) -> Iterator[str]:
 
 
 def inv_5(schema: FunctionSchema) -> Iterator[Violation]:
-    """Types are well formed."""
+    """Yield violations of INV-5: types are well formed."""
     for kind, values in _parts(schema):
         for index, value in enumerate(values):
             if not isinstance(value.type, BaseType):
@@ -107,7 +107,7 @@ def inv_5(schema: FunctionSchema) -> Iterator[Violation]:
 
 
 def inv_6(schema: FunctionSchema) -> Iterator[Violation]:
-    """Alias annotations stand on Tensors, in one of the known forms."""
+    """Yield violations of INV-6: alias annotations belong to Tensors, and have one of the known forms."""
     for kind, values in _parts(schema):
         for index, value in enumerate(values):
             if value.alias is not None:
@@ -116,7 +116,7 @@ def inv_6(schema: FunctionSchema) -> Iterator[Violation]:
 
 
 def value_alias_faults(value: Argument | Return) -> Iterator[str]:
-    """INV-6 for one argument or return."""
+    """Yield faults of one argument's or return's alias annotation (INV-6)."""
     if value.alias is None:
         return
     if value.type not in ALIASABLE:
@@ -127,21 +127,21 @@ def value_alias_faults(value: Argument | Return) -> Iterator[str]:
 
 
 def default_faults(argument: Argument) -> Iterator[str]:
-    """The default means something for the argument's type."""
+    """Yield a fault if the default of an argument is no value of its type."""
     default = argument.default
     if default is not None and not fits(default.value, argument.type):
         yield f"{default.text} is no value of {argument.type}, which takes {takes(argument.type)}"
 
 
 def defaults_fit(schema: FunctionSchema) -> Iterator[Violation]:
-    """Defaults mean something for their types."""
+    """Yield violations of the rule that defaults are values of their types."""
     for index, argument in enumerate(schema.arguments):
         for message in () if argument.default is None else default_faults(argument):
             yield Violation("default-type", message, argument_part(index), "default")
 
 
 def names_are_identifiers(schema: FunctionSchema) -> Iterator[Violation]:
-    """Arguments and returns have names that Python could use, and the operator's name is made of such."""
+    """Yield violations of the rule that all names are identifiers, and the operator's name consists of words."""
     for text in filter(None, (schema.name.namespace, schema.name.base, schema.name.overload)):
         if not is_word(text):
             yield Violation("identifier", f"{text!r} is not made of letters, digits and underscores", NAME)
@@ -152,7 +152,7 @@ def names_are_identifiers(schema: FunctionSchema) -> Iterator[Violation]:
 
 
 def is_word(text: str) -> bool:
-    """Whether a text is made of ASCII letters, digits and underscores, at least one."""
+    """Return whether a text consists of ASCII letters, digits and underscores, at least one."""
     return text.isascii() and text.replace("_", "a").isalnum()
 
 
@@ -160,7 +160,7 @@ def is_word(text: str) -> bool:
 
 
 def inv_7(schema: FunctionSchema) -> Iterator[Violation]:
-    """Keyword-only arguments that are written are the out arguments, and they come last."""
+    """Yield violations of INV-7: keyword-only arguments that are written are the out arguments, and they come last."""
     first = len(schema.positional)
     for index, argument in enumerate(schema.keyword_only, first):
         if argument.is_written:
@@ -173,7 +173,7 @@ def inv_7(schema: FunctionSchema) -> Iterator[Violation]:
 
 
 def inv_8_options(schema: FunctionSchema) -> Iterator[Violation]:
-    """TensorOptions belong to functional schemas."""
+    """Yield violations of INV-8: only functional schemas have TensorOptions."""
     if len(schema.keyword_only) < 4 or not (schema.out or schema.name.is_inplace or schema.is_mutable):
         return
     options = schema.tensor_options
@@ -183,7 +183,7 @@ def inv_8_options(schema: FunctionSchema) -> Iterator[Violation]:
 
 
 def inv_8_before_self(schema: FunctionSchema) -> Iterator[Violation]:
-    """Nothing before ``self`` is written."""
+    """Yield violations of INV-8: no argument before ``self`` is written."""
     if schema.self_argument is None:
         return
     for index, argument in enumerate(schema.positional):
@@ -195,7 +195,7 @@ def inv_8_before_self(schema: FunctionSchema) -> Iterator[Violation]:
 
 
 def inv_9(schema: FunctionSchema) -> Iterator[Violation]:
-    """The i-th return is the i-th out argument."""
+    """Yield violations of INV-9: the i-th return is the i-th out argument."""
     for index, (argument, value) in enumerate(zip(schema.out, schema.returns, strict=False)):
         if argument.alias != value.alias:
             message = f"return {index} has to be the out argument {argument.name}, with its annotation {argument.alias}"
@@ -203,7 +203,7 @@ def inv_9(schema: FunctionSchema) -> Iterator[Violation]:
 
 
 def inv_10(schema: FunctionSchema) -> Iterator[Violation]:
-    """Written positional arguments other than ``self`` are not returned."""
+    """Yield violations of INV-10: written positional arguments other than ``self`` are not returned."""
     for argument in schema.after_self:
         for index, value in enumerate(schema.returns):
             if argument.is_written and argument.alias == value.alias:
@@ -215,7 +215,7 @@ def inv_10(schema: FunctionSchema) -> Iterator[Violation]:
 
 
 def inv_11(schema: FunctionSchema) -> Iterator[Violation]:
-    """Either all returns are written arguments, or none is."""
+    """Yield violations of INV-11: either all returns are written arguments, or none is."""
     written = [value.is_written for value in schema.returns]
     if any(written) and not all(written):
         message = "written and new values cannot be returned together: leave the written ones out"
@@ -223,7 +223,7 @@ def inv_11(schema: FunctionSchema) -> Iterator[Violation]:
 
 
 def inv_12(schema: FunctionSchema) -> Iterator[Violation]:
-    """A written return is an out argument or ``self``."""
+    """Yield violations of INV-12: a written return is an out argument or ``self``."""
     own = schema.self_argument
     aliases = [argument.alias for argument in schema.out] + ([] if own is None else [own.alias])
     for index, value in enumerate(schema.returns):
@@ -233,7 +233,7 @@ def inv_12(schema: FunctionSchema) -> Iterator[Violation]:
 
 
 def inv_13(schema: FunctionSchema) -> Iterator[Violation]:
-    """Out arguments that are plain Tensors are all returned but for scratch ones; with others nothing is."""
+    """Yield violations of INV-13: plain Tensor out arguments are returned unless scratch; with others nothing is."""
     if not schema.out:
         return
     part = return_part(0) if schema.returns else NAME
@@ -249,7 +249,7 @@ def inv_13(schema: FunctionSchema) -> Iterator[Violation]:
 
 
 def inv_14(schema: FunctionSchema) -> Iterator[Violation]:
-    """An in-place operator writes ``self``, and returns it when it is a Tensor."""
+    """Yield violations of INV-14: an in-place operator writes ``self``, and returns it if it is a Tensor."""
     if not schema.name.is_inplace:
         return
     own = schema.self_argument
@@ -265,14 +265,14 @@ def inv_14(schema: FunctionSchema) -> Iterator[Violation]:
 
 
 def inv_15(schema: FunctionSchema) -> Iterator[Violation]:
-    """No operator is both in-place and out=."""
+    """Yield violations of INV-15: no operator is both in-place and out=."""
     if schema.out and schema.name.is_inplace:
         message = f"{schema.name.base} is an in-place name, so it has no out argument"
         yield Violation("INV-15", message, argument_part(len(schema.arguments) - len(schema.out)))
 
 
 def inv_16(schema: FunctionSchema) -> Iterator[Violation]:
-    """A return is at most one argument."""
+    """Yield violations of INV-16: a return corresponds to at most one argument."""
     aliases = [argument.alias for argument in schema.arguments]
     for index, value in enumerate(schema.returns):
         if value.alias is not None and aliases.count(value.alias) > 1:
@@ -284,7 +284,7 @@ def inv_16(schema: FunctionSchema) -> Iterator[Violation]:
 
 
 def names_are_unique(schema: FunctionSchema) -> Iterator[Violation]:
-    """No two arguments and no two returns share a name."""
+    """Yield violations of the rule that no two arguments and no two returns have the same name."""
     arguments = [argument.name for argument in schema.arguments]
     if len(set(arguments)) < len(arguments):
         for index, name in enumerate(arguments):
@@ -299,7 +299,7 @@ def names_are_unique(schema: FunctionSchema) -> Iterator[Violation]:
 
 
 def defaults_come_last(schema: FunctionSchema) -> Iterator[Violation]:
-    """After a positional argument with a default, all have one."""
+    """Yield violations of the rule that all positional arguments after one with a default have a default."""
     defaulted = None
     for index, argument in enumerate(schema.positional):
         if argument.default is not None:
@@ -310,7 +310,7 @@ def defaults_come_last(schema: FunctionSchema) -> Iterator[Violation]:
 
 
 def out_has_no_default(schema: FunctionSchema) -> Iterator[Violation]:
-    """Out arguments are always given."""
+    """Yield violations of the rule that out arguments have no default."""
     first = len(schema.positional) + len(schema.keyword_only)
     for index, argument in enumerate(schema.out, first):
         if argument.default is not None:
@@ -319,7 +319,7 @@ def out_has_no_default(schema: FunctionSchema) -> Iterator[Violation]:
 
 
 def returns_alias_arguments(schema: FunctionSchema) -> Iterator[Violation]:
-    """Every alias set of a return is that of an argument."""
+    """Yield violations of the rule that every alias set of a return is that of an argument."""
     known = {
         name
         for argument in schema.arguments
@@ -334,7 +334,7 @@ def returns_alias_arguments(schema: FunctionSchema) -> Iterator[Violation]:
 
 
 def written_sets_are_apart(schema: FunctionSchema) -> Iterator[Violation]:
-    """No alias set is written through two arguments."""
+    """Yield violations of the rule that no alias set is written by two arguments."""
     owners: dict[str, Argument] = {}
     for index, argument in enumerate(schema.arguments):
         for name in argument.alias.before if argument.alias is not None and argument.alias.write else ():
@@ -345,7 +345,7 @@ def written_sets_are_apart(schema: FunctionSchema) -> Iterator[Violation]:
 
 
 def _parts(schema: FunctionSchema) -> tuple[tuple[str, Sequence[Argument | Return]], ...]:
-    """Return the kinds of parts that ``Part`` knows by a place, with the parts."""
+    """Return the arguments and the returns of a schema, each with the name of their kind of ``Part``."""
     return ("argument", schema.arguments), ("return", schema.returns)
 
 

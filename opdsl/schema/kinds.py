@@ -1,8 +1,8 @@
-"""The kinds of implementations that an operator takes: a record for each decorator of a declaration, and each loop.
+"""Kinds of implementations of an operator: a record for each decorator of declarations, and for each kind of loop.
 
-Decorators and loops check their options by it, declarations register by it, the mypy plugin types and checks by it,
-messages name what there is by it. Its contents are plain data, so that a type checker loads no kernels to read it;
-classes are named by their place and imported when the first implementation of the kind is attached.
+Decorators and loops check their options by the records, declarations register implementations, the mypy plugin types
+and checks them, and messages list the kinds. The records are plain data, so that a type checker needs no kernels to
+read them; classes are given by import path and imported when an implementation of the kind is first attached.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 
 class Function(Enum):
-    """What the decorated function is, in a word for each: what it is handed, and what it gives back."""
+    """Kind of function that a decorator takes, by its arguments and results."""
 
     NUMBERS = "scalar function: numbers in, numbers out"
     CONTEXT = "shape function: a context and the arguments in, perhaps precomputed values out"
@@ -26,7 +26,7 @@ class Function(Enum):
 
 
 class Texts(Enum):
-    """What the texts are that a decorator takes before its options."""
+    """Meaning of the strings that a decorator takes before its options."""
 
     NONE = "none: the decorator may stand without parentheses"
     KEYS_OR_ALL = "dispatch keys; without any, all backends"
@@ -34,7 +34,7 @@ class Texts(Enum):
 
 
 class Meta(Enum):
-    """What ``.meta`` is to a way of computing."""
+    """Role of the shape function (``.meta``) for a kind of implementation."""
 
     NONE = "nothing: the result has the shape of the input"
     CHECK = "a check of the arguments"
@@ -43,13 +43,13 @@ class Meta(Enum):
 
 
 class Option(NamedTuple):
-    """What a keyword argument of a decorator may be.
+    """Check of a keyword argument of a decorator.
 
-    type: what it is an instance of.
-    is_optional: whether None stands for its default.
-    is_listed: whether one text stands for a list of one, and lists hold texts.
-    is_function: whether it is a scalar function, as the decorated one is.
-    required: what is said where it is missing; empty where it need not be given.
+    type: the type of its values.
+    is_optional: whether None is allowed and means the default.
+    is_listed: whether it is a list of strings, for which a single string is allowed as well.
+    is_function: whether it is a scalar function, like the decorated one.
+    required: the error message if it is missing; empty if it is optional.
     """
 
     type: type = object
@@ -68,25 +68,25 @@ FUNCTION = Option(is_function=True)
 
 
 class Kind(NamedTuple):
-    """What is to be known of one decorator, or of one loop over scalar functions (``opdsl.primitives``).
+    """Description of one decorator, or of one kind of loop over scalar functions (``opdsl.primitives``).
 
-    name: of the decorator: ``out_kernel`` of ``@f.out_kernel("CPU")``.
-    function: what it decorates.
-    texts: what it takes before its options.
-    options: what else it takes, by name.
-    definition: the subclass of ``Definition`` (``opdsl.kernels.definitions.structured``) that functions of this kind
-        are added to, and which makes the kernels of all variants: ``module:Class``. Empty for what makes no kernels,
-        or those of one key.
-    stepping: the class for a function that takes what is carried, then arguments of the operator by name.
-    by_cases: the class for functions that compare texts, or ask what is None, which is made of the others.
-    meta: what ``.meta`` is to it.
-    is_way: whether it computes the operator for all variants, so that no other way stands beside it.
-    shares_plans: whether calls with other numbers may share a plan, which ``.meta(reads_numbers=False)`` allows.
-    derivative: the class (``module:Class``) that derives gradients from a definition; empty where none are derived.
-    is_structured: whether its kernels are structured ones, compiled by a function of its name in each backend.
-    tag: of the operator, unless its declaration names tags; empty for none.
-    entry: what else its entries say unless the declaration says otherwise, by the key of an entry.
-    out_entry: what that of ``out=`` says besides, where the operator is structured.
+    name: the decorator's name: ``out_kernel`` of ``@f.out_kernel("CPU")``.
+    function: the kind of function that it decorates.
+    texts: the strings that it takes before its options.
+    options: its keyword arguments, by name.
+    definition: the subclass of ``Definition`` (``opdsl.kernels.definitions.structured``) to which functions of this
+        kind are added, and which makes the kernels of all variants: ``module:Class``. Empty for kinds that make no
+        kernels, or only those of one key.
+    stepping: the class for a function that takes carried values, then arguments of the operator by name.
+    by_cases: the class for functions that compare strings, or test for None; it combines the others.
+    meta: the role of ``.meta``.
+    is_way: whether it computes the operator for all variants, so that it cannot be combined with another such kind.
+    shares_plans: whether calls with different numbers may share a plan, which ``.meta(reads_numbers=False)`` allows.
+    derivative: the class (``module:Class``) that derives gradients from a definition; empty if none are derived.
+    is_structured: whether its kernels are structured kernels, compiled by a function of its name in each backend.
+    tag: the operator's tag, unless its declaration names tags; empty for none.
+    entry: further defaults of the operator's entries, by key.
+    out_entry: further defaults of the ``out=`` variant's entry, if the operator is structured.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Schema values: names, arguments, returns and whole schemas, frozen; each prints back to the text it came from."""
+"""Schema values: names, arguments, returns and whole schemas, frozen; ``str`` gives the parsed text again."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ note "bernoulli.p schema"."""
 
 @attrs.frozen
 class Symbol:
-    """A default that is a name of its type's own: ``long``, ``contiguous_format``."""
+    """Symbolic default value: a name defined by its type, such as ``long`` or ``contiguous_format``."""
 
     name: str
 
@@ -46,7 +46,7 @@ DefaultValue = None | bool | int | float | str | Symbol | tuple["DefaultValue", 
 
 @attrs.frozen
 class Default:
-    """A default value: the text as it was written, and what it means."""
+    """Default value of an argument: the text as written, and its value."""
 
     text: str
     value: DefaultValue
@@ -56,7 +56,7 @@ class Default:
 
 
 class SchemaKind(enum.Enum):
-    """What becomes of the result: a new one, ``self``, an ``out`` argument, or some other argument that is written."""
+    """Kind of schema, by where results go: new tensors, ``self``, ``out`` arguments, or other written arguments."""
 
     functional = "functional"
     inplace = "inplace"
@@ -71,15 +71,15 @@ class SchemaKind(enum.Enum):
 
 
 def _meant_namespace(written: str | None) -> str:
-    """The namespace that is meant, for comparing names."""
+    """Return the namespace of a name, ``aten`` if none is written, for comparing names."""
     return written or DEFAULT_NAMESPACE
 
 
 @attrs.frozen
 class OperatorName:
-    """The name of one operator.
+    """Name of one operator.
 
-    namespace: as written; None where none was, which means ``aten``: the two are equal.
+    namespace: as written; None if none was written, which means ``aten``: the two are equal.
     base: the packet's name within the namespace, with its trailing underscore or its dunders.
     overload: empty for the default overload.
 
@@ -100,35 +100,35 @@ class OperatorName:
 
     @property
     def packet(self) -> str:
-        """The name of the packet, with its namespace."""
+        """Return the name of the packet, with its namespace."""
         return f"{self.namespace or DEFAULT_NAMESPACE}::{self.base}"
 
     @property
     def qualified(self) -> str:
-        """The whole name, the namespace always written: two names are the same operator where this is equal."""
+        """Return the full name, including the namespace: two names are the same operator if these are equal."""
         return f"{self.packet}.{self.overload}" if self.overload else self.packet
 
     @property
     def is_dunder(self) -> bool:
-        """Whether the name is of the form ``__x__``."""
+        """Return whether the name has the form ``__x__``."""
         base = self.base
         return len(base) > 4 and base.startswith("__") and base.endswith("__") and "_" not in base[2:-2]
 
     @property
     def is_inplace(self) -> bool:
-        """Whether the name says that ``self`` is written: ``add_``, ``__iadd__``."""
+        """Return whether the name is that of an in-place operator: ``add_``, ``__iadd__``."""
         if not self.base.endswith("_"):
             return False
         return not self.is_dunder or (self.base[2] == "i" and self.base[3:-2] in AUGMENTED_ASSIGNMENTS)
 
     @property
     def is_functional_variant(self) -> bool:
-        """Whether the name is that of a mutable operator's functional form."""
+        """Return whether the name is that of a mutable operator's functional variant."""
         return not self.is_dunder and self.base.endswith(FUNCTIONAL_SUFFIX)
 
     @property
     def root(self) -> str:
-        """The base name without the marks of in-place, dunder and functional forms: what all variants share."""
+        """Return the base name that all variants share, without the marks of in-place, dunder and functional forms."""
         if self.is_dunder:
             return self.base[3:-2] if self.is_inplace else self.base[2:-2]
         if self.is_inplace:
@@ -137,7 +137,7 @@ class OperatorName:
 
     @property
     def functional_base(self) -> str:
-        """The base name of the functional variant: without the mark of in-place, dunders kept."""
+        """Return the base name of the functional variant: without the mark of in-place, dunders kept."""
         return f"__{self.root}__" if self.is_dunder else self.root
 
 
@@ -146,19 +146,19 @@ FORBIDDEN = frozenset((*kwlist, "__debug__"))
 
 
 def python_name(name: str) -> str:
-    """A name of a schema in Python: with an underscore where Python forbids the schema's own (``from``, ``3d``)."""
+    """Return the Python name for a schema's name, with an underscore if Python forbids it (``from``, ``3d``)."""
     return f"_{name}" if name[:1].isdigit() else f"{name}_" if name in FORBIDDEN else name
 
 
 def is_plain_name(text: str) -> bool:
-    """Whether a program can write a name: an identifier in ASCII, no keyword, and none of Python's own attributes."""
+    """Return whether a name can be written in a program: an ASCII identifier, no keyword, and no dunder."""
     is_own = text.startswith("__") and text.endswith("__")
     return text.isascii() and text.isidentifier() and text not in FORBIDDEN and not is_own
 
 
 @attrs.frozen(cache_hash=True)
 class Argument:
-    """One argument; the alias annotation belongs to the Tensor inside the type."""
+    """Argument of a schema; the alias annotation belongs to the Tensor inside the type."""
 
     name: str
     type: Type
@@ -171,18 +171,18 @@ class Argument:
 
     @property
     def python_name(self) -> str:
-        """The name of the parameter in Python, see ``python_name``."""
+        """Return the name of the parameter in Python, see ``python_name``."""
         return python_name(self.name)
 
     @property
     def is_written(self) -> bool:
-        """Whether the operator writes to it."""
+        """Return whether the operator writes to the argument."""
         return self.alias is not None and self.alias.write
 
 
 @attrs.frozen(cache_hash=True)
 class Return:
-    """One return, with a name or without."""
+    """Return value of a schema, with or without a name."""
 
     name: str | None
     type: Type
@@ -194,12 +194,12 @@ class Return:
 
     @property
     def is_written(self) -> bool:
-        """Whether it is an argument that the operator has written to."""
+        """Return whether the value is an argument that the operator has written to."""
         return self.alias is not None and self.alias.write
 
 
 def typed(type: Type, alias: Alias | None) -> str:
-    """A type's text with the alias annotation where it belongs, behind ``Tensor``.
+    """Return the text of a type, with the alias annotation after ``Tensor``.
 
     >>> typed(OptionalType(BaseType.Tensor), Alias("a", write=True))
     'Tensor(a!)?'
@@ -209,15 +209,15 @@ def typed(type: Type, alias: Alias | None) -> str:
 
 @attrs.frozen
 class FunctionSchema:
-    """What an operator takes and gives.
+    """Schema of an operator: name, arguments and returns.
 
     name: the operator's name.
-    positional: the arguments that may be given by position.
-    keyword_only: those after ``*`` that are not written.
-    out: those after ``*`` that are written.
-    returns: in order; empty for ``-> ()``.
+    positional: the arguments that may be passed by position.
+    keyword_only: the arguments after ``*`` that are not written.
+    out: the arguments after ``*`` that are written.
+    returns: the returns, in order; empty for ``-> ()``.
 
-    The values are not checked on construction: ``parse_schema`` and ``from_signature`` do it, and so does
+    The values are not checked on construction: ``parse_schema`` and ``from_signature`` check them, and so does
     ``opdsl.schema.check``.
     """
 
@@ -239,17 +239,17 @@ class FunctionSchema:
 
     @property
     def arguments(self) -> tuple[Argument, ...]:
-        """All arguments in schema order."""
+        """Return all arguments in schema order."""
         return self.positional + self.keyword_only + self.out
 
     @property
     def self_argument(self) -> Argument | None:
-        """The positional argument named ``self``, which makes a method possible; it need not come first."""
+        """Return the positional argument named ``self``, which makes a method possible; it need not come first."""
         return next((argument for argument in self.positional if argument.name == "self"), None)
 
     @property
     def after_self(self) -> tuple[Argument, ...]:
-        """The positional arguments after ``self``; all of them where there is none."""
+        """Return the positional arguments after ``self``; all of them if there is no ``self``."""
         for index, argument in enumerate(self.positional):
             if argument.name == "self":
                 return self.positional[index + 1 :]
@@ -257,18 +257,21 @@ class FunctionSchema:
 
     @property
     def written_arguments(self) -> tuple[Argument, ...]:
-        """The arguments that the operator writes to, in schema order."""
+        """Return the arguments that the operator writes to, in schema order."""
         return tuple([argument for argument in self.arguments if argument.alias is not None and argument.alias.write])
 
     @property
     def is_mutable(self) -> bool:
-        """Whether any argument is written to."""
+        """Return whether any argument is written to."""
         return bool(self.written_arguments)
 
     @property
     def is_view(self) -> bool:
-        """Whether a result shares memory with an argument that is not written, or an argument's memory may end up
-        anywhere (INV-46). In-place views are known by their tag, which is not part of the schema."""
+        """Return whether a result may share memory with an argument that is not written (INV-46).
+
+        This includes arguments whose memory may end up in any alias set. In-place views are recognized by their tag,
+        which is not part of the schema.
+        """
         for value in self.returns:
             if value.alias is not None and not value.alias.write:
                 return True
@@ -276,7 +279,7 @@ class FunctionSchema:
 
     @property
     def kind(self) -> SchemaKind:
-        """In-place by name, else scratch or out by the out arguments, else mutable where one is written."""
+        """Return the kind: in-place by name, else scratch or out by out arguments, else mutable if it writes any."""
         if self.name.is_inplace:
             return SchemaKind.inplace
         if self.out:
@@ -289,13 +292,13 @@ class FunctionSchema:
 
     @property
     def tensor_options(self) -> tuple[Argument, ...]:
-        """The four consecutive keyword-only arguments that stand for TensorOptions; empty when they are not there."""
+        """Return the four consecutive keyword-only arguments that form TensorOptions; empty if they are missing."""
         start = tensor_options_start(self.keyword_only)
         return () if start is None else self.keyword_only[start : start + len(TENSOR_OPTIONS)]
 
     @property
     def returned_arguments(self) -> tuple[str | None, ...]:
-        """For each return the name of the argument that it is or views, None for a new value."""
+        """Return for each return the name of the argument that it is or views, None for a new value."""
         return tuple(self._aliased_by(value) for value in self.returns)
 
     def _aliased_by(self, value: Return) -> str | None:
@@ -306,14 +309,15 @@ class FunctionSchema:
     def signature(
         self, *, strip_defaults: bool = False, strip_view_copy: bool = False, keep_return_names: bool = False
     ) -> FunctionSchema:
-        """What all variants of an operator have in common (INV-39).
+        """Return the part of the schema that all variants of an operator have in common (INV-39).
 
         Overload, in-place mark, out arguments, alias annotations, return names and TensorOptions are dropped, and
         written arguments that are not returned become returns. Defaults stay.
 
         strip_defaults: drop the defaults too.
-        strip_view_copy: also drop what tells ``x_copy`` (and ``x_scatter`` from ``x_inverse``) from the view ``x``.
-        keep_return_names: keep the names of returns, and name those that stand for a written argument ``x_out``.
+        strip_view_copy: also drop the suffix that distinguishes ``x_copy`` (and ``x_scatter`` from ``x_inverse``) from
+            the view ``x``.
+        keep_return_names: keep the names of returns, and name returns that stand for a written argument ``x_out``.
         """
         if strip_defaults or keep_return_names:
             return self._make_signature(strip_defaults, strip_view_copy, keep_return_names)
@@ -350,7 +354,7 @@ _OPTION_NAMES, _OPTION_TYPES = map(list, zip(*TENSOR_OPTIONS, strict=True))
 
 
 def tensor_options_start(keyword_only: tuple[Argument, ...]) -> int | None:
-    """Where the first run of the TensorOptions arguments begins."""
+    """Return the index of the first run of the TensorOptions arguments, or None."""
     count = len(TENSOR_OPTIONS)
     if len(keyword_only) < count:
         return None
@@ -379,7 +383,7 @@ def _signature_base(name: OperatorName, strip_view_copy: bool) -> str:
 
 
 def _bare(schema: FunctionSchema, arguments: tuple[Argument, ...], strip_defaults: bool) -> tuple[Argument, ...]:
-    """Arguments without their alias annotations, with the defaults that the signature sees."""
+    """Return arguments without their alias annotations, with the defaults that signatures have."""
     if strip_defaults:
         return tuple([Argument(argument.name, argument.type) for argument in arguments])
     name, text = SIGNATURE_DEFAULTS.get((schema.name.base, schema.name.overload), (None, ""))
@@ -403,13 +407,13 @@ def _bare(schema: FunctionSchema, arguments: tuple[Argument, ...], strip_default
 
 
 def _bare_return(value: Return, keep_name: bool) -> Return:
-    """A return without its alias annotation, and without its name where that is not kept."""
+    """Return a return value without its alias annotation, and without its name unless that is kept."""
     name = value.name if keep_name else None
     return value if value.alias is None and value.name == name else Return(name, value.type)
 
 
 def _written_unreturned(schema: FunctionSchema) -> list[Argument]:
-    """Written arguments that no return stands for: self, then out, then the others, the order all variants share."""
+    """Return the written arguments that are not returned, in the order of all variants: self, out, others."""
     self_argument = schema.self_argument
     candidates = (() if self_argument is None else (self_argument,)) + schema.out + schema.after_self
     returned = [value.alias for value in schema.returns]

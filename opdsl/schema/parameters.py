@@ -1,4 +1,4 @@
-"""What kernels have to know of the arguments of their operator: which are tensors, numbers, or neither."""
+"""Parameters of an operator's kernels: its arguments with their roles, such as tensor or number."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ NUMBERS = frozenset((Role.SCALAR, Role.FLOAT, Role.INT, Role.BOOL))
 
 
 class Parameter(NamedTuple):
-    """One argument of an operator that is no output: its name and its role."""
+    """Argument of an operator that is no output: its name and its role."""
 
     name: str
     role: Role
 
 
 def parameters_of(schema: FunctionSchema) -> tuple[Parameter, ...]:
-    """The arguments of an operator that are no outputs, in schema order."""
+    """Return the arguments of an operator that are no outputs, in schema order."""
     return tuple(_parameter(argument) for argument in (*schema.positional, *schema.keyword_only))
 
 
@@ -36,5 +36,5 @@ def _parameter(argument: Argument) -> Parameter:
 
 
 def names(parameters: Iterable[Parameter]) -> str:
-    """The parameters' names, for messages."""
+    """Return the names of parameters as text, for messages."""
     return ", ".join(parameter.name for parameter in parameters)

@@ -1,6 +1,6 @@
-"""Schema text to values: a recursive-descent parser whose functions' docstrings are the grammar.
+"""Recursive-descent parser of schema texts; the docstring of each rule's function is its grammar.
 
-The text has one form only, the one that ``str`` of the values gives back, so that reading and printing are inverse.
+A schema has only one textual form, which ``str`` of the values prints, so that parsing and printing are inverse.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ Parsed = TypeVar("Parsed")
 
 
 def parse_schema(text: str) -> FunctionSchema:
-    """Reads ``[namespace::]name[.overload](arguments) -> returns``; ``str`` of the result is the text again.
+    """Parse ``[namespace::]name[.overload](arguments) -> returns``; ``str`` of the result is the text again.
 
     Args:
-        text: one schema, as native_functions.yaml has it after ``func:``, or as PyTorch prints it, with blanks in lists
-            and enumerators as numbers, which ``str`` spells as the file does.
+        text: a schema, as native_functions.yaml has it after ``func:``, or as PyTorch prints it, with blanks in lists
+            and enumerators as numbers, which ``str`` prints as the file does.
 
     Returns:
         The schema as a value: ``name``, ``arguments``, ``returns``.
@@ -88,11 +88,11 @@ def _parsed_schema(text: str) -> FunctionSchema:
 
 
 def examine_schema(text: str, former: Container[str] = ()) -> tuple[FunctionSchema, list[Violation]]:
-    """Reads a schema by the grammar, and gives the rules that it breaks along with it.
+    """Parse a schema by the grammar, and return it with the violations of rules.
 
-    former: base types that are no more, and are read all the same.
+    former: obsolete base types that are accepted as well.
 
-    Raises SchemaError when it breaks the grammar.
+    Raises SchemaError if it breaks the grammar.
     """
     cursor = Cursor(text, former)
     parsed = schema(cursor)
@@ -100,7 +100,7 @@ def examine_schema(text: str, former: Container[str] = ()) -> tuple[FunctionSche
 
 
 def parse_operator_name(text: str) -> OperatorName:
-    """Reads ``[namespace::]name[.overload]``. Raises SchemaError."""
+    """Parse ``[namespace::]name[.overload]``. Raises SchemaError."""
     name = _whole(text, operator_name)
     for message in name_faults(name):
         Cursor(text).fail(message, 0, len(text), "INV-3")
@@ -108,7 +108,7 @@ def parse_operator_name(text: str) -> OperatorName:
 
 
 def parse_type(text: str) -> Type:
-    """Reads a type without alias annotation. Raises SchemaError.
+    """Parse a type without alias annotation. Raises SchemaError.
 
     >>> parse_type("int[2]?")
     OptionalType(element=ListType(element=<BaseType.int: 'int'>, size=2))
@@ -126,7 +126,7 @@ def parse_type(text: str) -> Type:
 
 
 def parse_argument(text: str) -> Argument:
-    """Reads ``type name[=default]``. Raises SchemaError."""
+    """Parse ``type name[=default]``. Raises SchemaError."""
     parsed = _whole(text, argument)
     for message in _argument_faults(parsed):
         Cursor(text).fail(message, 0, len(text), "argument")
@@ -134,7 +134,7 @@ def parse_argument(text: str) -> Argument:
 
 
 class Cursor:
-    """A place in a text, with what the grammar asks of it."""
+    """Position of the parser in a text, with the functions that match tokens."""
 
     __slots__ = ("former", "has_doubtful_parts", "position", "text")
 
@@ -149,19 +149,19 @@ class Cursor:
             self.fail(f"a schema has at most {MOST_CHARACTERS} characters (got {len(text)})", 0, 1, "INV-2")
 
     def accept(self, token: str) -> bool:
-        """Steps over ``token`` where it is next."""
+        """Advance past ``token`` if it is next, and return whether it was."""
         if self.text.startswith(token, self.position):
             self.position += len(token)
             return True
         return False
 
     def expect(self, token: str, meaning: str, rule: str) -> None:
-        """Steps over ``token``, or fails."""
+        """Advance past ``token``, or raise an error if it is not next."""
         if not self.accept(token):
             self.fail(f"expected {token!r} {meaning}", self.position, self.position + 1, rule)
 
     def match(self, pattern: str) -> str | None:
-        """Steps over what ``pattern`` matches here and returns it."""
+        """Match ``pattern`` at the current position, advance past the match and return it, or None."""
         match = _compiled(pattern).match(self.text, self.position)
         if match is None:
             return None
@@ -169,7 +169,7 @@ class Cursor:
         return match.group()
 
     def read(self, pattern: str, what: str, rule: str) -> str:
-        """What ``pattern`` matches here, or fails."""
+        """Match ``pattern`` at the current position, advance past the match and return it, or raise an error."""
         start = self.position
         match = self.match(pattern)
         if match is None:
@@ -177,7 +177,7 @@ class Cursor:
         return match
 
     def fail(self, message: str, start: int, end: int, rule: str) -> NoReturn:
-        """Raises SchemaError with the part from ``start`` to ``end`` underlined."""
+        """Raise SchemaError with the part from ``start`` to ``end`` underlined."""
         shown = underlined(self.text, start, end)
         raise SchemaError(f"{shortened(message)} [{rule}]\n{shown}", rule=rule, start=start, end=end)
 
@@ -186,7 +186,7 @@ class Cursor:
 
 
 def schema(cursor: Cursor) -> FunctionSchema:
-    """``schema = operator_name "(" [arguments] ")" " -> " returns END``"""
+    """Parse ``schema = operator_name "(" [arguments] ")" " -> " returns END``."""
     name = operator_name(cursor)
     cursor.expect("(", "after the operator's name", "INV-2")
     positional, keyword_only, out = arguments(cursor)
@@ -198,7 +198,7 @@ def schema(cursor: Cursor) -> FunctionSchema:
 
 
 def operator_name(cursor: Cursor) -> OperatorName:
-    """``operator_name = [WORD "::"] WORD ["." WORD]``"""
+    """Parse ``operator_name = [WORD "::"] WORD ["." WORD]``."""
     first = cursor.read(WORD, "an operator name", "INV-3")
     namespace = None
     if cursor.accept("::"):
@@ -211,7 +211,7 @@ Arguments = tuple[tuple[Argument, ...], tuple[Argument, ...], tuple[Argument, ..
 
 
 def arguments(cursor: Cursor) -> Arguments:
-    """``arguments = item {", " item}``, ``item = argument | "*"``, one ``*`` at most and none at the end"""
+    """Parse ``arguments = item {", " item}``, ``item = argument | "*"``, with at most one ``*``, not at the end."""
     positional: list[Argument] = []
     keyword_only: list[Argument] = []
     out: list[Argument] = []
@@ -245,10 +245,10 @@ def arguments(cursor: Cursor) -> Arguments:
 
 
 def remembered_argument(cursor: Cursor, last: int) -> Argument:
-    """An argument that was read before, or ``argument``.
+    """Parse an argument, or return it from the cache if the same text was parsed before.
 
-    Whether a text is a whole argument does not depend on what follows it, when that is a comma or the closing
-    parenthesis: one look in a dictionary may take the place of reading it.
+    Whether a text is a whole argument does not depend on what follows it, if that is a comma or the closing
+    parenthesis: a dictionary look-up can replace parsing.
     """
     start = cursor.position
     if last < 0:
@@ -270,7 +270,7 @@ def remembered_argument(cursor: Cursor, last: int) -> Argument:
 
 
 def argument(cursor: Cursor) -> Argument:
-    """``argument = annotated_type " " IDENTIFIER ["=" default]``"""
+    """Parse ``argument = annotated_type " " IDENTIFIER ["=" default]``."""
     type, alias = annotated_type(cursor)
     cursor.expect(" ", "and a name after the argument's type", "INV-2")
     name = cursor.read(IDENTIFIER, "an argument's name", "identifier")
@@ -279,7 +279,7 @@ def argument(cursor: Cursor) -> Argument:
 
 
 def annotated_type(cursor: Cursor) -> tuple[Type, Alias | None]:
-    """``annotated_type = base_type ["(" alias ")"] {"?" | "[" [INTEGER] "]"}``"""
+    """Parse ``annotated_type = base_type ["(" alias ")"] {"?" | "[" [INTEGER] "]"}``."""
     start = cursor.position
     type: Type = base_type(cursor)
     annotation = alias(cursor, start) if cursor.text.startswith("(", cursor.position) else None
@@ -294,7 +294,7 @@ def annotated_type(cursor: Cursor) -> tuple[Type, Alias | None]:
 
 
 def base_type(cursor: Cursor) -> BaseType | ClassType:
-    """``base_type = "Tensor" | "int" | ... | "__torch__.torch.classes." DOTTED``"""
+    """Parse ``base_type = "Tensor" | "int" | ... | "__torch__.torch.classes." DOTTED``."""
     start = cursor.position
     if cursor.accept(CLASS_PREFIX):
         return ClassType(cursor.read(DOTTED, "the name of a custom class", "INV-5"))
@@ -309,7 +309,7 @@ def base_type(cursor: Cursor) -> BaseType | ClassType:
 
 
 def list_size(cursor: Cursor) -> int | None:
-    """``[INTEGER] "]"``"""
+    """Parse ``[INTEGER] "]"``."""
     start = cursor.position
     digits = cursor.match(r"[0-9]+")
     cursor.expect("]", "after a list's size", "INV-5")
@@ -321,7 +321,7 @@ def list_size(cursor: Cursor) -> int | None:
 
 
 def alias(cursor: Cursor, type_start: int) -> Alias:
-    """``alias = "(" alias_sets ["!"] [" -> " ("*" | alias_sets)] ")"``"""
+    """Parse ``alias = "(" alias_sets ["!"] [" -> " ("*" | alias_sets)] ")"``."""
     start = cursor.position
     if cursor.text[type_start:start] != "Tensor":
         cursor.fail("an alias annotation stands right behind Tensor", type_start, start + 1, "INV-6")
@@ -341,7 +341,7 @@ def alias(cursor: Cursor, type_start: int) -> Alias:
 
 
 def alias_sets(cursor: Cursor) -> str:
-    """``alias_sets = NAME {"|" NAME}``, a name being a lower-case letter, or one and digits"""
+    """Parse ``alias_sets = NAME {"|" NAME}``, where a name is a lower-case letter, optionally followed by digits."""
     start = cursor.position
     names = cursor.match(r"[a-z0-9|]+") or ""
     if not all(is_alias_name(name) for name in names.split("|")):
@@ -351,7 +351,7 @@ def alias_sets(cursor: Cursor) -> str:
 
 
 def default(cursor: Cursor, type: Type) -> Default:
-    """``default = value | "[" [value {"," value}] "]"``"""
+    """Parse ``default = value | "[" [value {"," value}] "]"``."""
     start = cursor.position
     if not cursor.accept("["):
         meaning = value(cursor, type)
@@ -366,7 +366,7 @@ def default(cursor: Cursor, type: Type) -> Default:
 
 
 def value(cursor: Cursor, type: Type) -> DefaultValue:
-    """``value = "None" | "True" | "False" | NUMBER | STRING | IDENTIFIER``"""
+    """Parse ``value = "None" | "True" | "False" | NUMBER | STRING | IDENTIFIER``."""
     start = cursor.position
     text = cursor.match(STRING)
     if text is not None:
@@ -379,7 +379,7 @@ def value(cursor: Cursor, type: Type) -> DefaultValue:
 
 
 def remembered_returns(cursor: Cursor) -> tuple[Return, ...]:
-    """The returns, when the rest of the text was read before as such, or ``returns``."""
+    """Parse the returns, or return them from the cache if the same text was parsed before."""
     start = cursor.position
     text = cursor.text[start:]
     known = _returns.get(text)
@@ -395,7 +395,7 @@ def remembered_returns(cursor: Cursor) -> tuple[Return, ...]:
 
 
 def returns(cursor: Cursor) -> tuple[Return, ...]:
-    """``returns = return_value | "(" [return_value ", " return_value {", " return_value}] ")"``"""
+    """Parse ``returns = return_value | "(" [return_value ", " return_value {", " return_value}] ")"``."""
     start = cursor.position
     if not cursor.accept("("):
         return (return_value(cursor),)
@@ -413,7 +413,7 @@ def returns(cursor: Cursor) -> tuple[Return, ...]:
 
 
 def return_value(cursor: Cursor) -> Return:
-    """``return_value = annotated_type [" " IDENTIFIER]``"""
+    """Parse ``return_value = annotated_type [" " IDENTIFIER]``."""
     type, alias = annotated_type(cursor)
     name = cursor.read(IDENTIFIER, "a return's name", "identifier") if cursor.accept(" ") else None
     return Return(name, type, alias)
@@ -426,24 +426,24 @@ _returns: dict[str, tuple[Return, ...]] = {}
 
 
 def _is_kept(text: str, known: Mapping[str, object]) -> bool:
-    """Whether a text is short enough to be kept, and few enough are."""
+    """Return whether a text may be cached: it is short, and the cache is not full."""
     return len(text) <= LONGEST_REMEMBERED and len(known) < MOST_REMEMBERED
 
 
 def forget() -> None:
-    """Reads everything anew from now on: arguments and returns that were seen before too."""
+    """Clear the caches of parsed arguments and returns."""
     _arguments.clear()
     _returns.clear()
 
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """Patterns are compiled on first use: importing the language reads no schema."""
+    """Compile a pattern on first use, since importing the package parses no schema."""
     return re.compile(pattern)
 
 
 def _whole(text: str, rule: Callable[[Cursor], Parsed]) -> Parsed:
-    """What a rule reads when it has to read all of a text."""
+    """Parse a whole text by one rule."""
     cursor = Cursor(text)
     parsed = rule(cursor)
     _end(cursor)
@@ -460,7 +460,7 @@ def _argument_faults(argument: Argument) -> list[str]:
 
 
 def _number(cursor: Cursor, text: str, start: int) -> int | float:
-    """An integer's or a float's value; other spellings of integers would not print back."""
+    """Return the value of an integer or float; spellings of integers that would not print back are errors."""
     if len(text) > LONGEST_NUMBER:
         cursor.fail("a number this long has no meaning", start, cursor.position, "default-type")
     if re.fullmatch(INTEGER, text):
@@ -471,14 +471,14 @@ def _number(cursor: Cursor, text: str, start: int) -> int | float:
 
 
 def _unescaped(text: str) -> str:
-    """A string's meaning: a backslash stands for the character behind it, ``\\n`` and ``\\t`` as in Python."""
+    r"""Return the value of a string literal: a backslash escapes a character, ``\n`` and ``\t`` as in Python."""
     if "\\" not in text:
         return text
     return re.sub(r"\\(.)", lambda match: ESCAPES.get(match.group(1), match.group(1)), text)
 
 
 def _meant(name: str) -> str:
-    """The type that was probably meant, as part of a message."""
+    """Return a suggestion of the type that was probably meant, as part of an error message."""
     import difflib
 
     if len(name) > LONGEST_GUESS:

@@ -1,4 +1,4 @@
-"""From a Python signature to a schema: what annotations, defaults and return annotations mean."""
+"""Conversion of Python signatures to schemas: the meaning of annotations, defaults and return annotations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from opdsl.schema.vocabulary import Name, SchemaType, Size, TensorOptions
 
 
 class _Missing:
-    """The default of a parameter that has none."""
+    """Type of ``MISSING``, the default of a parameter that has none."""
 
     def __repr__(self) -> str:
         return "MISSING"
@@ -52,7 +52,7 @@ ADVICE: dict[object, str] = {
 }
 """What to write instead of what cannot be a schema type."""
 
-_parse_type = lru_cache(maxsize=256)(parse_type)  # declarations name few types, each very often
+_parse_type = lru_cache(maxsize=256)(parse_type)  # cached, since declarations repeat few types very often
 
 KNOWN = (
     "Tensor, int, float, bool, str, Scalar, SymInt, SymBool, DType, Layout, Device, MemoryFormat, Generator, ..., "
@@ -61,7 +61,7 @@ KNOWN = (
 
 
 class ParameterSpec(NamedTuple):
-    """One parameter of a declaration.
+    """Parameter of a declaration.
 
     annotation: the evaluated annotation.
     default: the Python value, or MISSING.
@@ -74,7 +74,7 @@ class ParameterSpec(NamedTuple):
 
 
 class Meaning(NamedTuple):
-    """What an annotation means: the type, how its Tensor aliases, and the name that replaces the parameter's."""
+    """Meaning of an annotation: the schema type, the alias of its Tensor, and a name that replaces the parameter's."""
 
     type: Type
     alias: Alias | None = None
@@ -82,9 +82,9 @@ class Meaning(NamedTuple):
 
 
 def type_of(annotation: object) -> Meaning:
-    """The schema type that an annotation stands for.
+    """Return the schema type that an annotation stands for.
 
-    Raises AnnotationError, which says what was found and what is allowed.
+    Raises AnnotationError, which shows the annotation and the allowed types.
 
     >>> str(type_of(list[int] | None).type)
     'int[]?'
@@ -96,15 +96,15 @@ def type_of(annotation: object) -> Meaning:
 
 
 def from_signature(name: OperatorName, parameters: Sequence[ParameterSpec], returns: object) -> FunctionSchema:
-    """The schema of a declaration.
+    """Return the schema of a declaration.
 
     name: the operator's full name.
-    parameters: in order; ``options: TensorOptions`` becomes four arguments, and keyword-only parameters that are
-        written become out arguments.
+    parameters: the parameters, in order; ``options: TensorOptions`` becomes four arguments, and keyword-only parameters
+        that are written become out arguments.
     returns: the return annotation; None for ``-> ()``, a tuple or a NamedTuple for several returns.
 
-    Raises AnnotationError for an annotation or a default without meaning, and SchemaError when the schema that
-    comes out breaks an invariant.
+    Raises AnnotationError for an annotation or a default without meaning, and SchemaError if the resulting schema
+    breaks an invariant.
     """
     positional: list[Argument] = []
     keyword_only: list[Argument] = []
@@ -134,7 +134,7 @@ def from_signature(name: OperatorName, parameters: Sequence[ParameterSpec], retu
 
 
 def _arguments_of(name: OperatorName, parameter: ParameterSpec) -> Iterable[Argument]:
-    """The argument that a parameter stands for; the four of TensorOptions."""
+    """Return the argument that a parameter stands for; the four arguments of TensorOptions."""
     if parameter.annotation is TensorOptions:
         if parameter.kind != "keyword_only":
             raise AnnotationError(f"{name}: parameter {parameter.name}: TensorOptions is keyword-only, put it after *")
@@ -160,7 +160,7 @@ def _default_of(value: object, type: Type) -> Default | None:
 
 
 def _returns_of(annotation: object) -> Iterable[Return]:
-    """The returns that a return annotation stands for."""
+    """Return the returns that a return annotation stands for."""
     if annotation is None or annotation is type(None):
         return []
     if annotation is MISSING:
@@ -180,7 +180,7 @@ def _return_of(name: str | None, annotation: object) -> Return:
 
 
 def _fields_of(named_tuple: type) -> dict[str, object]:
-    """A NamedTuple's fields with their evaluated annotations."""
+    """Return the fields of a NamedTuple with their evaluated annotations."""
     try:
         return typing.get_type_hints(named_tuple, include_extras=True)
     except NameError as error:
@@ -192,7 +192,7 @@ def _fields_of(named_tuple: type) -> dict[str, object]:
 
 
 def _meaning(annotation: object) -> Meaning:
-    """What an annotation means, lists of one element or several included."""
+    """Return the meaning of an annotation, without checking that its type may have an alias."""
     declared = getattr(annotation, "__schema_type__", None) if isinstance(annotation, type) else None
     if isinstance(declared, str):
         return Meaning(_parse_type(declared))
@@ -211,7 +211,7 @@ def _meaning(annotation: object) -> Meaning:
 
 
 def _annotated(annotation: Any) -> Meaning:
-    """``Annotated[...]``: what its markers make of the annotation inside."""
+    """Return the meaning of ``Annotated[...]``: that of the inner annotation, changed by the markers."""
     markers = annotation.__metadata__
     for marker in markers:
         if marker in (Alias, Size, Name):
@@ -237,7 +237,7 @@ def _annotated(annotation: Any) -> Meaning:
 
 
 def _sized(type: Type, size: int, annotation: object) -> Type:
-    """The type with a size given to its list."""
+    """Return a type whose list has the given size."""
     if isinstance(type, OptionalType):
         return OptionalType(_sized(type.element, size, annotation))
     if not isinstance(type, ListType) or type.size is not None:
@@ -246,7 +246,7 @@ def _sized(type: Type, size: int, annotation: object) -> Type:
 
 
 def _union(annotation: object, has_size: bool = False) -> Meaning:
-    """``X | None``, and where a Size says how many, one element or several: ``X | Sequence[X]``."""
+    """Return the meaning of ``X | None``, or, with a Size, of one element or several: ``X | Sequence[X]``."""
     members = [member for member in typing.get_args(annotation) if member is not type(None)]
     optional = len(members) < len(typing.get_args(annotation))
     pair = _list_of_pair(members)
@@ -267,7 +267,7 @@ def _union(annotation: object, has_size: bool = False) -> Meaning:
 
 
 def _list_of_pair(members: list[object]) -> Meaning | None:
-    """The list in ``X | Sequence[X]``, None when the two are something else."""
+    """Return the meaning of ``X | Sequence[X]`` as a list; None for any other pair."""
     listed = [member for member in members if typing.get_origin(member) in (list, Sequence)]
     if len(listed) != 1 or len(members) != 2:
         return None
@@ -278,13 +278,13 @@ def _list_of_pair(members: list[object]) -> Meaning | None:
 
 
 def _list(annotation: object) -> Meaning:
-    """``list[X]`` and ``Sequence[X]``; the alias annotation of the element becomes the list's."""
+    """Return the meaning of ``list[X]`` or ``Sequence[X]``; the alias of the element becomes that of the list."""
     type, alias, _ = _meaning(typing.get_args(annotation)[0])
     return Meaning(ListType(type), alias)
 
 
 def _tuple(annotation: object) -> Meaning:
-    """``tuple[X, ...]`` is a list; other tuples are several returns."""
+    """Return the meaning of ``tuple[X, ...]``, a list; raise an error for other tuples, which are several returns."""
     elements = typing.get_args(annotation)
     if len(elements) == 2 and elements[1] is Ellipsis:
         return _list(annotation)
@@ -315,7 +315,7 @@ def _advice(annotation: object, origin: object) -> str:
 
 
 def _shown(annotation: object) -> str:
-    """An annotation as its author wrote it, roughly."""
+    """Return an annotation approximately as its author wrote it."""
     if isinstance(annotation, type) and not typing.get_args(annotation):
         return annotation.__name__
     if isinstance(annotation, typing.ForwardRef):

@@ -1,4 +1,4 @@
-"""Defaults that a schema writes in another way than Python would."""
+"""Defaults whose schema text differs from Python's ``repr``."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Value = TypeVar("Value")
 
 
 def spelled(value: Value, text: str) -> Value:
-    """A default of a declaration with its spelling in the schema, where ``repr`` would give another one.
+    """Return a default for a declaration with a given schema text, where ``repr`` would give another one.
 
-    value: what the default is.
-    text: how the schema writes it: a string in single quotes, a float as ``1e-5``.
+    value: the value of the default.
+    text: the text in the schema: a string in single quotes, a float as ``1e-5``.
 
-    Raises AnnotationError when the text means something else.
+    Raises AnnotationError if the text has another value.
 
     >>> str(spelled("none", "'none'"))
     "'none'"

@@ -1,4 +1,4 @@
-"""Other spellings of schemas: what PyTorch prints, and what its ``Library.define`` takes as well."""
+"""Other spellings of schemas: those that PyTorch prints, and those that its ``Library.define`` accepts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cache
 
 __all__ = ["as_torch_prints", "as_written"]
 
-# A text in quotes, to the end where they are not closed.
+# A quoted string; an unclosed one extends to the end of the text.
 _QUOTED = r"""("(?:[^"\\]|\\.?)*+(?:"|\Z)|'(?:[^'\\]|\\.?)*+(?:'|\Z))"""
 _LIST = r"(?<==)\[[^\[\]]*\]"
 _ASSIGNMENT = r"(?<!\s)\s*=\s*"
@@ -27,7 +27,7 @@ _NUMBERED = rf"\b({'|'.join(_ENUMERATORS)})(\?? [A-Za-z_][A-Za-z0-9_]*=)([0-9]{{
 
 
 def as_torch_prints(text: str) -> str:
-    """A schema as this package prints it, of one that PyTorch has printed: enumerators are numbers there.
+    """Convert a schema that PyTorch has printed, with enumerators as numbers, to the form of opdsl.
 
     >>> as_torch_prints("f(int[2] d=[-2, -1], *, ScalarType? dtype=4, str s=', =[ ]') -> Tensor")
     "f(int[2] d=[-2,-1], *, ScalarType? dtype=long, str s=', =[ ]') -> Tensor"
@@ -41,7 +41,7 @@ def as_torch_prints(text: str) -> str:
 
 
 def as_written(text: str) -> str:
-    """A schema as this package prints it, of one that somebody has written for PyTorch.
+    """Convert a schema that was written for PyTorch's ``Library.define`` to the form of opdsl.
 
     >>> as_written("f(Tensor self, int[] d=[-2, -1], int a = 2) -> (Tensor)")
     'f(Tensor self, int[] d=[-2,-1], int a=2) -> Tensor'
@@ -55,14 +55,14 @@ def as_written(text: str) -> str:
 
 
 def _between_quotes(text: str, change: Callable[[str], str]) -> str:
-    """Change what stands between texts in quotes."""
+    """Apply a function to the parts of a text that are not in quotes."""
     pieces = _compiled(_QUOTED).split(text)
     pieces[::2] = map(change, pieces[::2])
     return "".join(pieces)
 
 
 def _named(match: re.Match[str]) -> str:
-    """An enumerator by its name, where it has one."""
+    """Return the text of an enumerator with its name in place of its number, if it has a name."""
     kind, name, number = match.groups()
     names = _ENUMERATORS[kind].split()
     return f"{kind}{name}{names[int(number)] if int(number) < len(names) else number}"
@@ -70,5 +70,5 @@ def _named(match: re.Match[str]) -> str:
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """Patterns are compiled on first use: most schemas need none."""
+    """Compile a pattern on first use, since most schemas need none."""
     return re.compile(pattern, re.DOTALL)

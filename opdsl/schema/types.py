@@ -1,4 +1,4 @@
-"""Schema types: what may stand before an argument's name, as values that print back to their text."""
+"""Schema types, as values that print back to their text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CLASS_PREFIX = "__torch__.torch.classes."
 
 
 class BaseType(enum.Enum):
-    """A type without parts; its value is its schema text.
+    """Schema type without parts; its value is its text.
 
     Source: the base types that torchgen and PyTorch's native functions know (facts, section 1).
     """
@@ -45,13 +45,13 @@ class BaseType(enum.Enum):
 
     @property
     def base(self) -> BaseType:
-        """The type itself: there is nothing to unwrap."""
+        """Return the type itself, which has no lists or question marks to remove."""
         return self
 
 
 @attrs.frozen
 class ClassType:
-    """A custom class, by its dotted name below ``__torch__.torch.classes``."""
+    """Custom class, by its dotted name below ``__torch__.torch.classes``."""
 
     name: str
 
@@ -60,13 +60,13 @@ class ClassType:
 
     @property
     def base(self) -> ClassType:
-        """The type itself: there is nothing to unwrap."""
+        """Return the type itself, which has no lists or question marks to remove."""
         return self
 
 
 @attrs.frozen
 class FormerType(ClassType):
-    """A base type that PyTorch had once, by its name; schemas of today do not have it."""
+    """Base type of earlier versions of PyTorch, by its name; current schemas do not use it."""
 
     def __str__(self) -> str:
         return self.name
@@ -74,7 +74,7 @@ class FormerType(ClassType):
 
 @attrs.frozen
 class ListType:
-    """A list: ``element[]``, or ``element[size]``, which also takes a single element and repeats it."""
+    """List type: ``element[]``, or ``element[size]``, which also accepts a single element and repeats it."""
 
     element: Type
     size: int | None = None
@@ -84,13 +84,13 @@ class ListType:
 
     @property
     def base(self) -> BaseType | ClassType:
-        """The type inside all lists and question marks."""
+        """Return the type inside all lists and question marks."""
         return self.element.base
 
 
 @attrs.frozen
 class OptionalType:
-    """A type that may also be ``None``: ``element?``."""
+    """Type whose value may also be ``None``: ``element?``."""
 
     element: Type
 
@@ -99,7 +99,7 @@ class OptionalType:
 
     @property
     def base(self) -> BaseType | ClassType:
-        """The type inside all lists and question marks."""
+        """Return the type inside all lists and question marks."""
         return self.element.base
 
 
@@ -114,7 +114,7 @@ ALIASABLE: tuple[Type, ...] = (
 
 
 def list_of(type: Type) -> ListType | None:
-    """The outermost list of a type, looking through question marks; None when there is none.
+    """Return the outermost list of a type, ignoring question marks; None if there is no list.
 
     >>> str(list_of(OptionalType(ListType(BaseType.int, 2))))
     'int[2]'

@@ -1,4 +1,4 @@
-"""Schemas of variants: the functional one and the ``out=`` one of an operator, as torchgen derives them (INV-45)."""
+"""Schemas of the functional and the ``out=`` variant of an operator, derived as torchgen derives them (INV-45)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from opdsl.schema.types import BaseType, Type
 
 
 def functional_schema(schema: FunctionSchema) -> FunctionSchema:
-    """The functional variant: what is written is returned anew; that of a mutable operator is called ``x_functional``.
+    """Return the schema of the functional variant, which returns new values in place of writing arguments.
+
+    The functional variant of a mutable operator is named ``x_functional``.
 
     >>> from opdsl.schema import parse_schema
     >>> str(functional_schema(parse_schema("f.a(Tensor self, Tensor(a!) state) -> Tensor")))
@@ -24,7 +26,7 @@ def functional_schema(schema: FunctionSchema) -> FunctionSchema:
 
 
 def out_schema(schema: FunctionSchema) -> FunctionSchema:
-    """The out variant: results go to arguments ``out``, or ``out0``, ``out1``, ...
+    """Return the schema of the out variant, which writes results to ``out``, or to ``out0``, ``out1``, ...
 
     >>> from opdsl.schema import parse_schema
     >>> str(out_schema(parse_schema("add_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)")))
@@ -40,7 +42,7 @@ def out_schema(schema: FunctionSchema) -> FunctionSchema:
 
 
 def _written_to_out(name: OperatorName, schema: FunctionSchema) -> FunctionSchema:
-    """An in-place schema whose ``self`` is read, and an argument ``out`` of its type written."""
+    """Return an in-place schema changed so that it reads ``self``, and writes an argument ``out`` of its type."""
     own = schema.self_argument
     assert own is not None, "asked of operators that can have an out variant only"
     positional = tuple(
@@ -51,7 +53,7 @@ def _written_to_out(name: OperatorName, schema: FunctionSchema) -> FunctionSchem
 
 
 def _out_arguments(schema: FunctionSchema) -> tuple[tuple[Argument, ...], tuple[Return, ...]]:
-    """An out argument for each result with Tensors, and the returns: these arguments where all are plain Tensors."""
+    """Return an out argument for each result with Tensors, and the returns: these if all are plain Tensors."""
     free = free_letters(schema)
     are_plain = all(returned.type is BaseType.Tensor for returned in schema.returns)
     out: list[Argument] = []
@@ -68,7 +70,7 @@ def _out_arguments(schema: FunctionSchema) -> tuple[tuple[Argument, ...], tuple[
 
 
 def free_letters(schema: FunctionSchema) -> list[str]:
-    """The names of alias sets that no argument belongs to."""
+    """Return the names of alias sets that no argument belongs to."""
     used = {text for argument in schema.arguments if argument.alias is not None for text in argument.alias.before}
     return [letter for letter in ascii_lowercase if letter not in used]
 

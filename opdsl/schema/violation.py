@@ -1,4 +1,4 @@
-"""A broken rule, and where in the schema's text the part that breaks it stands."""
+"""Violations of schema rules, with the position of the faulty part in the schema's text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from opdsl.schema.model import FunctionSchema, typed
 
 
 class Part(NamedTuple):
-    """A part of a schema: its name, or an argument or return by its place."""
+    """Part of a schema: its name, or an argument or return by its index."""
 
     kind: str
     place: int
@@ -20,22 +20,22 @@ NAME = Part("name", 0)
 
 
 def argument_part(index: int) -> Part:
-    """The argument at a place in schema order."""
+    """Return the part that is the argument at an index, in schema order."""
     return Part("argument", index)
 
 
 def return_part(index: int) -> Part:
-    """The return at a place."""
+    """Return the part that is the return at an index."""
     return Part("return", index)
 
 
 class Violation(NamedTuple):
-    """One broken rule.
+    """Violation of one rule.
 
-    rule: its number in the facts, like ``INV-7``, or its name where it has none.
-    message: what is there and how to mend it.
-    part: what breaks it.
-    focus: which piece of an argument or return is meant: ``type``, ``name``, ``default``, or all of it.
+    rule: its number in the facts, like ``INV-7``, or its name if it has none.
+    message: the fault and its remedy.
+    part: the faulty part of the schema.
+    focus: the faulty piece of an argument or return: ``type``, ``name``, ``default``, or empty for all of it.
     """
 
     rule: str
@@ -44,12 +44,12 @@ class Violation(NamedTuple):
     focus: str = ""
 
     def span(self, schema: FunctionSchema) -> tuple[int, int]:
-        """Where the part stands in ``str(schema)``."""
+        """Return the start and end of the faulty part in ``str(schema)``."""
         return part_span(schema, self.part, self.focus)
 
 
 def part_span(schema: FunctionSchema, part: Part, focus: str = "") -> tuple[int, int]:
-    """Where a part of a schema, or the piece of it that ``focus`` names, stands in ``str(schema)``."""
+    """Return the start and end in ``str(schema)`` of a part, or of the piece of it that ``focus`` names."""
     if part.kind == "name":
         return 0, len(str(schema.name))
     start = _start(schema, part)
@@ -62,7 +62,7 @@ def part_span(schema: FunctionSchema, part: Part, focus: str = "") -> tuple[int,
 
 
 def _start(schema: FunctionSchema, part: Part) -> int:
-    """Where an argument or return begins in ``str(schema)``."""
+    """Return the position in ``str(schema)`` where an argument or return begins."""
     position = len(str(schema.name)) + 1
     for index, argument in enumerate(schema.arguments):
         if index == len(schema.positional):
@@ -77,7 +77,7 @@ def _start(schema: FunctionSchema, part: Part) -> int:
 
 
 def violation_error(schema: FunctionSchema, violations: list[Violation]) -> SchemaError:
-    """The error that shows every violation below the schema's text."""
+    """Return an error that shows every violation below the schema's text."""
     text = str(schema)
     shown = [f"{schema.name}: {one.message} [{one.rule}]\n{underlined(text, *one.span(schema))}" for one in violations]
     first = violations[0]

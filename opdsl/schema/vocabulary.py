@@ -1,6 +1,6 @@
-"""What stands in the annotations of a declaration and has no class of its own at run time.
+"""Names for the annotations of declarations that have no class of their own at run time.
 
-A class with an attribute ``__schema_type__`` stands for the schema type of that text: so do ``Tensor``, ``DType``,
+A class with an attribute ``__schema_type__`` stands for the schema type with that text: so do ``Tensor``, ``DType``,
 ``Device``, ``Layout`` and ``MemoryFormat`` of the runtime, and a user's own class for a custom one
 (``__schema_type__ = "__torch__.torch.classes.mylib.Index"``).
 """
@@ -15,7 +15,7 @@ from opdsl.errors import AnnotationError
 
 
 class _Marker:
-    """A value that an ``Annotated`` carries: equal by class and content."""
+    """Base class of markers in ``Annotated``, which are equal if class and content are."""
 
     __slots__ = ("content",)
 
@@ -33,16 +33,16 @@ class _Marker:
 
 
 class SchemaType(_Marker):
-    """Says which schema type an annotation stands for: ``Annotated[int, SchemaType("SymInt")]``."""
+    """Marker of the schema type that an annotation stands for: ``Annotated[int, SchemaType("SymInt")]``."""
 
 
 class Size(_Marker):
-    """The size of a list: ``Annotated[IntList, Size(2)]`` is ``int[2]``, which takes one int or two.
+    """Marker of the size of a list: ``Annotated[IntList, Size(2)]`` is ``int[2]``, which accepts one int or two.
 
-    Raises AnnotationError when it is not an integer of at least 1.
+    Raises AnnotationError if it is not an integer of at least 1.
 
     Args:
-        content: how many.
+        content: the size.
 
     >>> import opdsl
     >>> from typing import Annotated
@@ -59,9 +59,9 @@ class Size(_Marker):
 
 
 class Name(_Marker):
-    """The name in the schema of a parameter that Python cannot name so: ``Annotated[int, Name("from")]``.
+    """Marker of a schema name that Python cannot use for a parameter: ``Annotated[int, Name("from")]``.
 
-    Raises AnnotationError when it is no identifier.
+    Raises AnnotationError if it is no identifier.
 
     Args:
         content: the name.
@@ -94,7 +94,7 @@ BoolList = bool | Sequence[bool]
 
 
 class _SizedList:
-    """``Ints[2]`` and the like: a short way to write ``Annotated[IntList, Size(2)]``."""
+    """Base class of ``Ints`` and similar names, for which ``Ints[2]`` is short for ``Annotated[IntList, Size(2)]``."""
 
     elements: ClassVar[Any]
 
@@ -103,7 +103,7 @@ class _SizedList:
 
 
 class Ints(_SizedList):
-    """``Ints[2]`` is the schema type ``int[2]``.
+    """Annotation of int lists with a size: ``Ints[2]`` is the schema type ``int[2]``.
 
     >>> import opdsl
     >>> @opdsl.Library("example_ints").op
@@ -116,7 +116,7 @@ class Ints(_SizedList):
 
 
 class SymInts(_SizedList):
-    """``SymInts[2]`` is the schema type ``SymInt[2]``.
+    """Annotation of SymInt lists with a size: ``SymInts[2]`` is the schema type ``SymInt[2]``.
 
     >>> import opdsl
     >>> @opdsl.Library("example_symints").op
@@ -129,13 +129,13 @@ class SymInts(_SizedList):
 
 
 class Floats(_SizedList):
-    """``Floats[2]`` is the schema type ``float[2]``."""
+    """Annotation of float lists with a size: ``Floats[2]`` is the schema type ``float[2]``."""
 
     elements = FloatList
 
 
 class Bools(_SizedList):
-    """``Bools[3]`` is the schema type ``bool[3]``, an output mask for instance.
+    """Annotation of bool lists with a size: ``Bools[3]`` is the schema type ``bool[3]``, for output masks.
 
     >>> import opdsl
     >>> @opdsl.Library("example_bools").op
@@ -148,7 +148,7 @@ class Bools(_SizedList):
 
 
 class QScheme:
-    """A scheme of quantisation.
+    """Annotation of quantization schemes, the schema type ``QScheme``.
 
     >>> import opdsl
     >>> @opdsl.Library("example_schemes").op
@@ -161,7 +161,7 @@ class QScheme:
 
 
 class Storage:
-    """The memory behind a Tensor.
+    """Annotation of storages, the memory of tensors: the schema type ``Storage``.
 
     >>> import opdsl
     >>> @opdsl.Library("example_storages").op
@@ -174,7 +174,7 @@ class Storage:
 
 
 class Stream:
-    """A queue of work on a device.
+    """Annotation of streams, queues of work on a device: the schema type ``Stream``.
 
     >>> import opdsl
     >>> @opdsl.Library("example_streams").op
@@ -187,7 +187,7 @@ class Stream:
 
 
 class GraphModule:
-    """A traced program, as higher-order operators take it.
+    """Annotation of traced programs, which higher-order operators take: the schema type ``GraphModule``.
 
     >>> import opdsl
     >>> @opdsl.Library("example_graphs").op
@@ -200,12 +200,13 @@ class GraphModule:
 
 
 class TensorOptions:
-    """``options: TensorOptions`` stands for the keyword-only arguments dtype, layout, device and pin_memory.
+    """Annotation ``options: TensorOptions`` for the keyword-only arguments dtype, layout, device and pin_memory.
 
-    A body receives one, with what the caller gave, None for the rest, and hands it on as ``**options``.
+    A body receives an object with the arguments that the caller gave, None for the rest, and passes it on as
+    ``**options``.
 
     Args:
-        dtype, layout, device, pin_memory: what the caller gave.
+        dtype, layout, device, pin_memory: the arguments that the caller gave.
 
     >>> import opdsl
     >>> @opdsl.Library("example_options").op
@@ -225,17 +226,17 @@ class TensorOptions:
         self.pin_memory = pin_memory
 
     def keys(self) -> tuple[str, ...]:
-        """The names of the four arguments."""
+        """Return the names of the four arguments."""
         return ("dtype", "layout", "device", "pin_memory")
 
     def __getitem__(self, name: str) -> Any:
         return getattr(self, name)
 
     def replace(self, **changes: object) -> TensorOptions:
-        """The same with other values of some.
+        """Return a copy with some values replaced.
 
         Args:
-            changes: the other values, by name.
+            changes: the new values, by name.
 
         >>> TensorOptions(dtype="float32").replace(device="cpu")
         TensorOptions(device='cpu', dtype='float32', layout=None, pin_memory=None)
@@ -247,7 +248,7 @@ class TensorOptions:
 
 
 class Reduction(enum.IntEnum):
-    """How a loss is reduced, as a default that keeps its name in the schema: ``reduction: int = Reduction.Mean``."""
+    """Reduction of a loss, as a default that keeps its name in the schema: ``reduction: int = Reduction.Mean``."""
 
     Mean = 1
     Sum = 2
