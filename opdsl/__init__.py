@@ -1,7 +1,7 @@
-"""opdsl: declare a tensor operator once, in typed Python.
+"""Library opdsl: declare a tensor operator once, in typed Python.
 
-Tensors are here at once. The language (``op``, ``Library``, annotations), the operator library and everything else is
-loaded when it is first asked for: ``opdsl.op``, ``opdsl.add``, ``opdsl.ops``, ``opdsl.native``.
+Importing the package loads tensors only. The language (``op``, ``Library``, annotations), the operator library and
+everything else are loaded on first access: ``opdsl.op``, ``opdsl.add``, ``opdsl.ops``, ``opdsl.native``.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import importlib
 import sys as _sys
 from typing import TYPE_CHECKING, Any
 
-# First and from here: where imports are nested deeper, calls inside NumPy's modules meet the end of a block of
-# CPython's frame stack, and each of them allocates and frees one, which makes its import twice as long.
+# Imported first, and from here: deeper in nested imports, calls inside NumPy's modules would cross the end of a chunk
+# of CPython's frame stack, and each would allocate and free a chunk, which doubles the time of the import.
 import numpy as numpy
 
 from opdsl.runtime import (
@@ -203,24 +203,24 @@ __version__ = "0.1.0"
 
 _autograd_comes_from(lambda: importlib.import_module("opdsl.autograd.tensors"))
 
-# At a prompt; `sys.ps1` is not there before the first one of `python -i`.
+# At an interactive prompt; `python -i` defines `sys.ps1` only with the first prompt.
 if hasattr(_sys, "ps1") or _sys.flags.interactive:
     from opdsl.runtime.prompt import show_schemas as _show_schemas
 
     _show_schemas()
 
-# The operators are a tensor's methods.
+# Operators are methods of tensors, so they are loaded before the first tensor exists.
 _before_first_tensor(lambda: importlib.import_module("opdsl.aten").prepare_tensor)
 
 
 if TYPE_CHECKING:
 
     def __getattr__(name: str) -> Operator[..., Tensor]:
-        """Every other name is taken for an operator, and most return one tensor."""
+        """Return an operator for any other name, for type checkers; most operators return one tensor."""
 else:
 
     def __getattr__(name: str) -> Any:
-        """What is loaded when it is first asked for: the language, the operators of aten, submodules."""
+        """Return an attribute that is loaded on first access: the language, the operators of aten, submodules."""
         if name.startswith("__"):
             raise AttributeError(f"module 'opdsl' has no attribute {name!r}")
         return importlib.import_module("opdsl._attributes").attribute(name)

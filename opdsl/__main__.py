@@ -1,4 +1,4 @@
-"""``python -m opdsl``: the command line."""
+"""Entry point of ``python -m opdsl``: the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``opdsl.<name>`` gives that is loaded on first use: the language, operators of aten, submodules."""
+"""Attributes of ``opdsl`` that are loaded on first access: the language, operators of aten, submodules."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from opdsl.schema import OperatorName
 
 _SUBMODULES = frozenset(("array_api", "autograd", "cuda", "native", "nn", "notebook", "primitives", "testing"))
 
-# Not part of the interface, but attributes without an import of their own.
+# Not part of the public interface, but available as attributes without an import.
 _LAYERS = frozenset(("declare", "dispatch", "schema"))
 
 # The language, by module.
@@ -47,7 +47,7 @@ _LANGUAGE = {
     ),
 }
 
-# Functions that take what no schema says, as PyTorch's do, or that are no operators, by module.
+# Functions whose arguments no schema can express, as in PyTorch, or that are not operators, by module.
 _BY_HAND = {
     "opdsl.aten.python.functions": (
         "atleast_1d atleast_2d atleast_3d broadcast_shapes cartesian_prod einsum frombuffer get_device is_complex "
@@ -64,7 +64,7 @@ _BY_HAND = {
     "opdsl.backends.cpu.pool": "get_num_threads set_num_threads",
 }
 
-# Names of modules that look at operators: whoever asks for one wants all operators of aten.
+# Names that work on registered operators, so that all operators of aten are loaded with them, by module.
 _OF_OPERATORS = {
     "opdsl.dispatch": "registry",
     "opdsl.dispatch.overrides.native_dsl": "known_dsls register_dsl unavailable_reason",
@@ -88,7 +88,7 @@ _RENAMED = {
 
 
 def _homes(table: dict[str, str]) -> dict[str, tuple[str, str]]:
-    """For each name its module, and what it is called there."""
+    """Return for each name its module, and its name there."""
     return {name: (module, name) for module, names in table.items() for name in names.split()}
 
 
@@ -97,10 +97,10 @@ _HOMES_OF_OPERATORS = _homes(_OF_OPERATORS)
 
 
 def attribute(name: str) -> Any:
-    """What a name of the package stands for.
+    """Return the value of an attribute of the package.
 
     Raises:
-        UnknownOperatorError: nothing; it is an AttributeError.
+        UnknownOperatorError: there is none; it is an AttributeError.
     """
     if name in _SUBMODULES or name in _LAYERS:
         return importlib.import_module(f"opdsl.{name}")
@@ -118,12 +118,14 @@ def attribute(name: str) -> Any:
 
 
 def python_module(name: str) -> PythonModule:
-    """The functions of aten whose entries name a ``python_module``, ``"nn"`` or ``"linalg"``."""
+    """Return an object with the functions of aten whose entries have a ``python_module``, such as ``"nn"`` or
+    ``"linalg"``.
+    """
     return PythonModule(name, _find_packet, _aten_names)
 
 
 class Functions:
-    """The functions of aten by the names of their schemas, wherever Python finds them; loaded when first asked for."""
+    """Object with all functions of aten as attributes, by the names of their schemas; loaded on first access."""
 
     def __getattr__(self, name: str) -> Callable[..., Tensor]:
         if name in _HOMES:
@@ -145,7 +147,9 @@ aten = Functions()
 
 
 def names() -> set[str]:
-    """The names that ``attribute`` knows, the functions of aten that PyTorch has in the package itself among them."""
+    """Return the names that ``attribute`` accepts, including the functions of aten that PyTorch has in the package
+    itself.
+    """
     functions = {name for name in _aten_names() if not name.startswith("__") and _is_function(name)}
     return functions | {"ops", *_SUBMODULES, *PYTHON_MODULES, *_HOMES, *_HOMES_OF_OPERATORS}
 
@@ -162,15 +166,15 @@ def _load_aten() -> None:
 
 
 def _load(name: str | None) -> bool:
-    """Load operators of aten: those of a packet, where the library has one, or all; return whether it was all."""
+    """Load the operators of a packet of aten, or all of aten; return whether all were loaded."""
     aten = importlib.import_module("opdsl.aten")
     if name is not None and name in aten.PACKETS:
         root = OperatorName(None, name).root
-        for text in (name, root, f"{root}_", f"__{root}__", f"__i{root}__"):  # variants generate each other's overloads
+        for text in (name, root, f"{root}_", f"__{root}__", f"__i{root}__"):  # overloads are generated from variants
             if text in aten.PACKETS:
                 aten.load_packet(text)
         return False
-    if name is not None and name.startswith("__"):  # Python asks for what objects may have
+    if name is not None and name.startswith("__"):  # Python looks up special attributes
         return False
     aten.load()
     return True
@@ -185,7 +189,7 @@ ops = Operators(registry, {"aten": _load}, _declaring_generated)
 
 
 def _function(name: str) -> Any:
-    """The function of a packet of aten, if PyTorch has it in the package itself."""
+    """Return the function of a packet of aten, if PyTorch has it in the package itself."""
     packet = _find_packet(name)
     if packet is None:
         hint = _hint(
@@ -200,13 +204,13 @@ def _function(name: str) -> Any:
 
 
 def _hint(name: str, others: Iterable[str]) -> str:
-    """Return what may be meant by a name: an operator of aten, or one of some other names."""
+    """Return a suggestion for a misspelled name: an operator of aten, or one of the other names."""
     catalog = importlib.import_module("opdsl.aten").PACKETS
     return suggestion(name, (*catalog, *others), "`opdsl list` shows every operator.")
 
 
 def _find_packet(name: str) -> Packet | None:
-    """The packet of a name of aten, loaded if the library has it."""
+    """Return the packet of aten with a name, loading it if necessary, or None."""
     aten = importlib.import_module("opdsl.aten")
     if name in aten.PACKETS:
         aten.load_packet(name)

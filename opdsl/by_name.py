@@ -1,8 +1,8 @@
-"""Operators by name: where pickle finds functions of operators that no module has under their own name.
+"""Lookup of operators for pickle, for functions of operators that no module has under their own name.
 
-Such a function stands in ``MODULE.namespace.packet`` or ``MODULE.namespace.packet.overload`` of this module. ``MODULE``
-is ``ops`` for aten, and else the module that declares the operator, a colon before each of its names; it is imported
-first.
+Such a function has the path ``MODULE.namespace.packet`` or ``MODULE.namespace.packet.overload`` in this module.
+``MODULE`` is ``ops`` for aten, and else the module that declares the operator, with colons in place of dots and one in
+front; it is imported first.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ __all__ = ["Namespaces", "Packets"]
 
 
 class Namespaces:
-    """The namespaces of operators as attributes, once a module is imported.
+    """Object with the namespaces of operators as attributes; a module is imported on access.
 
-    module: that declares them; ``ops`` for no module.
+    module: the module that declares them; ``ops`` for none.
     """
 
     def __init__(self, module: str) -> None:
@@ -32,7 +32,7 @@ class Namespaces:
 
 
 class Packets:
-    """The packets of a namespace as attributes.
+    """Object with the packets of a namespace as attributes.
 
     Raises:
         PickledOperatorError: the process has no such operator.
@@ -59,7 +59,7 @@ class Packets:
             ) from error
 
 
-# What pickle and copy ask of any object.
+# Attributes that pickle and copy look up on any object.
 _OF_COPIES = frozenset(dir(object)) | {"__getstate__", "__setstate__", "__getinitargs__", "__deepcopy__", "__copy__"}
 
 

@@ -1,4 +1,4 @@
-"""Garbage collection, held back where many objects are made that all stay: looking at them all takes long."""
+"""Suspension of garbage collection while many long-lived objects are created, since collections would scan them all."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def without_collecting() -> Iterator[None]:
-    """Collect nothing inside; a decorator, too. Where collection is off already, it stays so."""
+    """Return a context manager (and decorator) that suspends garbage collection; if it was off before, it stays off."""
     if not gc.isenabled():
         yield
         return

@@ -1,4 +1,4 @@
-"""Names that go away: they warn, and go on working until the release in which they go.
+"""Deprecation of names: they warn, and keep working until the release that removes them.
 
 docs/deprecation.md has the policy. May import: errors.
 """
@@ -19,12 +19,12 @@ __all__ = ["DEPRECATED", "Deprecation", "deprecated"]
 
 
 class Deprecation(NamedTuple):
-    """A name that goes away.
+    """Deprecated name.
 
-    name: which one.
+    name: the qualified name.
     since: the release that deprecated it.
-    removal: the release in which it goes.
-    instead: what to write.
+    removal: the release that removes it.
+    instead: its replacement.
     """
 
     name: str
@@ -41,11 +41,11 @@ DEPRECATED: list[Deprecation] = []
 
 
 def deprecated(*, since: str, removal: str, instead: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Deprecate a function: each call warns, at the line that calls it.
+    """Return a decorator that deprecates a function: each call warns, with the location of the caller.
 
     Args:
         since: the release that deprecates it.
-        removal: the release in which it goes.
+        removal: the release that removes it.
         instead: what to write instead.
     """
 
@@ -58,7 +58,7 @@ def deprecated(*, since: str, removal: str, instead: str) -> Callable[[Callable[
             warnings.warn(str(deprecation), DeprecatedWarning, stacklevel=2)
             return function(*args, **kwargs)
 
-        warning.__dict__["__deprecated__"] = str(deprecation)  # what PEP 702 has tools look at
+        warning.__dict__["__deprecated__"] = str(deprecation)  # attribute that tools read, by PEP 702
         return warning
 
     return deprecating

@@ -1,8 +1,8 @@
-"""Every mistake a user can make, one class each.
+"""Error classes of opdsl, one for each kind of mistake that a user can make.
 
-Each message names the operator, what was given, what is there, and how to mend it. The classes also derive from the
-built-in exception that PyTorch raises for the same mistake, so that code written for PyTorch catches the same ones.
-May import: nothing of opdsl.
+Each message names the operator, the value that was passed, the expected ones, and how to fix the mistake. The classes
+also derive from the built-in exception that PyTorch raises for the same mistake, so that code written for PyTorch
+catches them. May import: nothing of opdsl.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from pickle import PicklingError, UnpicklingError
 
 
 class OpdslError(Exception):
-    """Base of every error that opdsl raises for a user's mistake."""
+    """Base class of all errors that opdsl raises for a user's mistake."""
 
 
 class DeprecatedWarning(DeprecationWarning):
-    """A name is used that a later release does not have; the message says which one, and what to write instead."""
+    """Warning about a deprecated name, which a later release removes; the message names it and its replacement."""
 
 
 # ---------------------------------------------------------------------------------------------- text and declarations
 
 
 class SchemaError(OpdslError, RuntimeError, ValueError):
-    """A schema text or a schema's parts break the grammar or an invariant.
+    """Raised when a schema text or a schema's parts violate the grammar or an invariant.
 
-    rule: the broken rule, like ``INV-7``.
-    start, end: where in the text the first fault stands.
+    rule: the violated rule, like ``INV-7``.
+    start, end: the position of the first fault in the text.
     """
 
     def __init__(self, message: str, *, rule: str = "", start: int = 0, end: int = 0) -> None:
@@ -36,9 +36,9 @@ class SchemaError(OpdslError, RuntimeError, ValueError):
 
 
 class NativeYamlError(OpdslError, ValueError):
-    """A native_functions.yaml entry breaks a rule; the message leads with ``file:line:column``.
+    """Raised when a native_functions.yaml entry violates a rule; the message begins with ``file:line:column``.
 
-    faults: all broken rules, each with ``rule``, ``message`` and ``location`` (file, line, column).
+    faults: all violations, each with ``rule``, ``message`` and ``location`` (file, line, column).
     """
 
     def __init__(self, message: str, *, faults: tuple[object, ...] = ()) -> None:
@@ -47,234 +47,242 @@ class NativeYamlError(OpdslError, ValueError):
 
 
 class DialectError(OpdslError, ValueError):
-    """There is no dialect of native_functions.yaml of that name."""
+    """Raised when there is no dialect of native_functions.yaml with the given name."""
 
 
 class DeclarationError(OpdslError, TypeError, ValueError):
-    """A declaration is wrong; the message leads with the file and line of the declaration."""
+    """Raised when a declaration is wrong; the message begins with the file and line of the declaration."""
 
 
 class AnnotationError(DeclarationError):
-    """An annotation of a declaration is no schema type."""
+    """Raised when an annotation of a declaration is not a schema type."""
 
 
 class KernelSignatureError(DeclarationError):
-    """A kernel, meta or derivative function does not have the parameters that its operator's schema asks for."""
+    """Raised when the parameters of a kernel, meta or derivative function do not match its operator's schema."""
 
 
 class ScalarFunctionError(DeclarationError):
-    """A scalar function uses Python that the scalar graph cannot hold."""
+    """Raised when a scalar function uses Python that scalar graphs do not support."""
 
 
 class FormulaError(DeclarationError):
-    """A formula holds what no kernel can be made of; the text is underlined."""
+    """Raised when a formula contains code that cannot be compiled to a kernel; the message underlines it."""
 
 
 class RoundedResultError(ScalarFunctionError):
-    """A scalar function gives floating-point numbers of integers where integers are wanted."""
+    """Raised when a scalar function computes floating-point numbers from integers where integers are required."""
 
 
 class DuplicateOperatorError(DeclarationError, RuntimeError):
-    """An operator, overload, variant or kernel is declared twice."""
+    """Raised when an operator, overload, variant or kernel is declared twice."""
 
 
 class UnknownOperatorError(OpdslError, AttributeError, RuntimeError):
-    """No operator of that name is registered."""
+    """Raised when no operator with the given name is registered."""
 
 
 class DispatchKeyError(OpdslError, RuntimeError, ValueError):
-    """No dispatch key of that name, or one that cannot be used there."""
+    """Raised when there is no dispatch key with the given name, or it cannot be used there."""
 
 
 # ------------------------------------------------------------------------------------------------------------- calls
 
 
 class ArgumentError(OpdslError, TypeError):
-    """A call's arguments fit no overload."""
+    """Raised when the arguments of a call match no overload."""
 
 
 class OptionError(OpdslError, ValueError):
-    """An argument has a value that the operator does not take."""
+    """Raised when an argument has a value that the operator does not accept."""
 
 
 class NumberError(OpdslError, RuntimeError, OverflowError, ValueError, TypeError):
-    """A Python number does not fit the dtype that it has to become.
+    """Raised when a Python number cannot be represented in the dtype that it has to be converted to.
 
-    PyTorch raises RuntimeError for it, or where the number fits no 64 bits OverflowError, ValueError, or TypeError in
-    lists.
+    PyTorch raises RuntimeError for it, or OverflowError, ValueError, or (in lists) TypeError if the number does not fit
+    into 64 bits.
     """
 
 
 class ConversionError(OpdslError, RuntimeError, ValueError, TypeError):
-    """A tensor has no single Python value, or Python data makes no tensor.
+    """Raised when a tensor has no single Python value, or Python data cannot be converted to a tensor.
 
-    PyTorch raises RuntimeError, ValueError or TypeError for it, depending on the road that is taken.
+    PyTorch raises RuntimeError, ValueError or TypeError for it, depending on the code path.
     """
 
 
 class NoElementsError(ConversionError, NotImplementedError):
-    """A meta tensor is copied to where there are elements; PyTorch raises NotImplementedError for it."""
+    """Raised when a meta tensor is copied to a device with elements; PyTorch raises NotImplementedError for it."""
 
 
 class ShapeError(OpdslError, RuntimeError):
-    """Shapes do not fit each other, or the operator."""
+    """Raised when shapes do not fit each other, or the operator."""
 
 
 class DimensionError(OpdslError, IndexError):
-    """A dimension is out of range."""
+    """Raised when a dimension is out of range."""
 
 
 class DimError(OpdslError, ValueError):
-    """A first-class dimension (``opdsl.dims``) has no size, two sizes, or is used where it has no meaning."""
+    """Raised when a first-class dimension (``opdsl.dims``) has no size, two sizes, or is used where it has no
+    meaning.
+    """
 
 
 class DimAttributeError(DimError, AttributeError):
-    """A value over first-class dimensions is asked for what only a plain tensor has."""
+    """Raised on access to an attribute of a value over first-class dimensions that only plain tensors have."""
 
 
 class PositionError(DimensionError, ShapeError):
-    """An element of an index tensor leads out of the dimension.
+    """Raised when an element of an index tensor is out of bounds.
 
-    PyTorch raises IndexError or RuntimeError for it, depending on the operator and its road.
+    PyTorch raises IndexError or RuntimeError for it, depending on the operator and its code path.
     """
 
 
 class LinearAlgebraError(OpdslError, RuntimeError):
-    """A matrix has no such decomposition, or its algorithm does not converge (``torch.linalg.LinAlgError``)."""
+    """Raised when a matrix has no such decomposition, or its algorithm does not converge
+    (``torch.linalg.LinAlgError``).
+    """
 
 
 class DTypeError(OpdslError, RuntimeError):
-    """A dtype does not fit the operator, or a result cannot be cast to the dtype of ``out=``."""
+    """Raised when a dtype does not fit the operator, or a result cannot be cast to the dtype of ``out=``."""
 
 
 class UnsupportedDTypeError(DTypeError, NotImplementedError):
-    """An operator computes something that does not exist for a dtype: the larger of two complex numbers, say."""
+    """Raised when an operation does not exist for a dtype, such as the maximum of complex numbers."""
 
 
 class UnsupportedModeError(OpdslError, NotImplementedError):
-    """A mode that there is not, or not for tensors of such shapes."""
+    """Raised when a mode does not exist, or not for tensors of the given shapes."""
 
 
 class DivisionError(OpdslError, RuntimeError, ZeroDivisionError):
-    """An integer is divided by 0 by an operator that has no integer to answer with."""
+    """Raised when an integer is divided by 0."""
 
 
 class DeviceError(OpdslError, RuntimeError):
-    """Tensors live on different devices, or a device is not there."""
+    """Raised when tensors are on different devices, or a device does not exist."""
 
 
 class OverlapError(OpdslError, RuntimeError):
-    """A written tensor overlaps itself or an input in memory."""
+    """Raised when a written tensor overlaps itself or an input in memory."""
 
 
 class ReadOnlyError(OpdslError, RuntimeError, ValueError):
-    """A tensor whose memory must not be written (a read-only NumPy array) is written."""
+    """Raised when a tensor over read-only memory (such as a read-only NumPy array) is written."""
 
 
 class ShardingError(OpdslError, NotImplementedError):
-    """A call cannot be cut into pieces like that: the rule of its operator, or unknown sizes, are in the way."""
+    """Raised when a call cannot be split into pieces, because of its operator's sharding rule or unknown sizes."""
 
 
 class VersionError(OpdslError, RuntimeError):
-    """Processes that compute one result have different versions of opdsl, or of an operator."""
+    """Raised when processes that compute one result have different versions of opdsl, or of an operator."""
 
 
 class MissingKernelError(OpdslError, NotImplementedError):
-    """The dispatch table has no kernel for the key set of a call."""
+    """Raised when the dispatch table has no kernel for the key set of a call."""
 
 
 class MissingMetaError(OpdslError, RuntimeError):
-    """PyTorch traces an operator that does not tell the shapes of its results."""
+    """Raised when PyTorch traces an operator that has no meta function."""
 
 
 class MissingDependencyError(OpdslError, ImportError):
-    """An optional package is needed and not installed; the message holds the command that installs it."""
+    """Raised when an optional package is needed and not installed; the message contains the command that installs
+    it.
+    """
 
 
 # ------------------------------------------------------------------------------------------------- kernels and memory
 
 
 class KernelCompileError(OpdslError, RuntimeError):
-    """An author's kernel does not compile; the compiler's own error is the cause."""
+    """Raised when an author's kernel does not compile; the compiler's own error is the cause."""
 
 
 class KernelError(OpdslError, RuntimeError):
-    """A kernel did what its schema or its meta function does not allow, or raised."""
+    """Raised when a kernel violates its schema or its meta function, or raises an error itself."""
 
 
 class BoundsError(KernelError, IndexError):
-    """An author's kernel reads or writes outside of an array; found where bounds are checked."""
+    """Raised when an author's kernel accesses an array out of bounds, if bounds checks are on."""
 
 
 class DriverError(OpdslError, RuntimeError):
-    """A call of a device's driver failed; a kernel that was started before it may be the cause."""
+    """Raised when a call of a device's driver fails, possibly because of a kernel that was launched before."""
 
 
 class OutOfMemoryError(OpdslError, MemoryError, RuntimeError):
-    """A device has not as much memory as was asked for."""
+    """Raised when a device does not have enough memory."""
 
 
 class InternalError(Exception):
-    """A fault of opdsl itself, which no caller that expects refused calls takes for one."""
+    """Raised for a bug in opdsl itself; not an ``OpdslError``, so that handlers of user errors do not catch it."""
 
 
 class LawError(OpdslError, AssertionError):
-    """An operator breaks a law that ``opdsl.testing.check_op`` holds it against."""
+    """Raised when an operator violates a law that ``opdsl.testing.check_op`` checks."""
 
 
 class TorchError(OpdslError, RuntimeError):
-    """PyTorch refuses a call of an operator of its own that ``opdsl.interop.torch.wrap`` has taken over."""
+    """Raised when PyTorch refuses a call of its own operator made by ``opdsl.interop.torch.wrap``."""
 
 
 class InterchangeError(OpdslError, RuntimeError, TypeError, ValueError, BufferError):
-    """An array cannot be taken over or handed out without a copy."""
+    """Raised when an array cannot be imported or exported without a copy."""
 
 
 class DuplicateFileError(OpdslError, FileExistsError):
-    """A file or folder that was to be made is there already; it is left as it is."""
+    """Raised when a file or folder that would be created exists already; it is not changed."""
 
 
 class FileFormatError(OpdslError, ValueError):
-    """A file is none of the format that it should be, or is damaged."""
+    """Raised when a file does not have the expected format, or is damaged."""
 
 
 class PickledOperatorError(OpdslError, UnpicklingError):
-    """A pickle holds an operator that is not here; the message says which, and where it was declared."""
+    """Raised when a pickle refers to an operator that is not loaded; the message says which, and where it was
+    declared.
+    """
 
 
 class NotPickledError(OpdslError, PicklingError, TypeError):
-    """An object is neither pickled nor copied; the message says why, and what is in its place."""
+    """Raised when an object can be neither pickled nor copied; the message says why, and what to use instead."""
 
 
 # ----------------------------------------------------------------------------------------------------------- programs
 
 
 class TraceError(OpdslError, RuntimeError):
-    """A function does what no program can hold: it looks at elements, or enters a guard; the message says which."""
+    """Raised when a function cannot be traced: it reads elements, or enters a guard; the message says which."""
 
 
 class ProgramError(OpdslError, RuntimeError):
-    """A program does not serve the arguments that it is given, or cannot be read; the message says what differs."""
+    """Raised when the arguments of a program do not satisfy its guards, or a program cannot be read."""
 
 
 # ---------------------------------------------------------------------------------------------------------- gradients
 
 
 class GradientError(OpdslError, RuntimeError):
-    """A gradient cannot be computed as asked: of what is no scalar, with a shape that does not fit, by a hook."""
+    """Raised when a gradient cannot be computed: of a non-scalar, with a wrong shape, or because of a hook."""
 
 
 class RequiresGradError(GradientError):
-    """A tensor cannot require gradients, or is used where one that does is not allowed."""
+    """Raised when a tensor cannot require gradients, or requires them where that is not allowed."""
 
 
 class GraphFreedError(GradientError):
-    """A second backward pass through a graph whose saved tensors the first has freed."""
+    """Raised on a second backward pass through a graph whose saved tensors the first pass has freed."""
 
 
 class SavedTensorChangedError(GradientError):
-    """A tensor that a backward formula needs has been written since it was saved."""
+    """Raised when a tensor that was saved for the backward pass has been written since."""
 
 
 class MissingDerivativeError(GradientError, NotImplementedError):
-    """An operator has no derivative; the message names it."""
+    """Raised when an operator has no derivative; the message names it."""

@@ -1,4 +1,6 @@
-"""Functions made from source that opdsl wrote, or took apart: nothing else in the package runs generated text."""
+"""Execution of generated source code and modified syntax trees; no other module of the package executes generated
+code.
+"""
 
 from __future__ import annotations
 
@@ -12,21 +14,21 @@ from typing import Any
 
 __all__ = ["function_from_source", "function_from_tree"]
 
-# References to the code of functions by the names of their sources, whose callbacks forget these.
+# Weak references to code objects by file name, whose callbacks remove the sources from linecache.
 _watched: dict[str, weakref.ref[CodeType]] = {}
 
 
 def function_from_source(
     name: str, source: str, namespace: dict[str, Any], *, title: str = "", location: tuple[str, int] | None = None
 ) -> FunctionType:
-    """The function that a text defines.
+    """Compile source text, and return the function that it defines.
 
     Args:
         name: of the function in the text.
-        source: of a module that defines it; made of validated identifiers and ``repr``, never of raw text.
-        namespace: the globals of the function, which are written to.
-        title: what the function is for, which tracebacks say; they show the source, too.
-        location: file and line where tracebacks find the function instead: where the user wrote what it stands for.
+        source: of a module that defines it; made of validated identifiers and ``repr``, never of unchecked text.
+        namespace: the globals of the function, in which the source is executed.
+        title: purpose of the function, shown in tracebacks, which show the source as well.
+        location: file and line that tracebacks show instead: where the user wrote the code that it implements.
     """
     if location is None:
         exec(_code(source, title or name), namespace)
@@ -41,9 +43,9 @@ def function_from_source(
 
 @lru_cache(maxsize=4096)
 def _code(source: str, title: str) -> CodeType:
-    """Compile source; equal sources share the code, since compiling takes longer than a call.
+    """Compile source text; equal texts share the code object, since compiling takes longer than a call.
 
-    ``linecache`` knows the source as long as the function that it defines lives.
+    ``linecache`` has the source as long as the defined function is alive.
     """
     filename = f"<opdsl {title} {abs(hash(source)):x}>"
     entry = (len(source), None, source.splitlines(keepends=True), filename)
@@ -56,7 +58,7 @@ def _code(source: str, title: str) -> CodeType:
 
 
 def _forget(filename: str, entry: object, watch: object) -> None:
-    """Take a source from ``linecache``, unless it has been compiled anew since."""
+    """Remove a source from ``linecache``, unless it has been compiled again since."""
     if linecache.cache.get(filename) is entry:
         linecache.cache.pop(filename, None)
     if _watched.get(filename) is watch:
@@ -66,12 +68,12 @@ def _forget(filename: str, entry: object, watch: object) -> None:
 def function_from_tree(
     tree: ast.FunctionDef, model: FunctionType, names: Mapping[str, object] | None = None
 ) -> FunctionType:
-    """The function of a syntax tree, with the globals, the variables, the defaults and the file of another one.
+    """Return the function of a syntax tree, with the globals, closure, defaults and file of another function.
 
     Args:
-        tree: of a function whose statements are those of the other one.
-        model: the other one.
-        names: further variables that the statements read, by names that no text of a user holds.
+        tree: of a function whose statements come from the other function.
+        model: the other function.
+        names: further variables that the statements read, with names that a user's code cannot contain.
     """
     added = dict(names or {})
     free = (*model.__code__.co_freevars, *added)

@@ -1,6 +1,6 @@
-"""Loops over scalar functions: bodies of the library's operators that are nothing else.
+"""Loops over scalar functions, which are the whole body of many operators of the library.
 
-A formula that calls one with the operator's arguments is that loop, and nothing of it is traced::
+A formula that calls one with the operator's arguments is compiled as that loop, without tracing::
 
     sums = primitives.scan(lambda a, b: a + b, init=0, promote="sum")
 
@@ -9,10 +9,10 @@ A formula that calls one with the operator's arguments is that loop, and nothing
     def sums_so_far(self: Tensor, dim: int) -> Tensor:
         return sums(self, dim)
 
-Scalar functions take and give numbers. They are read once, when the operator is declared: texts that they compare, and
-what may be None, are questions that are answered before the loop, names from outside are what they were then. They may
-call ``math``, ``min``, ``max``, ``abs``, ``round``, casts, ``opdsl.scalar.intrinsics`` and each other. Whoever declares
-operators writes formulas (docs/constructs.md); what only a loop can say is how accumulators and dtypes are kept.
+Scalar functions take and return numbers. They are analyzed once, when the operator is declared: comparisons of strings
+and with None are decided before the loop, and global names have the values of that time. They may call ``math``,
+``min``, ``max``, ``abs``, ``round``, casts, ``opdsl.scalar.intrinsics`` and each other. Users should write formulas
+(docs/constructs.md); only loops can choose the dtypes of computation and accumulators.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ LOOPS = {
 
 
 class Unread:
-    """Stand-in for a tensor while the body of a formula is called to see which primitives it calls.
+    """Stand-in for a tensor while the body of a formula is called to find the primitives that it calls.
 
-    Whatever else a body does with it is refused: such a body is read from its text.
+    Any other operation of a body is refused; such a body is analyzed from its source text.
     """
 
     __slots__ = ()
@@ -79,10 +79,10 @@ class Unread:
 
 
 class Parameter(Unread):
-    """A parameter of a formula.
+    """Stand-in for a parameter of a formula.
 
     Args:
-        at: its position.
+        at: its index.
     """
 
     __slots__ = ("at",)
@@ -92,12 +92,12 @@ class Parameter(Unread):
 
 
 class LoopCall(Unread):
-    """A call of a loop in the body of a formula.
+    """Record of a loop call in the body of a formula.
 
     Args:
-        loop: what is called.
-        operands: by position.
-        named: by name.
+        loop: the called loop.
+        operands: positional arguments.
+        named: keyword arguments.
     """
 
     __slots__ = ("loop", "named", "operands")
@@ -109,19 +109,19 @@ class LoopCall(Unread):
 
 
 class Loop:
-    """A loop over scalar functions: the body of an operator that is nothing else.
+    """Loop over a scalar function, which is the whole body of an operator.
 
-    Its operands are the operator's arguments, in their order. What some dtypes or values of arguments need otherwise is
-    another loop, in a formula of its own (``f.formula(dtypes=..., when=...)``).
+    Its operands are the operator's arguments, in order. Dtypes or argument values that need a different loop have a
+    formula of their own (``f.formula(dtypes=..., when=...)``).
 
     Args:
         kind: a key of ``opdsl.schema.kinds.KINDS``.
         function: the scalar function.
         options: of the kind.
-        keys: the backends that it is for; all that compile, without any.
+        keys: the backends that it is for; by default all that compile.
 
     Raises:
-        FormulaError: the function is none.
+        FormulaError: ``function`` is not callable.
     """
 
     __slots__ = ("function", "keys", "kind", "options")
@@ -138,10 +138,11 @@ class Loop:
         return f"primitives.{LOOPS[self.kind]}({getattr(self.function, '__name__', repr(self.function))})"
 
     def __call__(self, /, *operands: object, **named: object) -> Tensor:
-        """Return the call itself, to a formula that is being read; of several results as well, see ``typing.cast``.
+        """Return a record of the call, while a formula is being analyzed; also for several results, see
+        ``typing.cast``.
 
         Raises:
-            FormulaError: something else calls it.
+            FormulaError: it is called with tensors or numbers instead.
         """
         if not any(isinstance(operand, Unread) for operand in (*operands, *named.values())):
             raise FormulaError(
@@ -154,17 +155,17 @@ class Loop:
 class Elements(TypedDict, total=False):
     """Options of ``elements``.
 
-    promote: which dtype is computed in, and given. ``default``: that to which the operands promote, as PyTorch's;
-        ``int_to_float``: the same, integers as the default dtype; ``bool``: truth values come out;
-        ``complex_to_real``: of complex numbers real ones come out.
-    keep: names of arguments that take no part in promotion and keep their dtype.
-    wrapped: names of number arguments that take part in promotion as Python numbers beside tensors do.
-    promoting: names of number arguments that take part in promotion and have to fit the dtype.
-    rounded: names of numbers that a loop in 16 bits sees in 16 bits.
-    nonzero: names of arguments that divide: an integer 0 among them raises.
+    promote: the dtype of the computation and of the result. ``default``: the operands' common dtype, as in PyTorch;
+        ``int_to_float``: the same, but integers are converted to the default dtype; ``bool``: the result is boolean;
+        ``complex_to_real``: the result of complex operands is real.
+    keep: names of arguments that are not part of promotion and keep their dtype.
+    wrapped: names of number arguments that are part of promotion like Python numbers next to tensors.
+    promoting: names of number arguments that are part of promotion and have to fit the dtype.
+    rounded: names of numbers that are rounded to 16 bits if the loop computes in 16 bits.
+    nonzero: names of arguments that are divisors: an integer 0 among them raises an error.
     dtypes: the kinds of dtypes (``bool``, ``integer``, ``floating``, ``complex``) and the dtypes that the function is
         meant for, after promotion; all of them by default.
-    cast: which dtypes outputs that are given may have: ``same``, ``safe`` or ``any``; PyTorch's rule by default.
+    cast: the dtypes that ``out=`` tensors may have: ``same``, ``safe`` or ``any``; PyTorch's rule by default.
     """
 
     promote: str
@@ -178,10 +179,10 @@ class Elements(TypedDict, total=False):
 
 
 def elements(function: Scalar, /, **options: Unpack[Elements]) -> Loop:
-    """Return a loop that computes each element from those at the same place.
+    """Return a loop that computes each element of the result from the elements of the operands at the same index.
 
     Args:
-        function: takes the operator's arguments by place, as numbers; returns the element of the result, or a tuple.
+        function: takes the operator's arguments by position, as numbers; returns the element of the result, or a tuple.
         options: see ``Elements``.
 
     >>> import opdsl
@@ -198,24 +199,24 @@ def elements(function: Scalar, /, **options: Unpack[Elements]) -> Loop:
 
 
 class Fold(TypedDict, total=False):
-    """Options of ``fold``; ``init`` is one of them that has to be given.
+    """Options of ``fold``; ``init`` is required.
 
-    init: the accumulators of no elements.
-    lift: makes accumulators of an element of each tensor, and of the operator's numbers and the index of the element,
-        by name; the element is the accumulator by default.
-    finish: makes results of accumulators, of the number of elements and of the operator's numbers, by name.
-    promote: which dtype is folded. ``default``: that of the elements, or of the argument ``dtype`` if it has one, as
-        with all others; ``sum``: integers as int64; ``int_to_float``: integers as the default dtype; ``floating``:
-        dtypes that are neither floating-point nor complex are refused; ``float``: the same, and an ``out=`` may say
-        another; ``floating_input``: elements of such dtypes are refused, whatever ``dtype`` says.
-    accumulators: what each of them is: a ``value`` (in the precision of what is folded), a ``real`` part of one,
-        ``double`` or ``real_double`` (in double precision), an ``index`` (int64) or a ``truth`` value.
-    results: what each result is: a ``value``, a ``real`` part, ``cast`` or ``cast_real`` (the same in any dtype of
-        ``out=`` that it can be cast to), ``floating``, an ``index`` or a ``truth`` value; what the accumulators are by
-        default.
-    in_order: whether combining depends on the order; found out by default.
+    init: the initial accumulators, which are the result for no elements.
+    lift: computes accumulators from an element of each tensor, and from the operator's numbers and the index of the
+        element, by name; by default the element is the accumulator.
+    finish: computes results from accumulators, the number of elements and the operator's numbers, by name.
+    promote: the dtype that is folded. ``default``: that of the elements, or of the argument ``dtype`` if there is one,
+        as with all others; ``sum``: int64 for integers; ``int_to_float``: the default dtype for integers; ``floating``:
+        dtypes that are neither floating-point nor complex are refused; ``float``: the same, but ``out=`` may have
+        another dtype; ``floating_input``: elements of such dtypes are refused, regardless of ``dtype``.
+    accumulators: the type of each: a ``value`` (in the precision of the fold), a ``real`` part of one, ``double`` or
+        ``real_double`` (in double precision), an ``index`` (int64) or a ``truth`` value.
+    results: the type of each result: a ``value``, a ``real`` part, ``cast`` or ``cast_real`` (the same in any dtype of
+        ``out=`` that it can be cast to), ``floating``, an ``index`` or a ``truth`` value; by default the types of the
+        accumulators.
+    in_order: whether the result depends on the order of combining; determined automatically by default.
     needs_elements: whether a row without elements is refused.
-    empty_is_all: whether no dimensions (``dim=[]``) mean all.
+    empty_is_all: whether an empty list of dimensions (``dim=[]``) means all dimensions.
     """
 
     init: object
@@ -230,22 +231,23 @@ class Fold(TypedDict, total=False):
 
 
 def fold(combine: Scalar, /, **options: Unpack[Fold]) -> Loop:
-    """Return a loop that folds the dimensions ``dim``, or all where the operator has no such argument.
+    """Return a loop that reduces the dimensions ``dim``, or all dimensions if the operator has no such argument.
 
     Args:
-        combine: makes accumulators of those of two parts.
+        combine: merges the accumulators of two parts.
         options: see ``Fold``.
     """
     return Loop("reduction", combine, dict(options))
 
 
 class Scan(TypedDict, total=False):
-    """Options of ``scan``; ``init`` is one of them that has to be given.
+    """Options of ``scan``; ``init`` is required.
 
-    init: the accumulators of no elements; infinities stand for the bounds of integers.
-    lift: makes accumulators of an element, or of an element and its index; the element is one by default.
-    finish: makes results of accumulators; they are the results by default.
-    promote: as of ``Elements``; ``sum`` for integers as int64, ``floating`` to refuse them.
+    init: the initial accumulators; infinities stand for the bounds of integer dtypes.
+    lift: computes accumulators from an element, or from an element and its index; by default the element is the
+        accumulator.
+    finish: computes results from accumulators; by default they are the results.
+    promote: see ``Elements``; also ``sum``: int64 for integers, and ``floating``: integers are refused.
     accumulators: for each ``value``, ``wide`` (a wider dtype) or ``index``.
     results: for each ``value``, ``index``, ``truth`` or the name of a dtype.
     """
@@ -259,12 +261,12 @@ class Scan(TypedDict, total=False):
 
 
 def scan(combine: Scalar, /, *keys: str, **options: Unpack[Scan]) -> Loop:
-    """Return a loop that folds the dimension ``dim``, with a result at each element.
+    """Return a loop that scans the dimension ``dim``: an inclusive prefix reduction, with a result for each element.
 
     Args:
-        combine: makes accumulators of those so far and of an element's; or takes what is carried from element to
-            element, then tensors and numbers of the operator by name, and returns what is carried on, step by step.
-        keys: the backends that it is for; all that compile, without any.
+        combine: merges the accumulators so far with those of an element; or takes the carry, then tensors and numbers
+            of the operator by name, and returns the next carry, step by step.
+        keys: the backends that it is for; by default all that compile.
         options: see ``Scan``.
     """
     return Loop("scan", combine, dict(options), keys)
@@ -273,35 +275,35 @@ def scan(combine: Scalar, /, *keys: str, **options: Unpack[Scan]) -> Loop:
 class Rows(TypedDict, total=False):
     """Options of ``rows``.
 
-    promote: ``default``: tensors are taken as they are; a function that would round floating-point results of integers
-        is refused. ``int_to_float``: integers are computed as the default dtype, which outputs like them have then.
-        ``floating``: integers are refused.
+    promote: ``default``: tensors keep their dtype, and a function that would round floating-point results to integers
+        is refused. ``int_to_float``: integers are converted to the default dtype, also in outputs that have the dtype
+        of an input. ``floating``: integers are refused.
     """
 
     promote: str
 
 
 def rows(element: Scalar, /, **options: Unpack[Rows]) -> Loop:
-    """Return a loop that computes each element from its row, whose dimensions the shape function returns.
+    """Return a loop that computes each element from the row that contains it, along dimensions from the shape function.
 
     Args:
-        element: takes tensors and numbers of the operator by name, and folds the row by functions of
-            ``opdsl.scalar.intrinsics``. What reads a row at places is a formula over dims.
+        element: takes tensors and numbers of the operator by name, and reduces the row by functions of
+            ``opdsl.scalar.intrinsics``. Reads at computed indices of a row need a formula over dims instead.
         options: see ``Rows``.
     """
     return Loop("row", element, dict(options))
 
 
 class Positions(TypedDict, total=False):
-    """Options of ``positions``; ``at`` is one of them that has to be given.
+    """Options of ``positions``; ``at`` is required.
 
-    at: the indices of the result, one for each of its dimensions; ``"..."`` first for others before them.
-    over: the indices that are folded.
-    fold: ``sum``, ``max`` or ``min`` of what the function gives for all of them. An operator with a result more gets
-        the place of the largest or smallest value, counted in row-major order of the folded indices.
-    margin: what is read outside of a tensor: a number, ``replicate``, ``reflect``, ``circular``, or ``skip``, by which
-        a turn of the fold is left out; a dict by tensor. Without one nothing may lie outside.
-    finish: from what is folded, then indices of the result and numbers by name, to results.
+    at: the index names of the result, one for each of its dimensions; ``"..."`` first for leading dimensions.
+    over: the index names of the fold.
+    fold: ``sum``, ``max`` or ``min`` of the function's values. An operator with one more result also returns the index
+        of the largest or smallest value, counted in row-major order of the folded indices.
+    margin: the value of out-of-bounds reads: a number, ``replicate``, ``reflect``, ``circular``, or ``skip``, which
+        leaves that iteration of the fold out; a dict by tensor. Without it all reads have to be within bounds.
+    finish: computes results from the folded value, and from indices of the result and numbers by name.
     """
 
     at: Names
@@ -312,10 +314,10 @@ class Positions(TypedDict, total=False):
 
 
 def positions(element: Scalar, /, **options: Unpack[Positions]) -> Loop:
-    """Return a loop that computes each element from its place, and reads tensors at positions.
+    """Return a loop that computes each element from its indices, and reads tensors at computed indices.
 
-    The range of an index is the size of a dimension that is read at that index alone; others, and further numbers, are
-    those of the dict that the shape function returns.
+    The range of an index is the size of a dimension that is read at exactly that index; other ranges, and further
+    numbers, come from the dict that the shape function returns.
 
     Args:
         element: takes indices, tensors and numbers by name: ``self[n, i + 1]`` is an element, ``self.shape[0]`` a size.
@@ -327,17 +329,17 @@ def positions(element: Scalar, /, **options: Unpack[Positions]) -> Loop:
 class Draw(TypedDict, total=False):
     """Options of ``draw``.
 
-    from_zero: random numbers that may be 0: they lie in [0, 1).
+    from_zero: names of random numbers that may be 0, in [0, 1).
     """
 
     from_zero: Names
 
 
 def draw(element: Scalar, /, **options: Unpack[Draw]) -> Loop:
-    """Return a loop that fills ``self`` with random numbers; the same seed gives the same on all backends.
+    """Return a loop that fills ``self`` with random numbers; a seed gives the same numbers on all backends.
 
     Args:
-        element: takes one random number or two, in (0, 1) and of names that no argument has, then arguments by name,
+        element: takes one or two random numbers, in (0, 1) and with names that no argument has, then arguments by name,
             and numbers of the dict that the shape function returns.
         options: see ``Draw``.
     """

@@ -1,4 +1,4 @@
-"""Pictures of tensors, which notebooks show: heat maps and histograms, as SVG.
+"""Pictures of tensors for notebooks: heat maps and histograms, as SVG.
 
 >>> import opdsl
 >>> from opdsl import notebook
@@ -24,13 +24,13 @@ __all__ = ["Picture", "heatmap", "histogram"]
 
 _Values = numpy.ndarray[Any, Any]
 
-# A picture is as wide as a column of text; of more cells than pixels nothing would be seen.
+# A picture is as wide as a column of text; more cells would be too small to see.
 _WIDTH = 480
 _MOST_CELLS = 96
-# Below as many cells each says its value to the mouse that rests on it.
+# Up to this number of cells, each has a tooltip with its value.
 _MOST_TITLES = 1024
 
-# From little to much: dark to light, readable in grey, too. With negative numbers: blue, white at 0, red.
+# Color scales: from dark to light, distinguishable in gray, too; and blue, white, red, for negative numbers.
 _Scale = tuple[tuple[int, int, int], ...]
 _RISING: _Scale = ((68, 1, 84), (59, 82, 139), (33, 145, 140), (94, 201, 98), (253, 231, 37))
 _SIGNED: _Scale = ((33, 102, 172), (247, 247, 247), (178, 24, 43))
@@ -38,9 +38,9 @@ _MISSING = "#bbb"
 
 
 class Picture:
-    """An SVG that notebooks show.
+    """SVG picture that notebooks display.
 
-    svg: its text. title: what it shows.
+    svg: its text. title: a description.
 
     >>> import opdsl
     >>> opdsl.notebook.Picture("<svg></svg>", "nothing")
@@ -61,16 +61,17 @@ class Picture:
 
 
 def heatmap(x: Tensor) -> Picture:
-    """A matrix as colours: white at 0, blue below and red above, or from dark to light where nothing is negative.
+    """Return a heat map of a matrix: white at 0, blue for negative and red for positive numbers, or dark to light
+    colors if no number is negative.
 
-    Of more than 96 rows or columns, neighbours are shown by their mean. What is not finite is grey.
+    With more than 96 rows or columns, neighbors are averaged. Infinities and NaN are gray.
 
     Args:
-        x: a matrix, or a vector as one row; of any device.
+        x: a matrix, or a vector as one row; on any device.
 
     Raises:
-        DimensionError: it has more dimensions, or none.
-        ConversionError: it has no elements to show, or complex ones.
+        DimensionError: it has more than two dimensions, or none.
+        ConversionError: it has no elements, or complex ones.
 
     >>> import opdsl
     >>> opdsl.notebook.heatmap(opdsl.tensor([-1.0, 0.0, 3.0])).svg.count("<rect")
@@ -95,15 +96,15 @@ def heatmap(x: Tensor) -> Picture:
 
 
 def histogram(x: Tensor, bins: int = 40) -> Picture:
-    """How often elements of each size are there.
+    """Return a histogram of the elements of a tensor.
 
     Args:
         x: of any shape and device.
-        bins: into how many equal parts the range of the finite elements is cut.
+        bins: the number of equal intervals of the range of finite elements.
 
     Raises:
         OptionError: ``bins`` is not positive; it is a ValueError.
-        ConversionError: it has no elements to show, or complex ones.
+        ConversionError: it has no elements, or complex ones.
 
     >>> import opdsl
     >>> opdsl.notebook.histogram(opdsl.tensor([0.0, 1.0, 1.0, opdsl.nan]), bins=2)
@@ -130,14 +131,14 @@ def histogram(x: Tensor, bins: int = 40) -> Picture:
 
 
 def _numbers(x: Tensor, name: str) -> _Values:
-    """The elements in float64."""
+    """Return the elements as a float64 array."""
     if x.is_meta or x.numel() == 0 or x.dtype.is_complex:
         raise ConversionError(f"{name}: real numbers are shown (got {x.dtype} of shape {x.shape} on {x.device})")
     return host_values(x).astype(numpy.float64)
 
 
 def _blocks(values: _Values) -> _Values:
-    """The means of neighbours, where there are too many to be seen."""
+    """Average neighboring rows and columns, if there are too many to display."""
     for axis, size in enumerate(values.shape):
         if size > _MOST_CELLS:
             starts = numpy.linspace(0, size, _MOST_CELLS, endpoint=False).astype(int)
@@ -162,7 +163,7 @@ def _colour(value: float, low: float, high: float) -> str:
 
 
 def _picture(shapes: list[str], width: int, height: int, title: str) -> Picture:
-    """The shapes above a line that says what they show."""
+    """Return a picture of shapes with a caption below."""
     text = f'<text y="{height + 14}" font-size="11" font-family="sans-serif" fill="gray">{escape(title)}</text>'
     size = f'width="{max(width, _WIDTH)}" height="{height + 20}"'
     svg = f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">{"".join(shapes)}{text}</svg>'

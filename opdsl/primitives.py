@@ -1,8 +1,8 @@
-"""Primitives: functions of tensors that formulas bottom out in: scalar operations, and loops over scalar functions.
+"""Primitives that formulas are lowered to: scalar operations as functions of tensors, and loops over scalar functions.
 
-The library's own operators are formulas of them: ``exp`` is ``return primitives.exp(self)``, and ``cumsum`` calls a
-``scan``. Called with tensors, an operation is the operator of the library whose formula it is; whoever declares
-operators calls that one.
+The library's own operators are formulas of them: the body of ``exp`` is ``return primitives.exp(self)``, and ``cumsum``
+calls a ``scan``. Called with tensors, a scalar operation calls the operator of the library that it defines; user code
+should call that operator.
 
 >>> import opdsl
 >>> from opdsl import primitives
@@ -45,7 +45,7 @@ __all__ = [
 
 
 class Call(Unread):
-    """A call of a primitive in the body of a formula.
+    """Record of a call of a primitive in the body of a formula.
 
     Args:
         rule: of the primitive.
@@ -60,11 +60,11 @@ class Call(Unread):
 
 
 class Primitive:
-    """One scalar operation as a function of tensors.
+    """Scalar operation as a function of tensors.
 
     Args:
-        operator: the name of the operator of the library whose formula it is.
-        rule: what it computes; the scalar operation of the operator's name by default.
+        operator: the name of the library's operator that it defines.
+        rule: the computation; by default the scalar operation with the operator's name.
     """
 
     __slots__ = ("operator", "rule")
@@ -77,7 +77,7 @@ class Primitive:
         return f"<primitive {self.operator}>"
 
     def call(self, *operands: object, **numbers: object) -> Any:
-        """Call the operator; return the call itself where a formula is being read."""
+        """Return the operator's result, or a record of the call while a formula is being analyzed."""
         known = (*operands, *numbers.values())
         if any(isinstance(argument, Unread) for argument in known):
             return Call(self.rule, known)
@@ -85,68 +85,68 @@ class Primitive:
 
 
 class Unary(Primitive):
-    """A primitive of one operand."""
+    """Primitive with one operand."""
 
     __slots__ = ()
 
     def __call__(self, x: Tensor, /) -> Tensor:
-        """Return the operation of each element."""
+        """Return the operation applied to each element."""
         return cast("Tensor", self.call(x))
 
 
 class Binary(Primitive):
-    """A primitive of two operands, which broadcast and are promoted to a common dtype."""
+    """Primitive with two operands, which broadcast and are promoted to a common dtype."""
 
     __slots__ = ()
 
     def __call__(self, x: Value, y: Value, /) -> Tensor:
-        """Return the operation of each pair of elements."""
+        """Return the operation applied to each pair of elements."""
         return cast("Tensor", self.call(x, y))
 
 
 class Ternary(Primitive):
-    """A primitive of three operands, which broadcast and are promoted to a common dtype."""
+    """Primitive with three operands, which broadcast and are promoted to a common dtype."""
 
     __slots__ = ()
 
     def __call__(self, x: Value, y: Value, z: Value, /) -> Tensor:
-        """Return the operation of each three elements."""
+        """Return the operation applied to each triple of elements."""
         return cast("Tensor", self.call(x, y, z))
 
 
 class Scaled(Primitive):
-    """A primitive of two operands, of which the second is multiplied by a number."""
+    """Primitive with two operands, the second of which is multiplied by a number."""
 
     __slots__ = ()
 
     def __call__(self, x: Value, y: Value, alpha: complex, /) -> Tensor:
-        """Return the operation of each pair of elements."""
+        """Return the operation applied to each pair of elements."""
         return cast("Tensor", self.call(x, y, alpha=alpha))
 
 
 def _floating(name: str) -> Rule:
-    """Return the rule of an operation of floating-point numbers, to which integers are converted."""
+    """Return the rule of a floating-point operation, for which integers are converted."""
     return Rule(operation(name), "int_to_float")
 
 
 def _integer(name: str, *kinds: str) -> Rule:
-    """Return the rule of an operation of integers and of further kinds of dtypes."""
+    """Return the rule of an operation on integers and on further kinds of dtypes."""
     return Rule(operation(name), dtypes=("integer", *kinds))
 
 
 def _truth(name: str) -> Rule:
-    """Return the rule of an operation whose result is a bool."""
+    """Return the rule of an operation with boolean result."""
     return Rule(operation(name), "bool")
 
 
 def _remainder(name: str) -> Rule:
-    """Return the rule of what a division leaves; a divisor is rounded as its dtype holds it."""
+    """Return the rule of a remainder operation; the divisor is rounded to its dtype first."""
     expression = Applied(name, (_X, Applied("rounded", (_Y,))))
     return Rule(expression, nonzero=(1,), dtypes=("integer", "floating"))
 
 
 def _sum(factor: Expression) -> Rule:
-    """Return the rule of a sum whose second operand is multiplied by a factor, rounded once."""
+    """Return the rule of a sum whose second operand is multiplied by a factor, with a single rounding."""
     return Rule(Applied("fma", (factor, _Y, _X)), rounded=(0, 1, 2), numbers=(2,))
 
 

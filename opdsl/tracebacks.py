@@ -1,7 +1,7 @@
-"""Tracebacks of calls and declarations: our frames between the user's lines are of no use to users.
+"""Shortening of tracebacks: hides the frames of opdsl between a user's frames.
 
-A function that users call catches an error, takes our frames from its traceback and raises it again, so that nothing is
-paid where a call succeeds. ``OPDSL_TRACEBACK=full`` in the environment shows all of them. May import: errors.
+A function that users call catches an error, removes opdsl's frames from its traceback and raises it again, so that
+successful calls have no cost. ``OPDSL_TRACEBACK=full`` in the environment shows all frames. May import: errors.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ _OWN = (str(Path(__file__).parent) + os.sep, "<opdsl ")
 
 
 def shorten(error: BaseException) -> None:
-    """Hide our frames behind the first one of an error's traceback.
+    """Hide the frames of opdsl after the first one of an error's traceback.
 
-    Frames of others stay, and the first of ours behind each: the operator that it called. An error that is not for
-    users, and that none of their functions has raised, is one of ours to look for, and stays as it is.
+    Frames of other code are kept, and after each the first frame of opdsl: the operator that it called. An error that
+        is
+    not an ``OpdslError``, and that was raised without user code in between, is a bug of opdsl and is not changed.
 
     Args:
         error: caught in the function that a user has called.
@@ -42,20 +43,20 @@ def shorten(error: BaseException) -> None:
 
 
 class without_own_frames:
-    """Hide our frames where an error leaves it: the frame that enters it stays, and those of others.
+    """Context manager that hides opdsl's frames in errors: the frame that enters it is kept, and those of other code.
 
-    The errors that an error was raised from, or while handling, lose all of ours.
+    The causes and contexts of an error lose all frames of opdsl.
     """
 
     __slots__ = ()
 
     def __enter__(self) -> None:
-        """Enter; nothing is kept."""
+        """Enter the context."""
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Shorten an error for users, and let it pass."""
+        """Shorten the traceback of an ``OpdslError``, which is not suppressed."""
         if not isinstance(error, OpdslError) or os.environ.get("OPDSL_TRACEBACK") == "full":
             return
         shorten(error)
@@ -65,7 +66,7 @@ class without_own_frames:
 
 
 def _others(traceback: TracebackType | None) -> TracebackType | None:
-    """Return a traceback without our frames."""
+    """Return a traceback without the frames of opdsl."""
     while traceback is not None and _is_own(traceback):
         traceback = traceback.tb_next
     if traceback is not None:

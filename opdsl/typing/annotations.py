@@ -1,4 +1,4 @@
-"""The annotations that plain mypy cannot read: ``Tensor[Alias("a", write=True)]``, ``Ints[2]``."""
+"""Support for annotations that mypy cannot read without the plugin: ``Tensor[Alias("a", write=True)]``, ``Ints[2]``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TypeHook = Callable[[AnalyzeTypeContext], Type]
 
 
 def tensor(fullname: str, context: AnalyzeTypeContext) -> Type:
-    """``Tensor[Alias(...)]`` is a Tensor; anything else in the brackets is reported."""
+    """Return the type Tensor for ``Tensor[Alias(...)]``; report anything else in the brackets."""
     arguments = context.type.args
     if len(arguments) > 1:
         context.api.fail('A Tensor takes one Alias: Tensor[Alias("a")]', context.context)
@@ -42,7 +42,7 @@ def tensor(fullname: str, context: AnalyzeTypeContext) -> Type:
 
 
 def sized_list(element: str, context: AnalyzeTypeContext) -> Type:
-    """``Ints[2]`` is ``int | Sequence[int]``."""
+    """Return the type ``int | Sequence[int]`` for ``Ints[2]``."""
     name = context.type.name.rpartition(".")[2]
     arguments = context.type.args
     size = arguments[0] if len(arguments) == 1 else None
@@ -54,7 +54,7 @@ def sized_list(element: str, context: AnalyzeTypeContext) -> Type:
 
 
 def named(api: TypeAnalyzerPluginInterface, fullname: str) -> Type:
-    """The type of a class or an alias by its full name; Any where mypy has not read its module."""
+    """Return the type of a class or an alias by its full name; Any if mypy has not read its module."""
     symbol = api.api.lookup_fully_qualified_or_none(fullname) if isinstance(api, TypeAnalyser) else None
     node = None if symbol is None else symbol.node
     if isinstance(node, TypeAlias):
@@ -66,7 +66,9 @@ def named(api: TypeAnalyzerPluginInterface, fullname: str) -> Type:
 
 
 def _alias_fault(context: AnalyzeTypeContext, argument: Type) -> str | None:
-    """What is wrong with what stands in the brackets of a Tensor; the parts of a call are not to be seen here."""
+    """Return an error message about the brackets of a Tensor, or None. The arguments of ``Alias(...)`` are not visible
+    here.
+    """
     if isinstance(argument, RawExpressionType):
         return None if argument.literal_value is None else 'A Tensor takes an Alias: Tensor[Alias("a")]'
     if not isinstance(argument, UnboundType):

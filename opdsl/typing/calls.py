@@ -1,7 +1,8 @@
-"""Calls of packets: what one takes besides the signature that its first declaration has.
+"""Signatures of packet calls: the first declaration's, and those that are added to it.
 
-These are its overloads, ``out=`` where there is such a variant, and a single list of ints spread over the arguments.
-Decorators say which there are, and mypy's cache keeps none; so the names of symbols of the module say it, too.
+These are the signatures of overloads, ``out=`` if there is such a variant, and a list of ints passed as separate
+arguments. They follow from decorators, which mypy's cache does not keep; so they are also encoded in the names of
+symbols of the module.
 """
 
 from __future__ import annotations
@@ -43,9 +44,9 @@ from opdsl.typing.syntax import blocks, called, is_declaring
 
 OPERATOR = "opdsl.declare.operator.Operator"
 _PREFIX = "_opdsl_calls"
-# What stands before the argument of an overload that takes a number there.
+# Prefix of the argument of an overload that takes a number for it.
 _NUMBER = "number:"
-# What stands before the arguments that an overload of a table lacks.
+# Prefix of the arguments that an overload of a table lacks.
 _LACKING = "lacking:"
 
 SignatureHook = Callable[[MethodSigContext], FunctionLike]
@@ -53,10 +54,10 @@ SignatureHook = Callable[[MethodSigContext], FunctionLike]
 
 @attrs.frozen
 class Calls:
-    """How a packet may be called.
+    """Description of the ways to call a packet.
 
     name: of the function that its first declaration defines.
-    has_out: whether ``out=`` may be given.
+    has_out: whether ``out=`` may be passed.
     overloads: the names of the functions that declare its other overloads, or how these differ.
     """
 
@@ -66,18 +67,20 @@ class Calls:
 
     @property
     def symbol(self) -> str:
-        """All of it as the name of a symbol."""
+        """Return the description encoded as the name of a symbol."""
         return f"{_PREFIX} {self.name} {'out' if self.has_out else '-'} {' '.join(self.overloads)}"
 
     @staticmethod
     def of(symbol: str) -> Calls:
-        """What the name of a symbol says."""
+        """Decode the name of a symbol."""
         _, name, out, *overloads = symbol.split()
         return Calls(name, out == "out", tuple(overloads))
 
 
 def calls_in(block: Iterable[Statement]) -> Iterator[Calls]:
-    """How the packets that a block declares may be called, as far as their own signatures do not say."""
+    """Yield the ways to call the packets that a block declares, if they differ from the signature of the first
+    declaration.
+    """
     overloads: dict[str, list[str]] = {}
     with_out: dict[str, bool] = {}
     for statement in block:
@@ -101,7 +104,7 @@ def calls_in(block: Iterable[Statement]) -> Iterator[Calls]:
 
 
 def _kind(decorator: Expression) -> tuple[str, str]:
-    """The last name of a decorator, and what stands before it where that is one name."""
+    """Return the last name of a decorator, and the name before it if there is exactly one."""
     callee = called(decorator)
     if not isinstance(callee, MemberExpr):
         return "op", ""
@@ -109,7 +112,7 @@ def _kind(decorator: Expression) -> tuple[str, str]:
 
 
 def _number_overload(value: Expression) -> tuple[str, str]:
-    """The packet and the argument of ``f.number_overload("other")``; empty for what else is assigned."""
+    """Return the packet and the argument of ``f.number_overload("other")``; empty texts for other expressions."""
     callee = value.callee if isinstance(value, CallExpr) else None
     if not isinstance(callee, MemberExpr) or callee.name != "number_overload" or not isinstance(value, CallExpr):
         return "", ""
@@ -124,7 +127,7 @@ def _option(call: Expression, name: str) -> Expression | None:
 
 
 def _table(decorator: Expression) -> Iterator[str]:
-    """The arguments that overloads lack, as ``overloads={"name": Overload(fixed={...})}`` writes them out."""
+    """Yield the arguments that overloads lack, according to ``overloads={"name": Overload(fixed={...})}``."""
     for _, expression in _items(_option(decorator, "overloads")):
         lacks = ",".join(name for name, _ in _items(_option(expression, "fixed")))
         if lacks:
@@ -132,7 +135,7 @@ def _table(decorator: Expression) -> Iterator[str]:
 
 
 def _items(value: Expression | None) -> Iterator[tuple[str, Expression]]:
-    """The items of a dict that is written out, by names."""
+    """Yield the items of a dict literal, by name."""
     for key, item in value.items if isinstance(value, DictExpr) else ():
         if isinstance(key, StrExpr):
             yield key.value, item
@@ -147,7 +150,7 @@ def _has_out(decorator: Expression) -> bool:
 
 
 def call(context: MethodSigContext) -> FunctionLike:
-    """The signatures of a call: those of every overload."""
+    """Return the signatures of a packet call, one for each overload and form."""
     first = context.default_signature
     expression = context.context
     if not isinstance(expression, CallExpr) or not isinstance(expression.callee, RefExpr):
@@ -175,7 +178,7 @@ def _signatures(
 def _derived(
     signature: CallableType, calls: Calls | None, checker: TypeChecker
 ) -> Iterator[tuple[CallableType, Calls | None]]:
-    """A signature, and those of overloads that are derived of its declaration."""
+    """Yield a signature, and those of overloads derived from its declaration."""
     yield signature, calls
     for overload in () if calls is None else calls.overloads:
         if overload.startswith(_NUMBER):
@@ -185,7 +188,7 @@ def _derived(
 
 
 def _without(signature: CallableType, names: Sequence[str]) -> CallableType:
-    """A signature without some arguments."""
+    """Return a signature without some arguments."""
     kept = [index for index, name in enumerate(signature.arg_names) if name not in names]
     return signature.copy_modified(
         arg_types=[signature.arg_types[index] for index in kept],
@@ -195,14 +198,14 @@ def _without(signature: CallableType, names: Sequence[str]) -> CallableType:
 
 
 def _with_number(signature: CallableType, argument: str, checker: TypeChecker) -> CallableType:
-    """A signature with a number in the place of a tensor."""
+    """Return a signature with a number in place of a tensor."""
     number = checker.named_type("builtins.complex")  # int and float are promoted to it
     pairs = zip(signature.arg_names, signature.arg_types, strict=True)
     return signature.copy_modified(arg_types=[number if name == argument else kind for name, kind in pairs])
 
 
 def _known(packet: Decorator, checker: TypeChecker) -> dict[str, Calls]:
-    """What is known of the packets that are declared where this one is."""
+    """Return the call descriptions of the packets declared in the same module or function as this one."""
     if _is_local(packet):
         groups: Iterable[Calls] = calls_in(_block_of(packet, checker))
     else:
@@ -212,7 +215,7 @@ def _known(packet: Decorator, checker: TypeChecker) -> dict[str, Calls]:
 
 
 def _declared(packet: Decorator, checker: TypeChecker) -> dict[str, Decorator]:
-    """The decorated functions that stand where a packet is declared."""
+    """Return the decorated functions in the module or function that declares a packet."""
     if _is_local(packet):
         return {
             statement.name: statement for statement in _block_of(packet, checker) if isinstance(statement, Decorator)
@@ -222,7 +225,7 @@ def _declared(packet: Decorator, checker: TypeChecker) -> dict[str, Decorator]:
 
 
 def _is_local(packet: Decorator) -> bool:
-    """Whether a packet is declared inside a function."""
+    """Return whether a packet is declared inside a function."""
     return "." not in packet.fullname
 
 
@@ -231,7 +234,7 @@ def _block_of(packet: Decorator, checker: TypeChecker) -> list[Statement]:
 
 
 def _forms(signature: CallableType, calls: Calls | None) -> Iterator[CallableType]:
-    """One signature with what may be added to it."""
+    """Yield a signature with ``out=`` if allowed, and its form with a list of ints passed as separate arguments."""
     full = _with_out(signature) if calls is not None and calls.has_out else signature
     yield full
     positional = [index for index, kind in enumerate(full.arg_kinds) if kind.is_positional()]
@@ -250,9 +253,9 @@ def _is_int(kind: Type) -> bool:
 
 
 def _with_out(signature: CallableType) -> CallableType:
-    """A signature that takes ``out=``: a tensor, or a plain tuple of them."""
+    """Return a signature with ``out=``, which takes a tensor or a plain tuple of tensors."""
     if "out" in signature.arg_names:
-        return signature  # the declared function takes it itself
+        return signature  # the declared function has the parameter itself
     result = get_proper_type(signature.ret_type)
     if isinstance(result, TupleType):
         result = TupleType(result.items, _plain_tuple(result))
@@ -264,7 +267,7 @@ def _with_out(signature: CallableType) -> CallableType:
 
 
 def _plain_tuple(named: TupleType) -> Instance:
-    """``tuple``, which a NamedTuple derives from."""
+    """Return the type ``tuple`` that a NamedTuple derives from."""
     bases = [base for base in named.partial_fallback.type.mro if base.fullname == "builtins.tuple"]
     return Instance(bases[0], [UnionType.make_union(named.items)])
 

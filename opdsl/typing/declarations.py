@@ -1,7 +1,7 @@
-"""Declarations: mypy is not to look for their return statement, and to let callers give what operators take.
+"""Plugin support for declarations: allows empty bodies, and widens parameter types to those that operators accept.
 
-An operator hands a tuple on for each list, whatever sequence it was; so ``list[X]`` of a parameter is ``Sequence[X]``.
-``options: TensorOptions`` is four parameters, and where numbers are accepted a tensor may be one.
+An operator converts any sequence to a tuple; so ``list[X]`` of a parameter becomes ``Sequence[X]``.
+``options: TensorOptions`` becomes four parameters, and numbers are allowed for tensors where the operator accepts them.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ OPTIONS = {
 
 
 def mark_declarations(block: Iterable[Statement]) -> bool:
-    """Change the declarations of a block as the module says; whether names of ``received`` were written."""
+    """Change the declarations of a block as described in the module; return whether names of ``received`` were
+    inserted.
+    """
     written = False
     for statement in block:
         if not isinstance(statement, Decorator):
@@ -58,14 +60,14 @@ def mark_declarations(block: Iterable[Statement]) -> bool:
             continue
         function = statement.func
         if _has_empty_body(function):
-            # The mark of functions under ``if MYPY``: it lets a body be empty, and changes nothing about the type.
+            # The flag of functions under ``if MYPY``: allows an empty body, and does not affect the type.
             function.is_mypy_only = True
         written |= _widen(function, accepts_numbers=_accepts_numbers(declaring))
     return written
 
 
 def _has_empty_body(function: FuncDef) -> bool:
-    """Whether a body is a docstring, ``...``, or one after the other."""
+    """Return whether a body consists of a docstring, ``...``, or both."""
     statements = function.body.body
     return 1 <= len(statements) <= 2 and all(
         isinstance(statement, ExpressionStmt) and isinstance(statement.expr, (StrExpr, EllipsisExpr))
@@ -81,7 +83,7 @@ def _accepts_numbers(declaring: Expression) -> bool:
 
 
 def _widen(function: FuncDef, *, accepts_numbers: bool) -> bool:
-    """Write what callers may give in place of what the parameters say; whether anything differs."""
+    """Widen the parameter types of a function to those that callers may pass; return whether anything changed."""
     *written, result = written_types(function)
     parameters = [
         parameter
@@ -106,7 +108,9 @@ def _is_options(annotation: Type | None) -> TypeGuard[UnboundType]:
 
 
 def _put_together(argument: Argument) -> Statement:
-    """``options = TensorOptions(dtype=dtype, ...)``, with which a body that takes ``options`` begins."""
+    """Return the statement ``options = TensorOptions(dtype=dtype, ...)``, for the beginning of a body that uses
+    ``options``.
+    """
     annotation = argument.type_annotation
     assert isinstance(annotation, UnboundType), "it is TensorOptions"
     first, *rest = annotation.name.split(".")
@@ -123,7 +127,7 @@ def _put_together(argument: Argument) -> Statement:
 def _as_called(
     argument: Argument, annotation: Type | None, accepts_numbers: bool
 ) -> list[tuple[Argument, Type | None]]:
-    """A parameter with its widened type; the four of TensorOptions."""
+    """Return a parameter with its widened type, or the four parameters of TensorOptions."""
     if not _is_options(annotation):
         return [(argument, annotation and _widened(annotation, accepts_numbers))]
     parameters: list[tuple[Argument, Type | None]] = []
@@ -157,25 +161,27 @@ def _written(name: str, inner: Type, annotation: Type) -> UnboundType:
 
 
 def sequence(context: AnalyzeTypeContext) -> Type:
-    """``SequenceOf[X]`` is ``Sequence[X]``."""
+    """Return the type ``Sequence[X]`` for ``SequenceOf[X]``."""
     return context.api.named_type("typing.Sequence", [context.api.analyze_type(context.type.args[0])])
 
 
 def or_number(context: AnalyzeTypeContext) -> Type:
-    """``OrNumber[X]`` is ``X | int | float | bool | complex``."""
+    """Return the type ``X | int | float | bool | complex`` for ``OrNumber[X]``."""
     numbers = [context.api.named_type(number, []) for number in NUMBERS]
     return UnionType.make_union([context.api.analyze_type(context.type.args[0]), *numbers])
 
 
 def option(context: AnalyzeTypeContext) -> Type:
-    """``Option["dtype"]`` is ``DType | None``."""
+    """Return the type ``DType | None`` for ``Option["dtype"]``, and so on."""
     (name,) = context.type.args
     assert isinstance(name, RawExpressionType) and isinstance(name.literal_value, str), "written by this module"
     return UnionType.make_union([named(context.api, OPTIONS[name.literal_value]), NoneType()])
 
 
 def option_attribute(name: str, context: AttributeContext) -> Type:
-    """``options.dtype`` is ``DType | None``, which the module of ``TensorOptions`` cannot say."""
+    """Return the type ``DType | None`` for ``options.dtype``, and so on, which ``TensorOptions`` itself cannot
+    declare.
+    """
     module, _, own = OPTIONS[name].rpartition(".")
     modules = context.api.modules if isinstance(context.api, TypeChecker) else {}
     symbol = modules[module].names.get(own) if module in modules else None

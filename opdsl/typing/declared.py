@@ -1,7 +1,8 @@
-"""Declarations as their own text says them: mypy drops what stands inside ``Alias(...)``, so the file is read again.
+"""Checks of declarations from their source text, which is parsed again because mypy drops the arguments of
+``Alias(...)``.
 
-A schema is made of each, as ``@op`` makes it, and what is wrong with it is reported where it is declared. A declaration
-with a name in it that means nothing here (an alias of a type, a constant as a default) is left to the decorator.
+A schema is built from each declaration, as ``@op`` does, and errors are reported at the declaration. A declaration with
+a name that is unknown here (a type alias, a constant as a default) is left to the decorator.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from opdsl.typing.syntax import DECLARING
 
 
 class Reported(NamedTuple):
-    """What is wrong with a declaration.
+    """Error in a declaration.
 
     line: of its ``def``.
-    message: what is wrong, and how to mend it.
+    message: what is wrong, and how to fix it.
     """
 
     line: int
@@ -30,11 +31,11 @@ class Reported(NamedTuple):
 
 
 class _Unknown(Exception):
-    """A name that means nothing here."""
+    """Raised for a name that is unknown here."""
 
 
 class _Tensor:
-    """Stands for ``Tensor`` in annotations."""
+    """Stand-in for ``Tensor`` in annotations."""
 
     __schema_type__ = "Tensor"
 
@@ -43,7 +44,7 @@ class _Tensor:
 
 
 def _standing_for(text: str) -> type:
-    """A class that stands for one of the runtime, which a plugin does not load."""
+    """Return a stand-in for a class of the runtime, which the plugin does not import."""
     return type(text, (), {"__schema_type__": text})
 
 
@@ -67,12 +68,12 @@ NAMES: Mapping[str, Any] = {
 _MARKERS = ("Alias", "Size", "Name", "SchemaType")
 
 
-@lru_cache(maxsize=1)  # mypy asks once for each name that every module has, one after the other
+@lru_cache(maxsize=1)  # mypy asks several times in succession about one module
 def faults_in(text: str) -> tuple[Reported, ...]:
-    """Return what is wrong with the declarations of a file, as far as its text tells.
+    """Return the errors in the declarations of a file that can be found from its text.
 
     Args:
-        text: of the file; what cannot be parsed is for others to report.
+        text: of the file; a syntax error is not reported here.
     """
     try:
         blocks = list(_blocks(ast.parse(text)))
@@ -132,7 +133,7 @@ def _faults(
         message, *schema = str(error).splitlines()
         shown = f". The schema is {schema[0]}" if schema else ""
         yield Reported(function.lineno, message + shown)
-    except Exception:  # whatever typing refuses, mypy refuses too
+    except Exception:  # mypy reports errors raised by typing itself
         return
 
 
@@ -140,7 +141,9 @@ def _faults(
 
 
 def _name_of(function: ast.FunctionDef, decorator: ast.expr, functions: Mapping[str, ast.FunctionDef]) -> OperatorName:
-    """The name of what a decorator declares; of a variant, that which follows from its operator's."""
+    """Return the operator name that a decorator declares; for a variant, it is derived from the name of its
+    operator.
+    """
     callee, given_name = _callee(decorator), _given_name(decorator)
     kind = callee.attr if isinstance(callee, ast.Attribute) else "op"
     if kind == "op":
@@ -208,7 +211,7 @@ def _default(node: ast.expr) -> object:
 
 
 def _returns(annotation: ast.expr | None, classes: Mapping[str, ast.ClassDef]) -> object:
-    """The return annotation; a NamedTuple of the file is the tuple of its fields."""
+    """Return the return annotation; a NamedTuple of the file becomes the tuple of its fields."""
     if annotation is None:
         raise _Unknown
     declared = classes.get(annotation.id) if isinstance(annotation, ast.Name) else None
@@ -219,7 +222,7 @@ def _returns(annotation: ast.expr | None, classes: Mapping[str, ast.ClassDef]) -
 
 
 def evaluated(node: ast.expr) -> Any:
-    """What an annotation means: names, subscripts, unions and the markers of an ``Annotated`` alone are read."""
+    """Evaluate an annotation: names, subscripts, unions and the markers in ``Annotated`` are supported."""
     if isinstance(node, ast.Constant):
         return evaluated(ast.parse(node.value, mode="eval").body) if isinstance(node.value, str) else node.value
     if isinstance(node, (ast.Name, ast.Attribute)):
@@ -237,7 +240,7 @@ def evaluated(node: ast.expr) -> Any:
 
 
 def _item(node: ast.expr) -> Any:
-    """What stands in brackets: an annotation, a size, or a marker with its arguments."""
+    """Evaluate an element in brackets: an annotation, a size, or a marker with its arguments."""
     if isinstance(node, ast.Constant) and not isinstance(node.value, str):
         return node.value
     if not isinstance(node, ast.Call):

@@ -1,4 +1,4 @@
-"""What is wrong with the parameters of an implementation, or with how many values it returns."""
+"""Checks of an implementation's parameters and of the number of values it returns."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from opdsl.typing.precomputed import Precomputed, out_kernel_names
 
 
 class Declared(NamedTuple):
-    """What is known of an operator: its schema, as types say it, and what its shape function precomputes."""
+    """Schema of an operator, as mypy's types determine it, and the values that its shape function precomputes."""
 
     schema: FunctionSchema
     precomputed: Precomputed
 
 
 def misfit(place: Place, declared: Declared) -> str:
-    """What is wrong with an implementation as a whole, with both signatures; empty where it fits.
+    """Return the error message for an implementation that does not match its operator; an empty string if it does.
 
     Args:
         place: any of its places.
@@ -45,7 +45,7 @@ def misfit(place: Place, declared: Declared) -> str:
 
 
 def options_name(place: Place, schema: FunctionSchema) -> str:
-    """The parameter that stands for all four TensorOptions; empty where there is none."""
+    """Return the parameter that stands for all four TensorOptions; an empty string if there is none."""
     options = [tensor_option.name for tensor_option in schema.tensor_options]
     expected = [argument.python_name for argument in schema.arguments]
     further = [parameter for parameter in place.parameters if parameter not in expected]
@@ -53,13 +53,13 @@ def options_name(place: Place, schema: FunctionSchema) -> str:
 
 
 def _handed_over(place: Place, declared: Declared) -> Fault | None:
-    """Faults of what gets the arguments themselves."""
+    """Check the parameters of an implementation that receives the operator's arguments."""
     schema = declared.schema
     function = KINDS[place.decorator].function
     expected = _EXPECTED[function](place, declared)
     first, last = _BY_PLACE.get(function, 0), len(schema.returns) if function is Function.OUTPUTS else 0
     by_place = expected if function is Function.OUTPUTS else expected[:first]
-    optional = set(place.keyword_only) & set(place.defaulted)  # what the operator may lack
+    optional = set(place.keyword_only) & set(place.defaulted)  # the operator may lack these
     names = [parameter for parameter in place.parameters if parameter in expected or parameter not in optional]
     problem = names_fault(names, expected, first=first, last=last) or keyword_only_fault(
         argument for argument in place.keyword_only if argument in by_place and argument not in optional
@@ -75,10 +75,10 @@ def _handed_over(place: Place, declared: Declared) -> Fault | None:
 
 
 def _arguments(place: Place, declared: Declared) -> Sequence[str]:
-    """The arguments by name, the four of TensorOptions as one where that is what the function takes."""
+    """Return the argument names, with the four of TensorOptions as one if the function takes them as one."""
     names = [argument.python_name for argument in declared.schema.arguments]
     if KINDS[place.decorator].function is Function.TENSORS and place.parameters[-1:] == (OUT,) and OUT not in names:
-        names.append(OUT)  # it is the kernel of the variant, too
+        names.append(OUT)  # the function is the kernel of the out variant, too
     options = options_name(place, declared.schema)
     if not options:
         return names
@@ -91,7 +91,7 @@ def _with_context(place: Place, declared: Declared) -> Sequence[str]:
 
 
 def _with_outputs(place: Place, declared: Declared) -> Sequence[str]:
-    """Outputs have what names the declaration gives them; here they may have any."""
+    """Return the expected parameters of an out-kernel. The names of outputs may be chosen freely."""
     taken = list(
         out_kernel_names((argument.python_name for argument in declared.schema.arguments), declared.precomputed)
     )
@@ -102,7 +102,7 @@ def _with_outputs(place: Place, declared: Declared) -> Sequence[str]:
     return [*taken, *outputs]
 
 
-# How many parameters at the beginning are found by place, and not by name.
+# Number of leading parameters that are passed by position.
 _BY_PLACE = {Function.VIEW: 1, Function.CONTEXT: 1}
 
 _EXPECTED: dict[Function, Callable[[Place, Declared], Sequence[str]]] = {

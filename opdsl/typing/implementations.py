@@ -1,7 +1,7 @@
-"""Implementations need no annotations: this finds them in a parsed file and marks all parameters and results as places.
+"""Detection of implementations in a parsed file. Since they need no annotations, their parameters are marked as places.
 
-An implementation is a function below ``@f.meta``, ``@f.kernel("CPU")`` and the like, or handed over by name, as in
-``f.kernel("CPU")(function)``. ``resolution`` then says what each place has.
+An implementation is a function decorated with ``@f.meta``, ``@f.kernel("CPU")`` and so on, or passed by name, as in
+``f.kernel("CPU")(function)``. ``resolution`` then computes the type of each place.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ KEY_SETS = frozenset(("DispatchKeySet", "KeySet"))
 
 
 class Known(NamedTuple):
-    """What a block says of operators, by their names.
+    """Facts that a block contains about operators, by their names.
 
-    precomputed: of those that it declares.
-    made_by: of those that it assigns from a call, the dotted name of what is called.
+    precomputed: the precomputed values of operators that it declares.
+    made_by: for operators that it assigns from a call, the dotted name of the called function.
     """
 
     precomputed: Mapping[str, Precomputed]
@@ -48,7 +48,7 @@ class Known(NamedTuple):
 
 
 def mark_implementations(block: Iterable[Statement]) -> bool:
-    """Give the implementations of a block annotations that are places; whether there were any."""
+    """Annotate the implementations of a block with places; return whether there were any."""
     statements = list(block)
     known = Known(dict(precomputed_in(statements)), dict(_assigned(statements)))
     handed_over = {name: attaching for statement in statements for name, attaching in _handed_over(statement)}
@@ -70,7 +70,7 @@ def mark_implementations(block: Iterable[Statement]) -> bool:
 
 
 def _assigned(statements: Iterable[Statement]) -> Iterator[tuple[str, str]]:
-    """The names that are assigned what a call gives, each with the dotted name of what is called."""
+    """Yield the names that are assigned from a call, each with the dotted name of the called function."""
     for statement in statements:
         made_by = _called_name(statement.rvalue) if isinstance(statement, AssignmentStmt) else ""
         if made_by and isinstance(statement, AssignmentStmt):
@@ -78,13 +78,13 @@ def _assigned(statements: Iterable[Statement]) -> Iterator[tuple[str, str]]:
 
 
 def _called_name(expression: Expression) -> str:
-    """The dotted name of what an expression calls, if it is a call."""
+    """Return the dotted name of the function that an expression calls; an empty string if it is not a call."""
     path, is_all = path_of(expression.callee) if isinstance(expression, CallExpr) else ("", False)
     return path if is_all else ""
 
 
 def _named(targets: Iterable[Expression]) -> Iterator[str]:
-    """The names among targets of an assignment, also within tuples."""
+    """Yield the names among targets of an assignment, also within tuples."""
     for target in targets:
         if isinstance(target, NameExpr):
             yield target.name
@@ -104,12 +104,14 @@ def _kind(attaching: Expression) -> Kind:
 
 
 def _launches(decorator: Expression) -> bool:
-    """Whether a function launches a kernel whose source is given: it gets no arguments of the operator."""
+    """Return whether a function launches a kernel from given source, so that it does not receive the operator's
+    arguments.
+    """
     return isinstance(decorator, CallExpr) and "source" in decorator.arg_names
 
 
 def _handed_over(statement: Statement) -> Iterator[tuple[str, Expression]]:
-    """The functions that a statement hands over by name, each with what attaches it."""
+    """Yield the functions that a statement passes by name, each with the call that attaches it."""
     if not isinstance(statement, ExpressionStmt) or not isinstance(statement.expr, CallExpr):
         return
     attaching = statement.expr.callee
@@ -120,7 +122,7 @@ def _handed_over(statement: Statement) -> Iterator[tuple[str, Expression]]:
 
 
 def _mark(function: FuncDef, attaching: Expression, known: Known) -> bool:
-    """Write the places of a function around its annotations; whether there is an operator that it belongs to."""
+    """Replace the annotations of a function by its places; return whether the function belongs to an operator."""
     place = _place(function, attaching, known)
     if not place.operator:
         return False
@@ -137,7 +139,7 @@ def _mark(function: FuncDef, attaching: Expression, known: Known) -> bool:
 
 
 def _place(function: FuncDef, attaching: Expression, known: Known) -> Place:
-    """The place of a function's result."""
+    """Return the place of a function's result."""
     callee = called(attaching)
     assert isinstance(callee, MemberExpr), "what attaches is an attribute of an operator"
     kind = DECORATORS[callee.name]
@@ -163,7 +165,7 @@ def _place(function: FuncDef, attaching: Expression, known: Known) -> Place:
 
 
 def _returned(function: FuncDef) -> tuple[int, ...]:
-    """The lengths of the tuples that stand behind ``return``."""
+    """Return the lengths of the tuples in ``return`` statements."""
     numbers: list[int] = []
     waiting = [return_statement.expr for return_statement in all_return_statements(function)]
     while waiting:
@@ -176,7 +178,7 @@ def _returned(function: FuncDef) -> tuple[int, ...]:
 
 
 def _handed(kind: Kind, keys: Sequence[str], options: Mapping[str | None, Expression]) -> str:
-    """What an implementation gets for a tensor: arrays where numba compiles it, as it does for the CPU."""
+    """Return the class that an implementation receives for a tensor: arrays if numba compiles it, as for the CPU."""
     refined = f"{keys[0]}Tensor" if len(set(keys)) == 1 and keys[0] in ("CPU", "CUDA") else "Tensor"
     if kind.function is not Function.OUTPUTS:
         return refined if kind.function is Function.TENSORS else "Tensor"

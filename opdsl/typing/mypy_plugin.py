@@ -1,11 +1,10 @@
-"""A mypy plugin for modules of declarations; ``plugins = opdsl.typing.mypy_plugin`` turns it on.
+"""Plugin for mypy that checks modules of declarations; ``plugins = opdsl.typing.mypy_plugin`` turns it on.
 
-What it adds, one feature a module: ``Tensor[Alias("a", write=True)]`` is a Tensor wherever an annotation may stand,
-``Ints[2]`` and its kin are one element or a list of them (``annotations``); a declaration whose body is ``...`` may
-promise a return, and takes what operators take (``declarations``); what its alias sets, types and defaults break is
-reported (``declared``); a packet also takes what its overloads take, and ``out=`` (``calls``); implementations, which
-``implementations`` finds, get their types from the declaration above them (``resolution``), and what does not fit it is
-reported (``faults``).
+Its features, one per module: ``Tensor[Alias("a", write=True)]`` is a Tensor in any annotation, and ``Ints[2]`` is one
+element or a list of them (``annotations``); a declaration whose body is ``...`` may have a return type, and accepts
+what operators accept (``declarations``); errors in alias sets, types and defaults are reported (``declared``); a
+packet also has the signatures of its overloads, and ``out=`` (``calls``); implementations, which ``implementations``
+finds, get their types from their declaration (``resolution``), and mismatches are reported (``faults``).
 """
 
 from __future__ import annotations
@@ -32,46 +31,47 @@ from opdsl.typing.precomputed import symbols_in
 from opdsl.typing.resolution import HOOKS as IMPLEMENTATIONS
 from opdsl.typing.syntax import RECEIVED, blocks, declares, import_received, imports_opdsl
 
-# mypy drops what it has cached when the text of a plugin changes, and looks at this module and its version alone: this
-# stands for all that the plugin consists of.
+# mypy invalidates its cache when a plugin changes, but compares only this module and its version: the version is a
+# digest of all modules of the plugin.
 _TEXTS = sorted(Path(__file__).parents[1].glob("typing/*.py")) + sorted(Path(__file__).parents[1].glob("schema/*.py"))
 __version__ = hashlib.sha256(b"".join(path.read_bytes() for path in _TEXTS)).hexdigest()
 
-# mypy's priority of ordinary imports, when it looks for an order of the modules in a cycle.
+# mypy's priority of ordinary imports, used to order the modules of an import cycle.
 _MEDIUM = 10
 
 
 def plugin(version: str) -> type[Plugin]:
-    """What mypy asks for when it loads the module."""
+    """Return the plugin class; mypy calls this function when it loads the module."""
     return OpdslPlugin
 
 
 class OpdslPlugin(Plugin):
-    """The hooks, each handing on to a function of its own."""
+    """Plugin class whose hooks delegate to the functions of other modules."""
 
     def get_type_analyze_hook(self, fullname: str) -> TypeHook | None:
-        """How a name is read where an annotation stands."""
+        """Return the hook that analyzes a name in an annotation."""
         return HOOKS.get(fullname)
 
     def get_method_signature_hook(self, fullname: str) -> SignatureHook | None:
-        """What a method of ours takes."""
+        """Return the hook that computes the signature of a method of opdsl."""
         return SIGNATURES.get(fullname)
 
     def get_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
-        """What an attribute of ours is."""
+        """Return the hook that computes the type of an attribute of opdsl."""
         return ATTRIBUTES.get(fullname)
 
     def get_additional_deps(self, file: MypyFile) -> list[tuple[int, str, int]]:
-        """What else a file depends on."""
+        """Return further modules that a file depends on."""
         return [(_MEDIUM, RECEIVED, 1)] if imports_opdsl(file) else []
 
 
 def text(context: AnalyzeTypeContext) -> Type:
-    """``str``; where it is the type of a module's ``__name__``, the module is prepared first.
+    """Return the type ``str``. Where it is the type of a module's ``__name__``, the module is prepared first.
 
-    That attribute is the first thing that mypy analyses of a module, before anything is resolved. There is no earlier
-    hook that it always calls: ``get_additional_deps`` does not see a file again that has not changed, and has to be
-    analysed anew because of what it imports.
+    That attribute is the first thing that mypy analyzes in a module, before anything is resolved. No earlier hook is
+    always
+    called: ``get_additional_deps`` is not called for an unchanged file that has to be analyzed again because of its
+    imports.
     """
     analyser = context.api
     if not isinstance(analyser, TypeAnalyser):
@@ -87,7 +87,9 @@ def text(context: AnalyzeTypeContext) -> Type:
 
 
 def prepare(file: MypyFile) -> None:
-    """Change the declarations and implementations of a file as ``declarations`` and ``implementations`` say."""
+    """Change the declarations and implementations of a file as described in ``declarations`` and
+    ``implementations``.
+    """
     if imports_opdsl(file):
         marked = [mark_declarations(block) | mark_implementations(block) for block in blocks(file.defs)]
         outside = list(blocks(file.defs, in_functions=False))
@@ -98,7 +100,7 @@ def prepare(file: MypyFile) -> None:
 
 
 def report(analyzer: SemanticAnalyzer) -> None:
-    """Report what is wrong with the declarations of the module that is being analysed."""
+    """Report the errors in the declarations of the module that is being analyzed."""
     file = analyzer.cur_mod_node
     path = Path(file.path)
     if imports_opdsl(file) and declares(file) and path.is_file():

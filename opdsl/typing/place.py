@@ -1,4 +1,4 @@
-"""Where an implementation meets its operator: one parameter, or the result, and what its text says of all of it."""
+"""Places: parameters and results of implementations, with everything that the text says about the implementation."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from opdsl.typing.syntax import local_name
 
 @attrs.frozen
 class Place:
-    """One parameter, or the result. It is written as a type, so that what mypy keeps of a file says everything.
+    """Parameter or result of an implementation, encoded in a type, since mypy's cache keeps types only.
 
     operator: the dotted name before the decorator: ``smooth_relu`` of ``@smooth_relu.meta``.
-    is_whole: whether that name is all that stands before it; ``smooth_relu`` of ``smooth_relu.variants["out"]`` is not.
+    is_whole: whether that name is the whole expression; ``smooth_relu`` of ``smooth_relu.variants["out"]`` is not.
     decorator: ``meta``, ``kernel``, ...
-    texts: what the decorator is given: dispatch keys, or the arguments of a derivative.
-    handed: what stands for a tensor: the name of a class, ``Any`` where that is not known.
+    texts: the text arguments of the decorator: dispatch keys, or the arguments of a derivative.
+    handed: the name of the class that the implementation receives for a tensor; ``Any`` if it is unknown.
     function: the name of the implementation.
     parameters: its parameters that an operator fills.
     keyword_only: those of them that are keyword-only.
     defaulted: those that have a default.
-    returned: the lengths of the tuples that stand behind its ``return``.
+    returned: the lengths of the tuples in its ``return`` statements.
     returns_value: whether it returns anything.
-    precomputed: what a shape function hands to out-kernels: what is replaced and by what, "" for what is added; None
-        where the operator is declared elsewhere.
-    made_by: the dotted name of the function whose result the operator is assigned from; "" where it is declared.
-    parameter: the one that this is; "" for the result.
+    precomputed: the values that a shape function passes to out-kernels: the replaced argument and its replacements, or
+        "" and added values; None if the operator is declared elsewhere.
+    made_by: the dotted name of the function whose result the operator is assigned from; "" if it is declared.
+    parameter: the parameter of this place; "" for the result.
     """
 
     operator: str
@@ -49,14 +49,14 @@ class Place:
 
     @property
     def attaching(self) -> str:
-        """The decorator as it is written, without its arguments."""
+        """Return the decorator as written, without its arguments."""
         return f"@{self.operator}.{self.decorator}"
 
     def annotation(self, written: Type | None, line: int, column: int) -> UnboundType:
-        """The place as a type that is not analysed yet.
+        """Encode the place as an unanalyzed type.
 
         Args:
-            written: the annotation that the function has there; None where it has none.
+            written: the annotation of the function there; None if it has none.
         """
         text = RawExpressionType(json.dumps(attrs.asdict(self)), "builtins.str", line=line, column=column)
         texts = [text] if written is None else [text, written]
@@ -64,7 +64,7 @@ class Place:
 
     @staticmethod
     def of(annotation: UnboundType) -> Place | None:
-        """What ``annotation`` wrote; None for anything else."""
+        """Decode a type written by ``annotation``; return None for any other type."""
         written = annotation.args[0] if annotation.args else None
         if not isinstance(written, RawExpressionType) or not isinstance(written.literal_value, str):
             return None
@@ -72,5 +72,5 @@ class Place:
 
 
 def _frozen(value: Any) -> Any:
-    """JSON's lists as tuples."""
+    """Convert JSON lists to tuples."""
     return tuple(map(_frozen, value)) if isinstance(value, list) else value

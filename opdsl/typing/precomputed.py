@@ -1,6 +1,6 @@
-"""What declarations say of their out-kernels: ``precomputed`` values in place of arguments, and beside them.
+"""Precomputed values of declarations, which out-kernels receive in place of arguments or in addition to them.
 
-Like what ``calls`` reads, this stands in decorators, which mypy's cache does not keep: symbols of the module say it.
+As in ``calls``, this information is in decorators, which mypy's cache does not keep: it is encoded in symbol names.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Precomputed = tuple[tuple[str, ...], ...]
 
 
 def precomputed_in(block: Iterable[Statement]) -> Iterator[tuple[str, Precomputed]]:
-    """The operators that a block declares, by the names of their functions, each with what it precomputes."""
+    """Yield the names of functions that declare operators in a block, each with its precomputed values."""
     for statement in block:
         if isinstance(statement, Decorator):
             for decorator in filter(is_declaring, statement.original_decorators):
@@ -28,18 +28,18 @@ def precomputed_in(block: Iterable[Statement]) -> Iterator[tuple[str, Precompute
 
 
 def symbols_in(block: Iterable[Statement]) -> Iterator[str]:
-    """The names of the symbols that say it."""
+    """Yield the names of symbols that encode the precomputed values of a block."""
     for name, lines in precomputed_in(block):
         if lines:
             yield f"{_PREFIX} {name} {' '.join(','.join(line) for line in lines)}"
 
 
 def precomputed_of(name: str, symbols: Iterable[str]) -> Precomputed:
-    """What an operator of another module precomputes.
+    """Return the precomputed values of an operator of another module.
 
     Args:
         name: of its function.
-        symbols: of its module.
+        symbols: the names of its module's symbols.
     """
     for symbol in symbols:
         if symbol.startswith(f"{_PREFIX} {name} "):
@@ -48,7 +48,7 @@ def precomputed_of(name: str, symbols: Iterable[str]) -> Precomputed:
 
 
 def out_kernel_names(arguments: Iterable[str], precomputed: Precomputed) -> Iterator[str]:
-    """What out-kernels have for parameters before their outputs."""
+    """Yield the names of an out-kernel's parameters before its outputs."""
     replaced = {line[0]: line[1:] for line in precomputed if line[0]}
     for name in arguments:
         yield from replaced.get(name, (name,))
@@ -58,7 +58,7 @@ def out_kernel_names(arguments: Iterable[str], precomputed: Precomputed) -> Iter
 
 
 def _written(decorator: Expression) -> Expression | None:
-    """The value of ``precomputed=``, of the declaration itself or of its ``out=Out(...)``."""
+    """Return the value of ``precomputed=`` in the declaration, or in its ``out=Out(...)``."""
     options = options_of(decorator)
     return options.get("precomputed") or options_of(options.get("out", decorator)).get("precomputed")
 
@@ -78,7 +78,7 @@ def _lines(written: Expression | None) -> Iterator[tuple[str, ...]]:
 
 
 def _names(declared: str) -> Iterator[str]:
-    """The names of arguments in schema text; those that cannot be read are a fault of the declaration."""
+    """Yield the names of arguments in schema text; unreadable ones are left to the checks of the declaration."""
     for part in declared.split(","):
         try:
             yield parse_argument(part.strip()).python_name

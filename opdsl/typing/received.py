@@ -1,19 +1,19 @@
-"""What the mypy plugin writes into annotations, to be read when names are resolved; no program uses these classes."""
+"""Marker classes that the mypy plugin writes into annotations; programs do not use them."""
 
 from __future__ import annotations
 
 
 class Received:
-    """What an operator hands to its implementation, or takes back from it; the text in brackets says where."""
+    """Marker for a parameter or result of an implementation, encoded in the text in brackets."""
 
 
 class SequenceOf:
-    """``list[X]`` of a declaration: callers give any sequence."""
+    """Marker for ``list[X]`` in a declaration: callers may pass any sequence."""
 
 
 class OrNumber:
-    """``Tensor`` of a declaration with ``accepts_numbers=True``: callers give numbers, too."""
+    """Marker for ``Tensor`` in a declaration with ``accepts_numbers=True``: callers may pass numbers, too."""
 
 
 class Option:
-    """One of the four parameters that ``options: TensorOptions`` stands for; the text in brackets says which."""
+    """Marker for one of the four parameters of ``options: TensorOptions``; the text in brackets is its name."""

@@ -1,7 +1,7 @@
-"""What an operator hands to its implementations: the type of every place that ``implementations`` has marked.
+"""Types of the parameters and results of implementations, which ``implementations`` has marked as places.
 
-The operator is looked up as any name is, so that it may be declared in another module. What is no operator gives types
-to nothing, and mypy then says that annotations are missing.
+The operator is looked up like any name, so it may be declared in another module. If it is not an operator, no types are
+set, and mypy reports missing annotations.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ OPTIONS_CLASS = "opdsl.schema.vocabulary.TensorOptions"
 
 
 class Signature(NamedTuple):
-    """What a declaration says, with analysed types; nothing of it where an operator is there but not its types."""
+    """Signature of a declaration with analyzed types; without contents if the operator's types are unknown."""
 
     declared: Declared | None
     types: Mapping[str, Type] = MappingProxyType({})
@@ -62,7 +62,7 @@ UNSEEN = Signature(None)
 
 
 def received(context: AnalyzeTypeContext) -> Type:
-    """The type of a place: what is written there, or else what the operator hands over or takes back."""
+    """Return the type of a place: the written annotation, or else the type that the operator passes or expects."""
     place = Place.of(context.type)
     api = context.api
     if place is None or not isinstance(api, TypeAnalyser):
@@ -89,7 +89,7 @@ def received(context: AnalyzeTypeContext) -> Type:
 
 
 def _operator(api: TypeAnalyser, place: Place, context: AnalyzeTypeContext) -> Signature | None:
-    """The signature of a place's operator; None if what its name means is no operator of ours."""
+    """Return the signature of a place's operator; None if the name does not refer to an operator of opdsl."""
     parts = place.operator.split(".")
     module = ""
     for count in range(1, len(parts) + 1):
@@ -104,12 +104,12 @@ def _operator(api: TypeAnalyser, place: Place, context: AnalyzeTypeContext) -> S
 def _signature(
     api: TypeAnalyser, place: Place, node: SymbolNode | None, module: str, *, is_whole: bool
 ) -> Signature | None:
-    # `opdsl.add` comes from a module-level __getattr__: nothing more is known of it.
+    # `opdsl.add` comes from a module-level __getattr__, so that its type is unknown.
     unknown = UNSEEN if is_ours(module) or (isinstance(node, Var) and is_ours(node.fullname)) else None
     if not isinstance(node, (Decorator, Var)):
         return unknown
     if isinstance(node, Var) and node.type is None and _makes_operator(api, place.made_by):
-        return UNSEEN  # what it is called with is known only when types are checked
+        return UNSEEN  # its signature is known only when types are checked
     callable_type = _callable_of(node)
     if isinstance(callable_type, Signature):
         return callable_type if is_whole else UNSEEN
@@ -118,7 +118,7 @@ def _signature(
     if not is_whole or any(
         isinstance(part, UnboundType) for part in (*callable_type.arg_types, callable_type.ret_type)
     ):
-        return UNSEEN  # a variant; or in a cycle of imports, where the other module's functions are not analysed yet
+        return UNSEEN  # a variant, or an operator of an import cycle whose functions are not analyzed yet
     names = [arg_name or "" for arg_name in callable_type.arg_names]
     schema = schema_of(node.name, names, callable_type.arg_kinds, callable_type.arg_types, callable_type.ret_type)
     precomputed = place.precomputed
@@ -134,28 +134,31 @@ _MAKING = ("define", "alias", "view_copy", "view_scatter", "number_overload")
 
 
 def _makes_operator(api: TypeAnalyser, path: str) -> bool:
-    """Whether a function, by its dotted name, is annotated to return an operator; methods are known by their names."""
+    """Return whether a function, by its dotted name, is annotated to return an operator; methods are recognized by
+    name.
+    """
     if path.rpartition(".")[2] in _MAKING:
         return True
     symbol = api.lookup_qualified(path, UnboundType(path), suppress_errors=True) if path else None
     kind = symbol.node.type if symbol is not None and isinstance(symbol.node, FuncDef) else None
     result = kind.ret_type if isinstance(kind, CallableType) else None
-    if isinstance(result, UnboundType):  # of this module, not analysed yet
+    if isinstance(result, UnboundType):  # of this module, not analyzed yet
         return result.name.rpartition(".")[2] == OPERATOR.rpartition(".")[2]
     return isinstance(result, Instance) and result.type.fullname == OPERATOR
 
 
 def _symbols_beside(api: TypeAnalyser, node: SymbolNode) -> Iterable[str]:
-    """The names of the symbols of the module that declares something."""
+    """Return the names of symbols in the module that declares an operator."""
     modules = api.api.modules if isinstance(api.api, SemanticAnalyzer) else {}
     module = modules.get(node.fullname.rpartition(".")[0])
     return () if module is None else module.names
 
 
 def _callable_of(node: Decorator | Var) -> CallableType | Signature | None:
-    """What an operator takes and gives; ``UNSEEN`` where that is not known; None for what is none.
+    """Return the CallableType of an operator; ``UNSEEN`` if it is unresolved, None if the node is not an operator.
 
-    A decorator that declares stands above it; mypy's cache keeps no decorators, but the type of the result.
+    An operator is recognized by a declaring decorator, or by the type of the result, since mypy's cache keeps no
+    decorators.
     """
     if isinstance(node, Decorator) and any(map(is_declaring, node.original_decorators)):
         declared = node.func.type
@@ -176,7 +179,7 @@ def _callable_of(node: Decorator | Var) -> CallableType | Signature | None:
 
 
 def _meta(api: TypeAnalyser, place: Place, signature: Signature) -> Type | None:
-    """The context and the arguments; what is returned are precomputed values."""
+    """Return the type of a place in a shape function: the context, or an argument; results are precomputed values."""
     if not place.parameter:
         return None if place.returns_value else NoneType()
     if place.parameter == place.parameters[0]:
@@ -185,7 +188,7 @@ def _meta(api: TypeAnalyser, place: Place, signature: Signature) -> Type | None:
 
 
 def _out_kernel(api: TypeAnalyser, place: Place, signature: Signature) -> Type | None:
-    """The arguments, precomputed values of any type, and last the outputs, as many as there are returns."""
+    """Return the type of a place in an out-kernel: arguments, then precomputed values of any type, then the outputs."""
     if not place.parameter:
         return NoneType()
     declared = signature.types.get(place.parameter)
@@ -198,7 +201,9 @@ def _out_kernel(api: TypeAnalyser, place: Place, signature: Signature) -> Type |
 
 
 def _kernel(api: TypeAnalyser, place: Place, signature: Signature) -> Type | None:
-    """The arguments; a kernel that writes one of them need not return it."""
+    """Return the type of a place in a kernel: an argument or the result, which a kernel that writes an argument may
+    omit.
+    """
     if place.parameter:
         return _argument(api, place, signature)
     if not place.returns_value:
@@ -207,14 +212,18 @@ def _kernel(api: TypeAnalyser, place: Place, signature: Signature) -> Type | Non
 
 
 def _view_kernel(api: TypeAnalyser, place: Place, signature: Signature) -> Type | None:
-    """From where the elements of the first argument lie to where those of the view lie."""
+    """Return the type of a place in a view kernel, which maps the View of the first argument to the View of the
+    result.
+    """
     if not place.parameter or place.parameter == place.parameters[0]:
         return named(api, VIEW)
     return _argument(api, place, signature)
 
 
 def _derivative(api: TypeAnalyser, place: Place, signature: Signature) -> Type | None:
-    """Gradients of the results, arguments and results by name; what is returned is a gradient for each argument."""
+    """Return the type of a place in a derivative: gradients of results, arguments and results by name, or its
+    result.
+    """
     tensor = named(api, TENSORS[0])
     if not place.parameter:
         return _gradients(api, place, signature)
@@ -230,7 +239,9 @@ def _derivative(api: TypeAnalyser, place: Place, signature: Signature) -> Type |
 
 
 def _gradients(api: TypeAnalyser, place: Place, signature: Signature) -> Type | None:
-    """A tensor, or None, for each argument; a sequence of them for a list."""
+    """Return the type of a derivative's result: for each argument an optional tensor, or a sequence of them for a
+    list.
+    """
     if not place.returns_value or signature.declared is None:
         return None
     one = UnionType.make_union([named(api, TENSORS[0]), NoneType()])
@@ -269,7 +280,7 @@ def _argument(api: TypeAnalyser, place: Place, signature: Signature) -> Type | N
 
 
 def _items(result: Type) -> Sequence[Type]:
-    """Each of the results."""
+    """Return the types of the single results."""
     kind = get_proper_type(result)
     if isinstance(kind, NoneType):
         return []
@@ -277,10 +288,11 @@ def _items(result: Type) -> Sequence[Type]:
 
 
 def _handed_over(api: TypeAnalyser, declared: Type, place: Place, tensor: str = "Tensor") -> Type:
-    """An argument as an implementation gets it: lists have become tuples, and what numba compiles gets arrays.
+    """Return the type of an argument as an implementation receives it: tuples for lists, and arrays if numba compiles
+    it.
 
     Args:
-        tensor: the class that tensors are of, where the implementation gets tensors.
+        tensor: the class of tensors, if the implementation receives tensors.
     """
     kind = get_proper_type(declared)
     if isinstance(kind, UnionType):
@@ -300,7 +312,9 @@ def _handed_over(api: TypeAnalyser, declared: Type, place: Place, tensor: str = 
 
 
 def _without_elements(union: UnionType) -> list[Type]:
-    """The items of a union; of ``int | Sequence[int]``, where one int stands for a list, the list alone."""
+    """Return the items of a union. Of ``int | Sequence[int]``, where an int stands for a list, only the list is
+    kept.
+    """
     items = [get_proper_type(nested_union) for nested_union in flatten_nested_unions(union.items)]
     lists = [tensor for tensor in items if isinstance(tensor, Instance) and tensor.type.fullname in LISTS]
     elements = {get_proper_type(instance.args[0]) for instance in lists}
@@ -308,7 +322,9 @@ def _without_elements(union: UnionType) -> list[Type]:
 
 
 def _returned(api: TypeAnalyser, declared: Type) -> Type:
-    """A result as a kernel may give it: any sequence for a list, a plain tuple for a named one."""
+    """Return the type that a kernel may return for a result: any sequence for a list, a plain tuple for a named
+    tuple.
+    """
     kind = get_proper_type(declared)
     if isinstance(kind, TupleType):
         items = [_returned(api, tensor) for tensor in kind.items]
@@ -322,7 +338,9 @@ def _returned(api: TypeAnalyser, declared: Type) -> Type:
 
 
 def disagreement(api: TypeAnalyser, place: Place, signature: Signature, written: Type) -> str:
-    """How an annotation that is written differs from what it has to be; empty where it holds."""
+    """Return an error message about a written annotation that differs from the expected type; empty if it is
+    compatible.
+    """
     if signature.declared is None or not _is_complete(written):
         return ""
     shown = format_type_bare(written, api.options)
@@ -342,14 +360,14 @@ def disagreement(api: TypeAnalyser, place: Place, signature: Signature, written:
 
 
 def _result(api: TypeAnalyser, place: Place, signature: Signature) -> Type | None:
-    """What an implementation may say that it returns."""
+    """Return the type that an implementation may be annotated to return."""
     if KINDS[place.decorator].function is not Function.TENSORS or signature.result is None:
         return _type(api, evolve(place, parameter="", returns_value=True), signature)
     return UnionType.make_union([_returned(api, signature.result), NoneType()])
 
 
 def _as_real(api: TypeAnalyser, handed: Type, written: Type) -> Type:
-    """``float`` for a Scalar, where a kernel that takes real numbers alone says so."""
+    """Return ``float`` in place of a Scalar if a kernel is annotated to take only real numbers."""
     kind = get_proper_type(written)
     is_real = isinstance(kind, Instance) and kind.type.fullname == "builtins.float"
     items = flatten_nested_unions([handed])
@@ -358,7 +376,7 @@ def _as_real(api: TypeAnalyser, handed: Type, written: Type) -> Type:
 
 
 def _as_sequence(api: TypeAnalyser, written: Type) -> Type:
-    """An annotation in which ``list``, the schema's word, may be any sequence."""
+    """Return an annotation with ``list``, as schemas write it, replaced by Sequence."""
     kind = get_proper_type(written)
     if isinstance(kind, UnionType):
         return UnionType.make_union([_as_sequence(api, tensor) for tensor in kind.items])
@@ -368,7 +386,7 @@ def _as_sequence(api: TypeAnalyser, written: Type) -> Type:
 
 
 def _is_complete(kind: Type) -> bool:
-    """Whether all classes of a type have been analysed: in a cycle of imports some may not have been."""
+    """Return whether all classes in a type have been analyzed, which may not be so in an import cycle."""
     proper = get_proper_type(kind)
     if isinstance(proper, (UnionType, TupleType)):
         return all(map(_is_complete, proper.items))

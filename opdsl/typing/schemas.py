@@ -1,6 +1,6 @@
-"""The schema that analysed types say: of an operator that may be declared in another module, or be known from a cache.
+"""Conversion of mypy's types to a schema, for an operator that is declared in another module or read from mypy's cache.
 
-Alias sets and defaults are not among what mypy keeps; names, order, types, and which arguments have a default are.
+mypy keeps neither alias sets nor defaults, but names, order, types, and which arguments have a default.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ BASES: dict[str, SchemaType] = {
 def schema_of(
     name: str, names: Sequence[str], kinds: Sequence[ArgKind], types: Sequence[Type], result: Type
 ) -> FunctionSchema:
-    """A schema of what mypy knows of a declared function.
+    """Build a schema from mypy's types of a declared function.
 
     Args:
         name: of the function.
@@ -63,7 +63,7 @@ def schema_of(
 
 
 def schema_type(type: Type) -> SchemaType:
-    """The schema type of an analysed type; classes that mean nothing in a schema stand for themselves."""
+    """Return the schema type of an analyzed type; a ``ClassType`` for classes that schemas do not have."""
     kind = get_proper_type(type)
     if isinstance(kind, UnionType):
         return _of_union(kind)
@@ -80,7 +80,7 @@ def _of_union(union: UnionType) -> SchemaType:
     present = [schema_type(tensor) for tensor in items if not isinstance(tensor, NoneType)]
     lists = [base_type for base_type in present if isinstance(base_type, ListType)]
     if BaseType.Tensor in present:
-        list_type: SchemaType = BaseType.Tensor  # numbers beside it stand for one
+        list_type: SchemaType = BaseType.Tensor  # numbers in the union stand for a tensor
     elif lists:
         list_type = ListType(lists[0].element, 1) if len(present) > 1 else lists[0]
     else:
@@ -99,7 +99,7 @@ def _returns(result: Type) -> tuple[Return, ...]:
 
 
 def _field_names(kind: TupleType) -> list[str | None]:
-    """The names of a NamedTuple's fields; none of a plain tuple."""
+    """Return the field names of a NamedTuple; an empty list for a plain tuple."""
     symbol = kind.partial_fallback.type.names.get("__match_args__")
     fields = get_proper_type(symbol.node.type) if symbol is not None and isinstance(symbol.node, Var) else None
     items = [get_proper_type(tensor) for tensor in fields.items] if isinstance(fields, TupleType) else []

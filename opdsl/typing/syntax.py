@@ -1,4 +1,4 @@
-"""What the mypy plugin reads in a parsed file, before any name in it is resolved."""
+"""Helpers of the mypy plugin that read a parsed file, before names are resolved."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ DECLARING = frozenset(("op", "overload", "inplace_variant", "out_variant"))
 
 
 def imports_opdsl(file: MypyFile) -> bool:
-    """Whether a file imports anything of opdsl: the plugin touches no other one."""
+    """Return whether a file imports anything of opdsl; the plugin ignores other files."""
     for statement in file.imports:
         if isinstance(statement, ImportFrom) and is_ours(statement.id):
             return True
@@ -44,7 +44,7 @@ def imports_opdsl(file: MypyFile) -> bool:
 
 
 def declares(file: MypyFile) -> bool:
-    """Whether a file declares anything, by the names of its decorators."""
+    """Return whether a file declares operators, judging by the names of decorators."""
     return any(
         isinstance(statement, Decorator) and any(map(is_declaring, statement.original_decorators))
         for block in blocks(file.defs)
@@ -57,12 +57,12 @@ RECEIVED = "opdsl.typing.received"
 
 
 def local_name(name: str) -> str:
-    """What a class of ``received`` is called in the files that it is imported into."""
+    """Return the name under which a class of ``received`` is imported into files."""
     return f"_opdsl_{name}"
 
 
 def import_received(file: MypyFile, symbols: Iterable[str]) -> None:
-    """Make the classes of ``received`` known in a file, and give it symbols that only the plugin reads."""
+    """Import the classes of ``received`` into a file, and add symbols that only the plugin reads."""
     names = [(name, local_name(name)) for name in ("Received", "SequenceOf", "OrNumber", "Option")]
     statement = ImportFrom(RECEIVED, 0, [*names, *(("Received", symbol) for symbol in symbols)])
     statement.set_line(1)
@@ -71,12 +71,12 @@ def import_received(file: MypyFile, symbols: Iterable[str]) -> None:
 
 
 def is_ours(module: str) -> bool:
-    """Whether a module is of this package."""
+    """Return whether a module belongs to opdsl."""
     return module == "opdsl" or module.startswith("opdsl.")
 
 
 def blocks(statements: Iterable[Statement], *, in_functions: bool = True) -> Iterator[list[Statement]]:
-    """Every block in which declarations may stand: the statements themselves, and those inside them."""
+    """Yield every block that may contain declarations: the statements themselves, and nested blocks."""
     block = list(statements)
     yield block
     for statement in block:
@@ -108,17 +108,17 @@ def _inside(statement: Statement) -> list[list[Statement]]:
 
 
 def called(decorator: Expression) -> Expression:
-    """The decorator itself, whether it is called or bare."""
+    """Return the function that a decorator calls, or the decorator itself if it is not a call."""
     return decorator.callee if isinstance(decorator, CallExpr) else decorator
 
 
 def options_of(decorator: Expression) -> dict[str | None, Expression]:
-    """The keyword arguments of a decorator; under None one of those that have no name."""
+    """Return the keyword arguments of a decorator; the key None holds the last positional argument."""
     return dict(zip(decorator.arg_names, decorator.args, strict=True)) if isinstance(decorator, CallExpr) else {}
 
 
 def texts_of(decorator: Expression) -> tuple[str, ...]:
-    """The positional arguments of a decorator that are texts."""
+    """Return the positional arguments of a decorator that are text literals."""
     if not isinstance(decorator, CallExpr):
         return ()
     pairs = zip(decorator.arg_names, decorator.args, strict=True)
@@ -126,15 +126,15 @@ def texts_of(decorator: Expression) -> tuple[str, ...]:
 
 
 def is_declaring(decorator: Expression) -> bool:
-    """Whether a decorator is one that declares, by the end of its name."""
+    """Return whether a decorator declares an operator, judging by the last part of its name."""
     callee = called(decorator)
     return isinstance(callee, (NameExpr, MemberExpr)) and callee.name in DECLARING
 
 
 def path_of(expression: Expression) -> tuple[str, bool]:
-    """The dotted name that an expression is or begins with, and whether it is all of it.
+    """Return the dotted name that an expression is or begins with, and whether it is the whole expression.
 
-    ``f.variants["out"]`` begins with ``f.variants``; what begins with no name gives "".
+    ``f.variants["out"]`` begins with ``f.variants``; the name is "" if the expression does not begin with one.
     """
     if isinstance(expression, NameExpr):
         return expression.name, True
@@ -149,7 +149,7 @@ def path_of(expression: Expression) -> tuple[str, bool]:
 
 
 def written_types(function: FuncDef) -> list[Type | None]:
-    """The types of the parameters and of the result; None for each that is not written."""
+    """Return the types of the parameters and of the result; None for each without annotation."""
     if not isinstance(function.type, CallableType):
         return [None] * (len(function.arguments) + 1)
     types = [*function.type.arg_types, function.type.ret_type]
@@ -159,7 +159,7 @@ def written_types(function: FuncDef) -> list[Type | None]:
 
 
 def set_types(function: FuncDef, types: Sequence[Type]) -> None:
-    """Give a function other types of its parameters and of its result, as if they were written."""
+    """Set the types of a function's parameters and of its result, as if they were written."""
     *parameters, result = types
     function.arg_kinds = [argument.kind for argument in function.arguments]
     function.arg_names = [None if argument.pos_only else argument.variable.name for argument in function.arguments]
@@ -172,7 +172,7 @@ def set_types(function: FuncDef, types: Sequence[Type]) -> None:
         line=function.line,
         column=function.column,
     )
-    # mypy analyses types in place, and begins anew from this one.
+    # mypy analyzes types in place, and restarts from this copy.
     function.unanalyzed_type = function.type.copy_modified()
     for argument, annotation in zip(function.arguments, parameters, strict=True):
         argument.type_annotation = annotation

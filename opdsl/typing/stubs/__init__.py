@@ -1,7 +1,7 @@
-"""Stub files for type checkers, written from the declarations; ``opdsl stubs`` on the command line.
+"""Generator of stub files for type checkers from declarations; ``opdsl stubs`` on the command line.
 
-``files`` says which files there are; ``packets`` and ``tensor`` write classes; ``libraries`` and ``sources`` the stubs
-of modules; ``forms`` turns signatures into overloads; ``annotations``, ``names`` and ``layout`` write text.
+``files`` lists the files; ``packets`` and ``tensor`` write classes; ``libraries`` and ``sources`` the stubs of modules;
+``forms`` converts signatures to overloads; ``annotations``, ``names`` and ``layout`` write text.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What the types of a schema are in a stub, and which of two types is the wider one.
+"""Conversion of schema types to annotations in stubs, and comparison of types by the values that they accept.
 
-A type is a tuple of alternatives: ``("int", "Sequence[int]", "None")`` is what ``int[2]?`` takes. Callers give any
-sequence for a list; a number may stand for a tensor where the operator says so.
+A type is a tuple of alternatives: ``("int", "Sequence[int]", "None")`` for ``int[2]?``. Callers may pass any sequence
+for a list, and a number for a tensor if the operator accepts that.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ Alternatives = tuple[str, ...]
 
 NUMBER = "Scalar"
 
-# What takes a dimension takes a first-class one, too; ``...`` stands for all positional ones.
+# Parameters for dimensions also accept first-class dims; ``...`` stands for all positional dimensions.
 _DIMENSION = ("int", "Dim", "Sequence[Dim | EllipsisType]")
 _DIMENSIONS = ("int", "Dim", "EllipsisType", "Sequence[int | Dim | EllipsisType]")
 _NAMED = {_DIMENSION: "AnyDim", _DIMENSIONS: "AnyDims"}
 
-# Of what takes one element in place of a list of a given size.
+# Element types of sized lists for which one element may be passed.
 _REPEATED = frozenset((BaseType.int, BaseType.SymInt, BaseType.float, BaseType.bool))
 
 
 def taken(type: Type, *, accepts_number: bool = False, name: str = "") -> Alternatives:
-    """What a caller may give for a parameter.
+    """Return the alternatives that a caller may pass for a parameter.
 
     Args:
         type: of the schema.
         accepts_number: whether a number may stand for a tensor.
-        name: of the parameter: where it names dimensions, first-class ones are taken.
+        name: of the parameter: where it names dimensions, first-class ones are accepted.
 
     >>> taken(OptionalType(ListType(BaseType.int, 2)))
     ('int', 'Sequence[int]', 'None')
@@ -55,7 +55,7 @@ def taken(type: Type, *, accepts_number: bool = False, name: str = "") -> Altern
 
 
 def given(type: Type) -> str:
-    """What an operator returns."""
+    """Return the annotation of a result."""
     if isinstance(type, OptionalType):
         return f"{given(type.element)} | None"
     if isinstance(type, ListType):
@@ -66,7 +66,7 @@ def given(type: Type) -> str:
 
 
 def returned(returns: Sequence[Return]) -> str:
-    """What an operator with these returns gives, where they have no names."""
+    """Return the annotation of an operator's return value, if its returns have no names."""
     if not returns:
         return "None"
     texts = [given(result.type) for result in returns]
@@ -74,7 +74,7 @@ def returned(returns: Sequence[Return]) -> str:
 
 
 def text(alternatives: Alternatives) -> str:
-    """The annotation of alternatives."""
+    """Format alternatives as an annotation."""
     for several, name in _NAMED.items():
         if alternatives[: len(several)] == several:
             alternatives = (name, *alternatives[len(several) :])
@@ -82,7 +82,7 @@ def text(alternatives: Alternatives) -> str:
 
 
 def default(argument: Argument) -> str:
-    """The default of an argument as an expression."""
+    """Format the default of an argument as an expression."""
     assert argument.default is not None, "asked of arguments that have one"
     value = argument.default.value
     if isinstance(value, int) and argument.default.text in REDUCTIONS:
@@ -99,7 +99,7 @@ def _literal(value: DefaultValue) -> str:
         return f"({', '.join(map(_literal, value))}{',' * (len(value) == 1)})"
     if isinstance(value, str):
         return quoted(value)
-    # A number that Python has no literal for has a default all the same.
+    # Infinity and NaN have no literal, but the parameter does have a default.
     return "..." if isinstance(value, float) and value - value != 0 else repr(value)
 
 
@@ -107,7 +107,7 @@ _NUMBERS = ("bool", "int", "float", "complex")
 
 
 def is_within(narrow: Alternatives, wide: Alternatives) -> bool:
-    """Whether everything that one type takes is taken by another.
+    """Return whether one type accepts every value that another one does.
 
     >>> is_within(("int", "None"), ("Scalar", "None")), is_within(("Sequence[int]",), ("int",))
     (True, False)

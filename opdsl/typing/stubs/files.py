@@ -1,10 +1,10 @@
-"""The stub files of opdsl, and of libraries: their text by path.
+"""Stub files of opdsl and of libraries: their text by path.
 
-``opdsl/_operators.pyi``, which is no module at run time, has all packets as classes, and ``opdsl.ops``;
-``opdsl/__init__.pyi`` takes the functions from there; ``opdsl/runtime/tensor.pyi`` has Tensor with its methods;
-``opdsl/nn/functional/__init__.pyi`` says in which module each function stands. The modules of a library have their
-packets in place of the declarations. No class stands in a library's stub: a type checker that is given the library's
-sources does not see it.
+``opdsl/_operators.pyi``, which is not a module at run time, has all packets as classes, and ``opdsl.ops``;
+``opdsl/__init__.pyi`` imports the functions from there; ``opdsl/runtime/tensor.pyi`` has Tensor with its methods;
+``opdsl/nn/functional/__init__.pyi`` imports each function from its module. In the stubs of a library's modules, packets
+replace declarations. They contain no new classes, since a type checker that gets the library's sources does not read
+its stubs.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from opdsl.typing.stubs.packets import Results, class_name, library_class_name, 
 from opdsl.typing.stubs.sources import Source, file_of, source_of
 from opdsl.typing.stubs.tensor import TensorMethods
 
-# ``opdsl.linalg`` and its kin are objects; opdsl.nn is a package.
+# ``opdsl.linalg`` and similar modules are objects; opdsl.nn is a package.
 _OBJECTS = tuple(python_module for python_module in PYTHON_MODULES if python_module != "nn")
 _OF_NN = (OPERATORS, "opdsl.nn.functional")
 
 
 def stub_files(declared: Registry | None = None) -> dict[PurePosixPath, str]:
-    """The stubs of opdsl; with a library's, whose operators and methods opdsl has then, too.
+    """Return the stubs of opdsl; with a library, also its stubs, and its operators and methods in those of opdsl.
 
     Args:
         declared: the library's operators, in a registry of their own.
@@ -49,11 +49,11 @@ def stub_files(declared: Registry | None = None) -> dict[PurePosixPath, str]:
 
 
 class Stubs:
-    """The stubs of opdsl itself.
+    """Writer of the stubs of opdsl itself.
 
     Args:
         results: the classes of named results.
-        library: whose operators are found in ``opdsl.ops`` and among the methods of Tensor.
+        library: whose operators are added to ``opdsl.ops`` and to the methods of Tensor.
     """
 
     def __init__(self, results: Results, library: Library | None = None) -> None:
@@ -65,7 +65,7 @@ class Stubs:
         self.own = {
             name.removeprefix(prefix): packet for name, packet in registry.packets.items() if name.startswith(prefix)
         }
-        # By namespace and name: a library's own aten operators stand in front of ours.
+        # By namespace and name: aten operators of a library replace those of opdsl.
         self.classes = {("aten", name): class_name(value) for name, value in self.own.items()}
         self.packets = dict(self.own)
         if library is not None:
@@ -80,7 +80,7 @@ class Stubs:
                 self.packets[base] = packet
 
     def files(self) -> dict[PurePosixPath, str]:
-        """The text of each file."""
+        """Return the text of each file, by path."""
         root = PurePosixPath("opdsl")
         package, runtime = (source_of(sys.modules[name]) for name in ("opdsl", "opdsl.runtime"))
         return {
@@ -93,7 +93,7 @@ class Stubs:
         }
 
     def _functions(self) -> dict[str, dict[str, str]]:
-        """The classes of the packets that are functions, by the ``python_module``; ``""`` for opdsl itself."""
+        """Return the classes of the packets that are functions, by ``python_module``; ``""`` for opdsl itself."""
         functions: dict[str, dict[str, str]] = {python_module: {} for python_module in ("", *PYTHON_MODULES)}
         for name, packet in sorted(self.packets.items()):
             try:
@@ -112,7 +112,7 @@ class Stubs:
         texts = [text for text in self.functions[""] if text not in present]
         imports, body = source.statements(without=[*taken, "__getattr__"])
         imports.append(import_from(OPERATORS, [f"{text} as {text}" for text in [*taken, *texts]]))
-        # pyright looks for `from opdsl import native` beside the stub, where the modules need not lie.
+        # pyright searches for `from opdsl import native` next to the stub, where the modules may be missing.
         imports = [statement for statement in imports if not statement.lines[0].startswith("from opdsl import")]
         submodules = sorted(name for name, home in present.items() if home == "opdsl")
         imports += [Statement("import", (f"import opdsl.{submodule} as _{submodule}",)) for submodule in submodules]
@@ -131,7 +131,7 @@ class Stubs:
         for index in _OBJECTS:
             members = [variable(name, reference, indent=1) for name, reference in sorted(self.functions[index].items())]
             body += [class_of(f"_module_{index}", [], members), variable(index, f"_module_{index}")]
-        # What is no name in Python cannot be written, but for getattr.
+        # Invalid Python names can be reached by getattr only.
         written = {key: text for key, text in self.classes.items() if all(python_name(text) == text for text in key)}
         namespaces = sorted({namespace for namespace, _ in written})
         for namespace in namespaces:
@@ -143,7 +143,7 @@ class Stubs:
         return file_of(doc, [*self._library_imports(), *names.imports()], body)
 
     def _networks(self) -> str:
-        """``opdsl.nn``, whose functions are those of ``python_module: nn``."""
+        """Return the stub of ``opdsl.nn``, with the functions of ``python_module: nn``."""
         imports = [Statement("import", (f"import {text} as _{text.rpartition('.')[2].strip('_')}",)) for text in _OF_NN]
         members = [variable(name, f"_operators.{value}") for name, value in sorted(self.functions["nn"].items())]
         return file_of(nn.__doc__, imports, [Statement("variable", ("functional = _functional",)), *members])
@@ -166,7 +166,7 @@ class Stubs:
         return self.results.of(operator)
 
     def _others(self) -> list[Packet]:
-        """The library's packets."""
+        """Return the library's packets."""
         return [] if self.library is None else self.library.packets
 
     def _library_imports(self) -> list[Statement]:
@@ -175,7 +175,7 @@ class Stubs:
 
 
 def _functional() -> str:
-    """``opdsl.nn.functional``, whose functions stand in modules by topic."""
+    """Return the stub of ``opdsl.nn.functional``, which imports functions from modules by topic."""
     texts: dict[str, list[str]] = {}
     for name in functional.__all__:
         texts.setdefault(getattr(functional, name).__module__, []).append(f"{name} as {name}")
@@ -184,7 +184,7 @@ def _functional() -> str:
 
 
 def _operator_decorator(names: Names) -> Statement:
-    """What makes an Operator of the function of an overload."""
+    """Return the decorator that converts the function of an overload to an Operator."""
     parameters = [f"function: {names.use('Callable')}[_P, _R]"]
     statement = function("_operator", parameters, f"{names.use('Operator')}[_P, _R]")
     variables = (f'_P = {names.use("ParamSpec")}("_P")', f'_R = {names.use("TypeVar")}("_R")', "")

@@ -1,7 +1,7 @@
-"""Forms of a call: one for each way in which a function may be called, in an order that type checkers accept.
+"""Overloads of a function in stubs, one for each way to call it, in an order that type checkers accept.
 
-A packet is tried overload by overload as ``opdsl.dispatch.binding.signature`` orders them. Type checkers want a
-narrower overload before a wider one, and none that is never reached.
+At run time a packet tries its overloads in the order of ``opdsl.dispatch.binding.signature``. Type checkers require a
+narrower overload before a wider one, and no unreachable overload.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ POSITIONAL, SPREAD, KEYWORD = "positional", "spread", "keyword"
 
 @attrs.frozen
 class Parameter:
-    """One parameter of a stub.
+    """Parameter of a function in a stub.
 
     name: of the parameter.
-    type: the alternatives that it takes.
-    default: the expression of its default; None where it must be given.
+    type: the alternatives that it accepts.
+    default: the expression of its default; None if it is required.
     kind: ``positional``, ``spread`` for ``*name``, or ``keyword``.
     """
 
@@ -44,10 +44,10 @@ class Parameter:
 
 @attrs.frozen
 class Form:
-    """One way to call a function.
+    """Overload of a function in a stub.
 
     parameters: in order.
-    result: the annotation of what it returns.
+    result: the annotation of its return value.
     doc: its documentation.
     """
 
@@ -57,11 +57,11 @@ class Form:
 
     @property
     def names(self) -> frozenset[str]:
-        """The names of the parameters, by which a call may give them."""
+        """Return the names of the parameters, by which a call may pass them."""
         return frozenset(parameter.name for parameter in self.parameters)
 
     def written(self) -> list[str]:
-        """The parameters as they are written, with the star before those that have to be named."""
+        """Return the parameters as text, with ``*`` before the first keyword-only one."""
         texts = [str(parameter) for parameter in self.parameters]
         kinds = [parameter.kind for parameter in self.parameters]
         if KEYWORD in kinds and not any(name.startswith("*") for name in texts[: kinds.index(KEYWORD) + 1]):
@@ -70,7 +70,7 @@ class Form:
 
 
 def schema_form(operator: Operator, result_of: ResultOf) -> Form:
-    """The form that an operator's schema says, as its own function takes it."""
+    """Return the overload for an operator's schema, as the operator's own function takes it."""
     schema = operator.schema
     positional = {argument.name for argument in schema.positional}
     parameters = tuple(
@@ -86,19 +86,19 @@ def schema_form(operator: Operator, result_of: ResultOf) -> Form:
 
 
 def function_forms(signatures: Iterable[Signature], result_of: ResultOf) -> list[Form]:
-    """The forms of a packet's function: with ``out=`` where there is an operator for it."""
+    """Return the overloads of a packet's function, with ``out=`` if there is an operator for it."""
     return ordered([form for signature in signatures for form in _forms(signature, result_of, skip_self=False)])
 
 
 def method_forms(signatures: Iterable[Signature], result_of: ResultOf) -> list[Form]:
-    """The forms of a packet's method, without the tensor that it is a method of."""
+    """Return the overloads of a packet's Tensor method, without the parameter ``self``."""
     return ordered([form for signature in signatures for form in _forms(signature, result_of, skip_self=True)])
 
 
 def documentation(operator: Operator) -> str | None:
-    """The docstring of an operator's declaration, if it has one."""
+    """Return the docstring of an operator's declaration, or None."""
     text: str | None = getattr(getattr(operator.declaration, "function", None), "__doc__", None)
-    # What is derived has its schema for a text.
+    # The docstring of a derived operator is its schema.
     return None if text == f"``{operator.schema}``" else text
 
 
@@ -133,13 +133,13 @@ def _defaults(schema: FunctionSchema) -> dict[str, str]:
 
 def _parameter(bound: BoundParameter, defaults: dict[str, str]) -> Parameter:
     kind = KEYWORD if bound.keyword_only else POSITIONAL
-    # What is in no schema, requires_grad of factories, has its default here alone.
+    # A parameter that is not in the schema, such as requires_grad of factories, has its default here.
     written = defaults.get(bound.name, None if bound.default is MISSING else repr(bound.default))
     return Parameter(bound.name, taken(bound.type, accepts_number=bound.accepts_number, name=bound.name), written, kind)
 
 
 def _outputs(schema: FunctionSchema, *, optional: bool) -> Alternatives:
-    """What ``out=`` takes: a tensor, or a tuple or list of as many as there are results."""
+    """Return the type of ``out=``: a tensor, or a tuple or list with one tensor per result."""
     none = ("None",) if optional else ()
     if len(schema.out) == 1:
         return ("Sequence[Tensor]" if isinstance(schema.out[0].type, ListType) else "Tensor", *none)
@@ -147,7 +147,7 @@ def _outputs(schema: FunctionSchema, *, optional: bool) -> Alternatives:
 
 
 def _spread(parameters: Sequence[Parameter], place: int) -> Iterable[Parameter]:
-    """The parameters with one list of ints spread over positional arguments: ``x.view(2, 3)``."""
+    """Yield the parameters with a list of ints replaced by variadic arguments, as in ``x.view(2, 3)``."""
     for position, parameter in enumerate(parameters):
         if position == place:
             yield Parameter(parameter.name, ("int",), None, SPREAD)
@@ -159,7 +159,7 @@ def _spread(parameters: Sequence[Parameter], place: int) -> Iterable[Parameter]:
 
 
 def ordered(forms: Sequence[Form]) -> list[Form]:
-    """Forms without those that another one makes superfluous, narrower ones first."""
+    """Remove overloads that another one makes redundant, and sort the others so that narrower ones come first."""
     kept: list[Form] = []
     for index, form in enumerate(forms):
         others = [
@@ -167,20 +167,22 @@ def ordered(forms: Sequence[Form]) -> list[Form]:
             for position, other in enumerate(forms)
             if position != index and other.result == form.result and form.names <= other.names and covers(other, form)
         ]
-        # Of two that take the same, the first stays.
+        # Of two that accept the same calls, the first is kept.
         if not any(not covers(form, other) or forms.index(other) < index for other in others):
             kept.append(form)
     result: list[Form] = []
     while kept:
         free = [form for form in kept if not any(other is not form and covers(form, other) for other in kept)]
-        # Two that take the same and return different things have no right order: theirs is the runtime's.
+        # Two that accept the same calls and return different types cannot be ordered: keep the order of the runtime.
         result.append((free or kept)[0])
         kept.remove(result[-1])
     return result
 
 
 def covers(wide: Form, narrow: Form) -> bool:
-    """Whether every call that one form takes is one that another takes, but for the names of what has a place."""
+    """Return whether one overload accepts every call that another one accepts, ignoring the names of positional
+    parameters.
+    """
     if any(parameter.kind == SPREAD for parameter in (*wide.parameters, *narrow.parameters)):
         return wide.parameters == narrow.parameters
     named = {parameter.name: parameter for parameter in wide.parameters}

@@ -1,4 +1,4 @@
-"""Text of stub files in the form that ``ruff format`` gives them, with lines of at most 120 characters."""
+"""Formatter of stub files in the style of ``ruff format``, with lines of at most 120 characters."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ INDENT = "    "
 
 @attrs.frozen
 class Statement:
-    """A statement, or a block of them that stand together.
+    """Statement of a stub, or a group of statements without blank lines between them.
 
-    kind: what ruff tells apart where it sets blank lines: ``import``, ``variable``, ``function``, ``documented`` for a
-        function with a docstring, ``class``, and ``name`` for a class without a body.
-    lines: without a margin.
+    kind: what ruff distinguishes for blank lines: ``import``, ``variable``, ``function``, ``documented`` for a function
+        with a docstring, ``class``, and ``name`` for a class without a body.
+    lines: without indentation.
     """
 
     kind: str
@@ -26,7 +26,7 @@ class Statement:
 
 
 def import_from(module: str, names: Iterable[str]) -> Statement:
-    """``from module import names``; names may be ``x as y``."""
+    """Return ``from module import names``; names may be ``x as y``."""
     sorted_names = sorted(set(names))
     line = f"from {module} import {', '.join(sorted_names)}"
     if len(line) <= WIDTH:
@@ -35,7 +35,7 @@ def import_from(module: str, names: Iterable[str]) -> Statement:
 
 
 def docstring(text: str | None) -> tuple[str, ...]:
-    """A docstring's lines, dedented."""
+    """Return the lines of a docstring, dedented."""
     if not text or not text.strip():
         return ()
     first, _, rest = text.strip().partition("\n")
@@ -59,16 +59,16 @@ def function(
     comment: str = "",
     is_async: bool = False,
 ) -> Statement:
-    """A function without a body.
+    """Return a function without a body.
 
     Args:
         name: the function's name.
-        parameters: each as it is written, ``*`` and ``/`` among them.
-        result: the annotation of what it returns.
+        parameters: each as text, including ``*`` and ``/``.
+        result: the annotation of its return value.
         doc: its docstring.
         decorators: without ``@``.
-        indent: how many levels deep it will stand, which is part of the width of its lines.
-        comment: behind the first line, for the type checkers.
+        indent: its indentation level, which counts for the width of its lines.
+        comment: appended to the first line, for type checkers.
         is_async: whether it is a coroutine function.
     """
     documentation = docstring(doc)
@@ -89,7 +89,7 @@ def function(
 
 
 def variable(name: str, annotation: str, doc: str | None = None, *, indent: int = 0) -> Statement:
-    """``name: annotation``, with its documentation beneath it."""
+    """Return ``name: annotation``, with its documentation below."""
     line = f"{name}: {annotation}"
     is_long = len(line) > WIDTH - len(INDENT) * indent
     lines = (f"{name}: (", INDENT + annotation, ")") if is_long else (line,)
@@ -97,7 +97,7 @@ def variable(name: str, annotation: str, doc: str | None = None, *, indent: int 
 
 
 def class_of(name: str, bases: Sequence[str], body: Sequence[Statement], doc: str | None = None) -> Statement:
-    """A class."""
+    """Return a class."""
     joined = ", ".join(bases)
     head = [f"class {name}({joined}):" if bases else f"class {name}:"]
     documentation = docstring(doc)
@@ -123,7 +123,7 @@ def _body(body: Sequence[Statement]) -> tuple[str, ...]:
 
 
 def module(doc: str | None, statements: Sequence[Statement]) -> str:
-    """The text of a file."""
+    """Return the text of a file."""
     lines = list(docstring(doc))
     before: Statement | None = None
     for statement in statements:
@@ -135,7 +135,7 @@ def module(doc: str | None, statements: Sequence[Statement]) -> str:
 
 
 def _stand_together(before: str, kind: str) -> bool:
-    """Whether no blank line is between two statements of a module."""
+    """Return whether there is no blank line between two statements of a module."""
     if before == "function":
         return kind in ("function", "documented")
     return before == kind and kind not in ("documented", "class")

@@ -1,4 +1,4 @@
-"""What a library declares: its packets, the modules that they stand in, and those modules' stubs."""
+"""Stubs of a library: its packets, the modules that declare them, and the stubs of these modules."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from opdsl.typing.stubs.sources import Source, file_of
 
 @attrs.frozen
 class Module:
-    """A module that declares operators.
+    """Module that declares operators.
 
     name: its full name.
-    file: where its source is.
-    source: what stands in it.
+    file: the path of its source.
+    source: its parsed source.
     """
 
     name: str
@@ -33,11 +33,11 @@ class Module:
 
 
 class Library:
-    """The operators of a registry, by the modules that declare them.
+    """Operators of a registry, by the modules that declare them.
 
     Args:
         registry: the library's own.
-        results: the classes of named results, of which its operators may need more.
+        results: the classes of named results, to which its operators may add.
 
     modules: by name.
     packets: in the order of their declarations.
@@ -65,7 +65,7 @@ class Library:
         return operator in self._homes
 
     def result(self, operator: Operator, *, is_elsewhere: bool = False) -> str:
-        """What an operator returns, as its module writes it, or as others do."""
+        """Return the annotation of an operator's return value, as written in its own module or in another one."""
         home = self._homes[operator]
         function = declared(operator)
         annotation = function.__annotations__.get("return")
@@ -75,7 +75,7 @@ class Library:
         return self._results.of(operator)
 
     def files(self) -> Iterator[tuple[PurePosixPath, str]]:
-        """The stubs of the modules, and of the packages that they are in."""
+        """Yield the stubs of the modules, and of the packages that contain them."""
         for module in self.modules.values():
             yield path_of(module.name, module.source), self._written(module)
         for name, file in self._packages().items():
@@ -107,13 +107,13 @@ class Library:
         return file_of(source.doc, [*source.imports(), *names.imports()], [*body, *source.given()])
 
     def _functions(self, module: Module) -> dict[str, FunctionType]:
-        """The operators that are functions of a module, by their names there."""
+        """Return the operators that are functions of a module, by their names there."""
         values = {name: value for name, value in module.source.values.items() if isinstance(value, FunctionType)}
         return {name: value for name, value in values.items() if getattr(value, "operator", None) in self._homes}
 
 
 def _declaration(name: str, written: FunctionType, names: Names, result_of: ResultOf) -> Statement:
-    """What a declaration is in its module: the packet where it is the packet's first, otherwise one overload."""
+    """Return the stub of a declaration: the packet for the packet's first declaration, otherwise one overload."""
     operator: Operator = written.__dict__["operator"]
     packet = operator.packet
     assert isinstance(packet, Packet), "it has been defined"
@@ -125,18 +125,18 @@ def _declaration(name: str, written: FunctionType, names: Names, result_of: Resu
 
 
 def declared(operator: Operator) -> FunctionType:
-    """The function of an operator's declaration."""
+    """Return the function of an operator's declaration."""
     function = getattr(operator.declaration, "function", None)
     assert isinstance(function, FunctionType), "what a library declares has a function"
     return function
 
 
 def read(file: Path, values: Mapping[str, object]) -> Source:
-    """The source of a module."""
+    """Read and parse the source of a module."""
     return Source(file.read_text(encoding="utf-8"), values, is_package=file.name == "__init__.py")
 
 
 def path_of(name: str, source: Source) -> PurePosixPath:
-    """Where the stub of a module lies."""
+    """Return the path of a module's stub."""
     path = PurePosixPath(*name.split("."))
     return path / "__init__.pyi" if source.is_package else path.with_suffix(".pyi")

@@ -1,4 +1,4 @@
-"""The names that a stub file uses, and the imports that bring them."""
+"""Names that a stub file uses, and the imports for them."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ _PUBLIC = ("opdsl.declare.operator", "opdsl.runtime.", _VOCABULARY)
 
 _NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 
-# A name that is no parameter's.
+# A name that is not a parameter's name.
 _VALUE = re.compile(r"(?<![\w.])[A-Za-z_]\w*\b(?!: (?!\.\.\.$))", re.MULTILINE)
 
 
 class Names:
-    """What a file uses of other modules.
+    """Names of other modules that a file uses.
 
     Args:
         own: the names that the file has itself, with the modules that it imports them from, or with ``""``.
-        module: the file's module; opdsl's own take names from where they are defined, others from ``opdsl``.
+        module: the file's module; modules of opdsl import names from their definitions, others from ``opdsl``.
     """
 
     def __init__(self, own: Mapping[str, str], module: str) -> None:
@@ -62,22 +62,22 @@ class Names:
         self._used: set[tuple[str, str]] = set()
 
     def use(self, annotation: str, shadowed: Collection[str] = ()) -> str:
-        """An annotation as it is to be written in the file.
+        """Return an annotation as it has to be written in the file, and record the names that it uses.
 
         Args:
-            annotation: in which names stand for what they mean in ``HOMES`` or in builtins.
-            shadowed: the names that the class around it gives another meaning; they are imported with an underscore.
+            annotation: text whose names refer to ``HOMES`` or to builtins.
+            shadowed: the names that the enclosing class redefines; they are imported with an underscore.
         """
         return _NAME.sub(lambda match: self._name(match.group(), shadowed), annotation)
 
     def use_builtins(self, line: str, shadowed: Collection[str]) -> str:
-        """A line of a class with the names of builtins that its members shadow as they are imported."""
+        """Return a line of a class with builtins that its members shadow replaced by their imported names."""
         return _VALUE.sub(
             lambda match: self._name(match.group(), shadowed) if match.group() in shadowed else match.group(), line
         )
 
     def use_parameter(self, parameter: str, shadowed: Collection[str] = ()) -> str:
-        """A parameter as it is to be written; its own name stays."""
+        """Return a parameter as it has to be written; its own name is kept."""
         name, colon, rest = parameter.partition(":")
         return f"{name}{colon}{self._use_outside_of_strings(rest, shadowed)}"
 
@@ -106,7 +106,7 @@ class Names:
         return name
 
     def imports(self) -> list[Statement]:
-        """The import statements for what has been used, ordered by module."""
+        """Return the import statements for the used names, ordered by module."""
         by_module: dict[str, set[str]] = {}
         for home, name in self._used:
             is_public = not self._module.startswith("opdsl.") and home.startswith(_PUBLIC)

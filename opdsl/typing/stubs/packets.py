@@ -1,4 +1,4 @@
-"""Packets as classes: what calling one takes, and its overloads as attributes."""
+"""Stubs of packets as classes: their call signatures, and their overloads as attributes."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from opdsl.typing.stubs.forms import Form, Parameter, ResultOf, function_forms, 
 from opdsl.typing.stubs.layout import Statement, class_of, function
 from opdsl.typing.stubs.names import Names
 
-# The packet itself, as a parameter: `self` is the schema's, and mypy knows no third name.
+# Name of the parameter for the packet itself: schemas use `self`, and mypy accepts no third name.
 _PACKET = "cls"
 
 
 def class_name(packet: Packet) -> str:
-    """The name of the class of a packet of ours."""
+    """Return the name of the class for a packet of opdsl."""
     return f"_packet_{packet.base}"
 
 
 def library_class_name(packet: Packet) -> str:
-    """The name of the class of a library's packet, also of one in the namespace ``aten``."""
+    """Return the name of the class for a library's packet, also for one in the namespace ``aten``."""
     return f"_packet_{packet.name.replace('::', '_')}"
 
 
 class Results:
-    """The classes of named results, by the name and the fields of the tuple."""
+    """Table of the named tuple classes for results, by operator name and fields."""
 
     def __init__(self) -> None:
         self._names: dict[tuple[str, tuple[tuple[str, str], ...]], str] = {}
 
     def of(self, operator: Operator) -> str:
-        """What an operator returns; several results with names are a named tuple."""
+        """Return the annotation of an operator's return value: a named tuple for several results with names."""
         result_type = operator.result_type
         if result_type is None:
             return returned(operator.schema.returns)
@@ -46,7 +46,7 @@ class Results:
         return self._names[key]
 
     def classes(self, names: Names) -> list[Statement]:
-        """The classes, ordered by name."""
+        """Return the classes, ordered by name."""
         return [
             class_of(
                 name,
@@ -57,7 +57,7 @@ class Results:
         ]
 
 
-# What functions also take: positions that vary along dims.
+# Additional overloads of functions, for positions that vary along dims.
 _OF_DIMS = {
     "scatter": (
         Form(
@@ -75,9 +75,9 @@ _OF_DIMS = {
 
 
 def packet_class(name: str, packet: Packet, names: Names, result_of: ResultOf) -> Statement:
-    """The class of a packet: an Operator that is called as its function, with a static method for each overload.
+    """Return the class of a packet: an Operator with call signatures, and a static method for each overload.
 
-    An overload whose name is none in Python (``random_.from``) is left out: no program can write it.
+    An overload whose name is not valid in Python (``random_.from``) is left out, since no program can write it.
     """
     forms = [*function_forms(packet.signatures(), result_of), *_OF_DIMS.get(name.removeprefix("_packet_"), ())]
     operators = {overload or "default": operator for overload, operator in packet.overloads.items()}
@@ -94,21 +94,21 @@ def packet_class(name: str, packet: Packet, names: Names, result_of: ResultOf) -
 def overloaded(
     name: str, forms: Collection[Form], names: Names, *, shadowed: Collection[str] = (), first: str | None = None
 ) -> Iterable[Statement]:
-    """A function with a definition for each form.
+    """Yield a function with one definition for each overload.
 
     Args:
         name: the function's name.
         forms: in the order in which they are to be tried.
         names: of the file.
-        shadowed: the names of what is defined in the class around it.
-        first: the parameter for the object that it is a method of.
+        shadowed: the names that the enclosing class defines.
+        first: the parameter for the object, if it is a method.
     """
     decorators = [names.use("overload", shadowed)] if len(forms) > 1 else []
     lead = [] if first is None else [first]
     doc: str | None = None
     for form in forms:
         parameters = [*lead, *(names.use_parameter(text, shadowed) for text in form.written())]
-        # A text that stands above says the same of this form.
+        # Leave out the docstring if it equals that of the previous overload.
         shown, doc = (None if form.doc == doc else form.doc), form.doc
         yield function(name, parameters, names.use(form.result, shadowed), shown, decorators=decorators, indent=1)
 

@@ -1,6 +1,6 @@
-"""The stub of a module as its source has it: imports, constants, functions without bodies, classes.
+"""Stub of a module from its source: imports, constants, functions without bodies, classes.
 
-What a module declares as operators stands there with its packets; that is put in by who writes the file.
+Packets replace the operator declarations of a module; the caller inserts them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from opdsl.declare import Library
 from opdsl.declare.source.expressions import quoted
 from opdsl.typing.stubs.layout import Statement, class_of, function, import_from, module, variable
 
-# Calls whose value a type checker has to see.
+# Calls that have to appear in the stub, since type checkers evaluate them.
 _SEEN = frozenset(("ParamSpec", "TypeVar", "TypeVarTuple", "NewType", "NamedTuple", "TypedDict", "namedtuple"))
 
 _KEPT_DECORATORS = ("property", "staticmethod", "classmethod", "overload", "setter", "deleter", "final", "override")
@@ -26,7 +26,7 @@ _BRACKETS = re.compile(r"\b(Tensor|CPUTensor|CUDATensor)\[(?:Alias\([^()]*\))\]"
 
 
 def plain(annotation: str) -> str:
-    """An annotation that type checkers read without a plugin: ``Tensor[Alias("a")]`` is ``Tensor``.
+    """Return an annotation that type checkers read without a plugin: ``Tensor`` for ``Tensor[Alias("a")]``.
 
     >>> plain('list[Tensor[Alias("a", write=True)]]')
     'list[Tensor]'
@@ -35,19 +35,19 @@ def plain(annotation: str) -> str:
 
 
 class Source:
-    """A module's source, taken apart.
+    """Parsed source of a module.
 
     Args:
         text: of the module.
         values: the module's names at run time, for the types of constants.
-        is_package: whether what it imports is what it gives.
+        is_package: whether the module re-exports its imports.
     """
 
     def __init__(self, text: str, values: Mapping[str, object], *, is_package: bool = False) -> None:
         self.text = text
         self.values = values
         self.tree = ast.parse(text)
-        # Places in a tree count the bytes of a line.
+        # Column offsets in a tree count bytes.
         self._lines = [line.encode() for line in text.splitlines(keepends=True)]
         self.is_package = is_package
         self.all = next(
@@ -61,15 +61,15 @@ class Source:
 
     @property
     def doc(self) -> str | None:
-        """The module's docstring."""
+        """Return the module's docstring."""
         return ast.get_docstring(self.tree)
 
     def nodes(self) -> Iterator[ast.stmt]:
-        """The statements that a type checker looks at, those in conditions among them."""
+        """Yield the statements that a type checker analyzes, including those in conditions."""
         yield from _flat(self.tree.body)
 
     def names(self) -> dict[str, str]:
-        """The names that the module has, with the modules that those are from that it imports; others have none."""
+        """Return the names that the module has, with the modules that they are imported from, or with ``""``."""
         names: dict[str, str] = {}
         for node in self.nodes():
             if isinstance(node, ast.ImportFrom):
@@ -83,31 +83,31 @@ class Source:
         return names
 
     def statements(self, *, without: Collection[str] = ()) -> tuple[list[Statement], list[Statement]]:
-        """The imports, and the other statements.
+        """Return the imports, and the other statements.
 
         Args:
-            without: names that stand elsewhere.
+            without: names to leave out, since they are defined elsewhere.
         """
         body = [statement for name, node in self.by_name() if name not in without for statement in self.statement(node)]
         return self.imports(), [*body, *self.given()]
 
     def imports(self) -> list[Statement]:
-        """The import statements."""
+        """Return the import statements."""
         nodes = (node for node in self.nodes() if isinstance(node, (ast.Import, ast.ImportFrom)))
         return [statement for node in nodes for statement in self._import(node)]
 
     def given(self) -> list[Statement]:
-        """``__all__``, where the module has it."""
+        """Return ``__all__``, if the module has it."""
         if self.all is None:
             return []
         return [Statement("variable", tuple(self._segment(self.all, keep_lines=True).split("\n")))]
 
     def by_name(self) -> Iterator[tuple[str, ast.stmt]]:
-        """What the module defines, in order, with the names."""
+        """Yield the names that the module defines, in order, with their statements."""
         return _defined(self.nodes())
 
     def statement(self, node: ast.stmt, indent: int = 0) -> Iterator[Statement]:
-        """The stub of one statement; of those that bring no name, nothing."""
+        """Yield the stub of one statement; nothing for a statement that defines no name."""
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             yield self.function(node, indent)
         elif isinstance(node, ast.ClassDef):
@@ -120,7 +120,7 @@ class Source:
             yield self._assignment(node.targets[0].id, node.value, indent)
 
     def function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, indent: int = 0) -> Statement:
-        """A function without its body; what it does not say of its types is Any."""
+        """Return a function without its body; missing annotations become Any."""
         result = "None" if node.name == "__init__" else None if node.returns is None else self.annotation(node.returns)
         return function(
             node.name,
@@ -134,13 +134,13 @@ class Source:
         )
 
     def _attaches(self, decorator: ast.expr) -> bool:
-        """Whether a decorator belongs to an operator or to a library, and leaves the function as it is."""
+        """Return whether a decorator is of an operator or a library, so that it returns the function unchanged."""
         names = (node for node in ast.walk(decorator) if isinstance(node, ast.Name))
         value = self.values.get(next(names, ast.Name("")).id)
         return hasattr(value, "operator") or isinstance(value, Library)
 
     def parameters(self, arguments: ast.arguments, *, is_method: bool = False) -> list[str]:
-        """The parameters of a function, as they are written."""
+        """Return the parameters of a function as text."""
         places = [*arguments.posonlyargs, *arguments.args]
         defaults = [None] * (len(places) - len(arguments.defaults)) + [*arguments.defaults]
         written = [
@@ -160,7 +160,7 @@ class Source:
         return written
 
     def class_(self, node: ast.ClassDef) -> Statement:
-        """A class with its members."""
+        """Return a class with its members."""
         bases = [self._segment(base) for base in node.bases]
         bases += [f"{keyword.arg}={self._segment(keyword.value)}" for keyword in node.keywords if keyword.arg]
         statement = class_of(node.name, bases, self.members(node), ast.get_docstring(node))
@@ -168,14 +168,14 @@ class Source:
         return Statement(statement.kind, (*decorators, *statement.lines))
 
     def members(self, node: ast.ClassDef) -> list[Statement]:
-        """The stubs of what stands in a class."""
+        """Return the stubs of a class's members."""
         defined = list(_defined(_flat(node.body, for_types=False)))
         names = {name for name, _ in defined}
         attributes = [variable(name, type, indent=1) for name, type in self._attributes(node) if name not in names]
         return [*attributes, *(stub for _, statement in defined for stub in self.statement(statement, indent=1))]
 
     def _attributes(self, node: ast.ClassDef) -> Iterator[tuple[str, str]]:
-        """What ``__init__`` gives every object, with its type."""
+        """Yield the attributes that ``__init__`` sets, with their types."""
         function_def = next(
             (
                 statement
@@ -202,7 +202,7 @@ class Source:
                 yield part.attr, "Any" if typed is None else self.annotation(typed)
 
     def annotation(self, node: ast.expr) -> str:
-        """An annotation, without the quotes that stubs do not need."""
+        """Return an annotation as text, without quotes, which stubs do not need."""
         text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else self._segment(node)
         return plain(text)
 
@@ -229,7 +229,7 @@ class Source:
         return variable(name, self._type_of(name))
 
     def _is_type(self, value: ast.expr) -> bool:
-        """Whether a value is another name of a type: ``Shape = tuple[int, ...]``."""
+        """Return whether a value is a type alias: ``Shape = tuple[int, ...]``."""
         if isinstance(value, (ast.Subscript, ast.BinOp)):
             return all(
                 isinstance(node, (ast.Name, ast.Attribute, ast.Subscript, ast.BinOp, ast.Tuple, ast.List, ast.Constant))
@@ -239,7 +239,7 @@ class Source:
         return isinstance(value, (ast.Name, ast.Attribute)) and isinstance(_evaluated(value, self.values), type)
 
     def _type_of(self, name: str) -> str:
-        """The type of a constant by its value."""
+        """Return the type of a constant by its value."""
         if name not in self.values:
             return "Any"
         kind = type(self.values[name])
@@ -265,13 +265,13 @@ class Source:
         return f"{name.name} as {own}" if name.asname or is_given else name.name
 
     def _comment(self, node: ast.stmt) -> str:
-        """A type checker's comment behind the first line of a definition."""
+        """Return a ``# type:`` comment on the first line of a definition, or an empty string."""
         line = self._lines[node.lineno - 1].decode().rstrip()
         mark = line.find("# type:")
         return line[mark:] if mark >= 0 else ""
 
     def _segment(self, node: ast.expr | ast.stmt, keep_lines: bool = False) -> str:
-        """The text of a node; one that has several lines is written in one, unless they are to be kept."""
+        """Return the text of a node, joined to one line unless ``keep_lines`` is set."""
         first, last, end = node.lineno - 1, (node.end_lineno or node.lineno) - 1, node.end_col_offset
         if first != last and not keep_lines:
             return ast.unparse(node)
@@ -280,18 +280,18 @@ class Source:
 
 
 def source_of(module: ModuleType) -> Source:
-    """The source of a module that has been imported."""
+    """Return the parsed source of an imported module."""
     assert module.__file__ is not None, "a module that is written in Python"
     with open(module.__file__, encoding="utf-8") as file:
         return Source(file.read(), vars(module), is_package=hasattr(module, "__path__"))
 
 
 def file_of(doc: str | None, imports: Sequence[Statement], body: Sequence[Statement]) -> str:
-    """The text of a stub file.
+    """Return the text of a stub file.
 
     Args:
         doc: the module's docstring.
-        imports: of which those stay whose names are used, or given to others as ``from a import b as b``.
+        imports: only those whose names are used, or re-exported by ``from a import b as b``, are kept.
         body: everything else.
     """
     used: set[str] = set()
@@ -304,14 +304,14 @@ def file_of(doc: str | None, imports: Sequence[Statement], body: Sequence[Statem
     return HEADER + module(doc, [*kept, *body])
 
 
-# A name that is neither an attribute nor what a parameter or a variable is called: those have an annotation behind.
+# A name that is neither an attribute nor the name of a parameter or variable, which an annotation follows.
 _IDENTIFIER = re.compile(r"(?<![\w.])(?<!def )[A-Za-z_]\w*\b(?!: (?!\.\.\.$))", re.MULTILINE)
 
 _STRING = re.compile(r'"""(?:\\.?|[^"\\]|"(?!""))*+(?:"""|\Z)|"[^"\n]*"', re.DOTALL)
 
 
 def merged(imports: Sequence[Statement], used: Collection[str]) -> list[Statement]:
-    """Import statements, one for a module, in order; only for what is used, or given to others."""
+    """Return one import statement per module, in order, for the names that are used or re-exported."""
     plain_imports: set[str] = set()
     by_module: dict[str, set[str]] = {}
     for statement in imports:
@@ -341,9 +341,9 @@ HEADER = """\
 
 
 def _flat(body: Sequence[ast.stmt], *, for_types: bool = True) -> Iterator[ast.stmt]:
-    """Statements, and those in conditions and in ``try``.
+    """Yield statements, including those in conditions and ``try`` blocks.
 
-    for_types: whether what only type checkers see is among them.
+    for_types: whether code for type checkers only is included.
     """
     for node in body:
         if isinstance(node, ast.If):
@@ -365,7 +365,7 @@ def _target(node: ast.Assign | ast.AnnAssign) -> str:
 
 
 def _name(node: ast.stmt) -> str | None:
-    """The name that a statement defines."""
+    """Return the name that a statement defines, or None."""
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return node.name
     if isinstance(node, (ast.Assign, ast.AnnAssign)):
@@ -374,7 +374,7 @@ def _name(node: ast.stmt) -> str | None:
 
 
 def _defined(nodes: Iterable[ast.stmt]) -> Iterator[tuple[str, ast.stmt]]:
-    """The statements that define names, without the implementations of overloads."""
+    """Yield the statements that define names, without the implementations of overloads."""
     seen: set[str] = set()
     for node in nodes:
         name = _name(node)
@@ -384,7 +384,7 @@ def _defined(nodes: Iterable[ast.stmt]) -> Iterator[tuple[str, ast.stmt]]:
 
 
 def _is_overload(node: ast.stmt) -> bool:
-    """Whether a function with the name of an earlier one belongs to it."""
+    """Return whether a function with the name of an earlier one is a further definition of it, such as an overload."""
     decorators = getattr(node, "decorator_list", [])
     return any(_is_kept(ast.unparse(decorator)) for decorator in decorators)
 
@@ -394,7 +394,7 @@ def _is_kept(decorator: str) -> bool:
 
 
 def _evaluated(node: ast.expr, values: Mapping[str, object]) -> object:
-    """The value of a name with dots; None for anything else."""
+    """Return the value of a dotted name; None for anything else."""
     if isinstance(node, ast.Name):
         return values.get(node.id, getattr(builtins, node.id, None))
     if isinstance(node, ast.Attribute):

@@ -1,4 +1,4 @@
-"""The stub of ``Tensor``: what its source has, and the methods that the operator library and others install."""
+"""Stub of ``Tensor``: the members in its source, and the methods that the operator library and user libraries add."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from opdsl.typing.stubs.names import Names
 from opdsl.typing.stubs.packets import overloaded
 from opdsl.typing.stubs.sources import Source, plain
 
-# Python's object has these with other results: a comparison of tensors is a tensor.
+# Methods that object has with another result type: a comparison of tensors returns a tensor.
 _OVERRIDES = ("__eq__", "__ne__")
 
 
 class TensorMethods:
-    """The methods of Tensor, each as statements of a class.
+    """Writer of the class Tensor with its methods.
 
     Args:
         source: of the module of Tensor.
         packets: whose functions may be methods.
-        result_of: what an operator returns.
+        result_of: returns the annotation of an operator's return value.
         names: of the file.
     """
 
@@ -52,12 +52,12 @@ class TensorMethods:
         self._members: dict[str, Callable[[frozenset[str]], Iterator[Statement]]] = {}
 
     def add_installed(self, name: str) -> None:
-        """Take in what is installed on Tensor under a name."""
+        """Add the member that is installed on Tensor under a name."""
         value = Tensor.__dict__[name]
         self._members[name] = lambda shadowed: self._installed(name, value, shadowed)
 
     def add_packet(self, packet: Packet) -> None:
-        """Take in the method of a packet, if it has one and Tensor has none of that name by hand."""
+        """Add the method of a packet, if it has one and Tensor's source does not define that name."""
         if packet.base in self._by_hand or python_name(packet.base) != packet.base:
             return
         if any(map(has_method, packet.overloads.values())):
@@ -66,11 +66,11 @@ class TensorMethods:
 
     @property
     def methods(self) -> frozenset[str]:
-        """The names that have been taken in."""
+        """Return the names that have been added."""
         return frozenset(self._members)
 
     def written(self) -> Statement:
-        """The class: its own members, then the methods in order of their names."""
+        """Return the class: the members in its source, then the added methods in alphabetical order."""
         source, node = self._source, self._node
         present = {statement.name for statement in node.body if isinstance(statement, ast.FunctionDef)}
         shadowed = frozenset(self._members.keys() | present)
@@ -107,7 +107,7 @@ class TensorMethods:
         if name not in _OVERRIDES:
             yield from overloaded(name, forms, self._names, shadowed=shadowed, first="self")
             return
-        # object.__eq__ takes anything; what no overload takes is not equal to a tensor.
+        # object.__eq__ accepts any object, and so has an override; objects of other types are unequal to a tensor.
         anything = self._names.use("object", shadowed)
         tensor = self._names.use("Tensor", shadowed)
         parameters = ["self", f"other: {anything}"]
@@ -128,7 +128,7 @@ class TensorMethods:
 
 
 def _declared(written: Callable[..., object]) -> Form:
-    """The form of a function that is written by hand, without its first parameter."""
+    """Return the overload for a handwritten function, without its first parameter."""
     signature = inspect.signature(written)
     parameters = tuple(_parameter(parameter) for parameter in list(signature.parameters.values())[1:])
     return Form(parameters, plain(str(signature.return_annotation)), written.__doc__)
@@ -143,14 +143,14 @@ def _parameter(parameter: inspect.Parameter) -> Parameter:
 
 
 def _default(value: object) -> str:
-    """A value as an expression."""
+    """Format a value as an expression."""
     if isinstance(value, enum.Enum):
         return f"{type(value).__name__}.{value.name}"
     return quoted(value) if isinstance(value, str) else repr(value)
 
 
 def _operands(form: Form) -> Iterator[Form]:
-    """What Python's operators give: the operands alone; nothing where an option has to be given."""
+    """Yield the overload for a Python operator, which passes only operands; nothing if an option is required."""
     operands = tuple(parameter for parameter in form.parameters if parameter.kind == POSITIONAL)
     if all(parameter.default is not None for parameter in form.parameters[len(operands) :]):
         yield Form(operands, form.result, form.doc)
@@ -162,7 +162,7 @@ def _target_of(node: ast.stmt) -> str | None:
 
 
 def _renamed(statement: Statement, names: Names, shadowed: frozenset[str]) -> Statement:
-    """A statement of the source's in which builtins that methods shadow have the names of their imports."""
+    """Return a statement of the source with builtins that methods shadow replaced by their imported names."""
     taken = shadowed & _SHADOWABLE
     lines = list(statement.lines)
     ends = next((place for place, line in enumerate(lines) if line.lstrip().startswith('"""')), len(lines))
@@ -176,7 +176,7 @@ _SHADOWABLE = frozenset(("bool", "int", "float", "complex", "str", "tuple", "lis
 
 
 def _split(line: str) -> tuple[str, str, str]:
-    """A line, cut behind what it defines: the name of a method is no type."""
+    """Split a line after the name that it defines, since a method's name is not a type."""
     if line.startswith(("def ", "@")):
         return line.partition("(")
     return "", "", line
