@@ -95,7 +95,7 @@ class State:
         checking: bool | None = None,
         lowering: bool | None = None,
     ) -> State:
-        """Return the state that differs from this one only in the given attributes."""
+        """Return the state that equals this one except for the given attributes."""
         return state_of(
             self.include if include is None else include,
             self.exclude if exclude is None else exclude,
@@ -183,7 +183,7 @@ class Scope(scopes.Scope):
     __slots__ = ()
 
     def state_within(self, before: State) -> State:
-        """Return the state that holds within the scope."""
+        """Return the state inside of the scope, given the state outside."""
         raise NotImplementedError
 
     def changes(self) -> tuple[tuple[ContextVar[Any], Any], ...]:
@@ -297,7 +297,7 @@ _WRAPPERS = {
 
 
 def change_for_good(**changes: Any) -> None:
-    """Change the state until it is changed again, including the states that currently entered scopes will restore."""
+    """Change the state permanently, including the states that currently entered scopes will restore."""
     scopes.change_what_scopes_restore(current, lambda state: state.change(**changes))
     current.set(current.get().change(**changes))
 

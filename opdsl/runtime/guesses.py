@@ -17,7 +17,7 @@ class Guesses:
         self._last: tuple[str, bool] | None = None
 
     def answer(self, text: str, outcome: bool) -> bool:
-        """Return the guessed outcome of a condition: that of the example, unless it has been inverted."""
+        """Return the outcome to assume for a condition: that of the example, ``outcome``, unless it was inverted."""
         outcome = self._turned.get(text, outcome)
         self._last = text, outcome
         return outcome

@@ -141,7 +141,7 @@ def _counted(count: int, what: str) -> str:
 
 
 def scalar_parameters(schema: FunctionSchema, condition: Collection[str]) -> list[Parameter]:
-    """Return the parameters of a pointwise function: the arguments whose values do not select the function."""
+    """Return the parameters of a pointwise function: all arguments except those that ``when=`` selects functions by."""
     return [parameter for parameter in parameters_of(schema) if parameter.name not in condition]
 
 
@@ -162,7 +162,7 @@ def _of(argument: Argument) -> Type:
 def unnumbered_fault(
     schema: FunctionSchema, condition: Collection[str], names: Sequence[str], *, is_derived: bool = False
 ) -> Fault | None:
-    """Return a fault if an argument of a scalar function is no number, no string that it compares, and no selector."""
+    """Return a fault if an argument of a scalar function is no number, no compared string, and not in ``when=``."""
     parameters = scalar_parameters(schema, condition)
     texts = text_names(schema) if is_derived or len(names) == len(parameters) else ()
     for parameter in parameters:

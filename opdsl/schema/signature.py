@@ -246,7 +246,7 @@ def _sized(type: Type, size: int, annotation: object) -> Type:
 
 
 def _union(annotation: object, has_size: bool = False) -> Meaning:
-    """Return the meaning of ``X | None``, or, with a Size, of one element or several: ``X | Sequence[X]``."""
+    """Return the meaning of ``X | None``, or of ``X | Sequence[X]``, which is a list and needs a Size."""
     members = [member for member in typing.get_args(annotation) if member is not type(None)]
     optional = len(members) < len(typing.get_args(annotation))
     pair = _list_of_pair(members)

@@ -248,7 +248,7 @@ class TensorOptions:
 
 
 class Reduction(enum.IntEnum):
-    """Reduction of a loss, as a default that keeps its name in the schema: ``reduction: int = Reduction.Mean``."""
+    """Enumeration of loss reductions, which schemas keep by name: ``reduction: int = Reduction.Mean``."""
 
     Mean = 1
     Sum = 2

@@ -406,12 +406,12 @@ _NUMBERS = frozenset({bool, int, float, complex})
 
 
 def scalar_key(value: object) -> object:
-    """Return the plan key of an argument that may be a number, of which only the type counts, or anything else."""
+    """Return the plan key of an argument that may be a number or anything else; for a number it is its type."""
     return type(value) if type(value) in _NUMBERS else mixed_key(value)
 
 
 def scalar_form(value: object) -> object:
-    """Return the form key of an argument that may be a number, of which only the type counts, or anything else."""
+    """Return the form key of an argument that may be a number or anything else; for a number it is its type."""
     return type(value) if type(value) in _NUMBERS else mixed_form(value)
 
 

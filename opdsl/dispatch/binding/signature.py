@@ -54,7 +54,7 @@ _SYMBOLS: dict[str, Callable[[str], object]] = {
 
 
 def _default(argument: Argument, convert: Converter) -> object:
-    """Return the kernel's value of a schema default: a bare int of a sized list is repeated (``int[2] x=2``)."""
+    """Return the value that a kernel gets for a default: a bare int of a sized list is repeated (``int[2] x=2``)."""
     assert argument.default is not None, "the argument has a default"
     value: object = argument.default.value
     if isinstance(value, Symbol):

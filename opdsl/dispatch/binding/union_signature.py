@@ -243,7 +243,7 @@ class UnionSignature:
         return meant
 
     def clean(self, place_values: tuple[object, ...], named: dict[str, object]) -> Everything:
-        """Return the arguments of a call without those at their default, from all parameters of the function."""
+        """Return the arguments of a call, positional and by keyword, without those that are at their default."""
         positional: list[object] = []
         rest: dict[str, object] = {}
         pairs: Iterable[tuple[UnionParameter, object]] = zip(self.by_place, place_values, strict=False)
@@ -263,14 +263,14 @@ class UnionSignature:
         return tuple(positional), rest
 
     def values(self, place_values: tuple[object, ...], named: dict[str, object]) -> dict[str, object]:
-        """Return the arguments of a call by parameter name, from all parameters of the generated function."""
+        """Return the arguments of a call as a dict by parameter name."""
         values = dict(zip((parameter.name for parameter in self.by_place), place_values, strict=False)) | named
         if self.spread is not None:
             values[self.parameters[self.spread].name] = place_values[self.spread :]
         return values
 
     def complete(self, place_values: tuple[object, ...], named: dict[str, object]) -> Everything:
-        """Return all arguments of a call, including those at their default."""
+        """Return the arguments of a call, positional and by keyword, with the defaults filled in."""
         rest = {
             parameter.name: named.get(parameter.name, parameter.default)
             for parameter in self.parameters

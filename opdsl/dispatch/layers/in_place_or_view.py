@@ -62,7 +62,7 @@ class GuardedWrites(Around):
 
 
 class TrackedViews(Around):
-    """Wrapper of a view operator's kernel, which marks how the results were created."""
+    """Wrapper of a view operator's kernel, which stores the creation mode in the geometries of the results."""
 
     __slots__ = ()
 
@@ -108,7 +108,7 @@ class TrackedViews(Around):
         return mark
 
     def _creation(self, form: TensorMeta, state: State) -> Creation:
-        """Return how views of a tensor are created in a dispatcher state."""
+        """Return the creation mode of views that this call makes of a tensor, by grad mode and inference mode."""
         derivative = self.operator.derivative
         viewed = self.operator.schema.arguments[0].python_name
         if derivative is not None and viewed in derivative.non_differentiable:

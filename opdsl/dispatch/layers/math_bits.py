@@ -95,7 +95,7 @@ def without_bits(tensor: Tensor) -> Tensor:
 
 
 def stored_as(tensor: Tensor, elements: Tensor) -> Tensor:
-    """Return elements as they have to be stored in a tensor with bits; the same conversion resolves stored elements."""
+    """Apply a tensor's conjugate and negative bits to elements: from values to stored elements, or back."""
     if tensor.geometry.is_conj:
         elements = elements.conj_physical()
     return elements.neg() if tensor.geometry.is_neg else elements

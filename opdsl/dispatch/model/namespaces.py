@@ -140,7 +140,7 @@ class Operators:
         return sorted({packet.partition("::")[0] for packet in tuple(self._registry.packets)} | self._loaders.keys())
 
     def __repr__(self) -> str:
-        """Return its namespaces with their numbers of packets, as far as they are loaded."""
+        """Return the namespaces as text, with the number of packets of those that are loaded."""
         counts = Counter(name.partition("::")[0] for name in tuple(self._registry.packets))
         lines = [f"    {name}: {counts[name] or 'not loaded yet'}" for name in self.__dir__()]
         return "\n".join(["operators, packets by namespace:", *lines])

@@ -203,7 +203,7 @@ class Operator:
         return self.find_in(self.key_set(arguments, state))
 
     def find_in(self, keys: KeySet) -> Kernel:
-        """Return the kernel of the highest key of a set that does not fall through, with its layers.
+        """Return the kernel of the highest key of a set that does not fall through, wrapped in its layers.
 
         Raises:
             MissingKernelError: there is none, even after the import of the module that declares it is complete.

@@ -44,7 +44,8 @@ class _Line:
     """Line of a plan's source.
 
     text: the source text.
-    name: the variable that the line does nothing but assign: the line is removed if it is unused. Else empty.
+    name: the variable that the line assigns, if it has no other effect, so that it is dead code if that is unused; else
+        empty.
     step: the step that the line runs, if it runs one.
     tensor: the tensor that holds the result of the step, if the line makes it.
     native: for a line that makes a tensor by one function of a backend, that function and its argument expressions.
@@ -195,7 +196,7 @@ class Emitter:
         return self.recorder.source(value)
 
     def _written(self, step: Written) -> None:
-        """Emit the update of a tensor's version counter at the place of the write: tensors may be saved before it."""
+        """Emit the update of a version counter right at the write, since autograd may save tensors before it."""
         counter = step.counter
         self.counts[id(counter)] = self.counts.get(id(counter), 0) + step.amount
         text = self._counting(counter)
@@ -230,7 +231,7 @@ class Emitter:
         raise NotLoweredError("a version that is not counted")
 
     def _leave_unused_out(self) -> None:
-        """Eliminate dead code: remove lines that only assign a variable nothing uses."""
+        """Eliminate dead code: remove lines that only assign a variable that is never used."""
         used: set[str] = set()
         kept: list[_Line] = []
         for line in reversed(self.lines):

@@ -108,7 +108,7 @@ class FunctionPlans:
         )
 
     def _given(self, arguments: Sequence[object], *, integers_from: int | None) -> list[Given]:
-        """Describe the arguments of a call for lowering; with ``integers_from``, large integers are read as sizes."""
+        """Return the arguments of a call as ``Given`` records; with ``integers_from``, large integers become sizes."""
         named = zip(self.kinds.items(), arguments, strict=True)
         return [
             Given(name, None, value, kinds, None if kinds else integers_from, is_fixed=name in self.fixed)

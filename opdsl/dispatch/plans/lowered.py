@@ -521,7 +521,7 @@ def _in_order(shape: Sequence[Any], order: Sequence[int]) -> tuple[Any, ...]:
 
 
 def given_call(union: UnionSignature, place_values: Sequence[Any], named: dict[str, Any]) -> list[Given]:
-    """Describe all arguments that the function of a call cache was given, for lowering."""
+    """Return the arguments of a call of a call cache's function as ``Given`` records, for lowering."""
     call: list[Given] = []
     places = union.by_place
     values = dict(zip((parameter.name for parameter in places), place_values, strict=False)) | named
