@@ -17,7 +17,7 @@ def parameter_names(function: FunctionType) -> tuple[str, ...]:
 
 
 def handed_all(function: FunctionType, parameters: Sequence[str], *, by_place: bool = False) -> FunctionType:
-    """Return an adapter that takes all of ``parameters`` and passes on those that the function has, by name.
+    """Return a wrapper that takes all of ``parameters`` and passes the function those that it has, matched by name.
 
     The function itself is returned if its parameters are exactly these.
 
@@ -34,7 +34,8 @@ def handed_all(function: FunctionType, parameters: Sequence[str], *, by_place: b
 
 
 def optional_names(function: FunctionType) -> tuple[str, ...]:
-    """Return the names of parameters that an operator may lack: keyword-only ones with a default, which is used then.
+    """Return the optional parameters of a shared implementation: keyword-only ones with a default, for arguments that
+    an operator may lack.
 
     >>> optional_names(lambda self, n=1, *, dim=None: dim)
     ('dim',)
@@ -43,8 +44,7 @@ def optional_names(function: FunctionType) -> tuple[str, ...]:
 
 
 def without_optional(function: FunctionType, names: Collection[str], *, last: int = 0) -> FunctionType:
-    """Return an adapter of a function that is shared by several operators, without the optional parameters one of them
-    lacks.
+    """Return a wrapper of a shared implementation that leaves out the optional parameters which an operator lacks.
 
     Args:
         function: called by the adapter.
@@ -66,7 +66,7 @@ def adapted(
     namespace: Mapping[str, object] | None = None,
     without: Collection[str] = (),
 ) -> FunctionType:
-    """Generate a function with other parameters that calls ``function``.
+    """Generate a wrapper with other parameters that calls ``function``.
 
     Args:
         function: called by the generated function.

@@ -80,8 +80,8 @@ def _ways() -> tuple[str, ...]:
 
 
 def _calling(declaration: Declaration, wanted: str, target: Declaration, head: str, texts: Given) -> Attachment:
-    """Build the derivative formula that computes the gradient of ``wanted`` by calling ``target`` with ``grad`` as
-    ``head``.
+    """Generate a derivative formula of ``declaration``: the gradient of ``wanted`` is a call of ``target`` with
+    ``grad`` as argument ``head``.
     """
     known = ["grad", *(argument.python_name for argument in arguments_of(declaration.main.schema))]
     values: dict[str, object] = {}

@@ -82,7 +82,7 @@ def _may_be_returns(annotation: Any, kinds: Sequence[Type]) -> bool:
 
 
 def _may_be(annotation: Any, kind: Type) -> bool:
-    """Return whether a value of the annotated type can be a value of a schema type."""
+    """Return whether some value of a schema type has the annotated type."""
     if any(_takes_one(annotation, atom, Tensor) for atom in _atoms(kind)):
         return True
     return isinstance(annotation, type) and any(
@@ -91,8 +91,8 @@ def _may_be(annotation: Any, kind: Type) -> bool:
 
 
 def takes(annotation: Any, kind: Type, tensor: type) -> bool:
-    """Return whether an annotation accepts every value of a schema type; annotations that are no plain types count as
-    accepting.
+    """Return whether every value of a schema type has the annotated type; annotations other than plain types always
+    pass.
 
     Args:
         annotation: the evaluated annotation.
@@ -135,8 +135,8 @@ def _takes_one(annotation: Any, atom: object, tensor: type) -> bool:
 
 
 def _takes_list(annotation: Any, origin: object, atom: ListType, tensor: type) -> bool:
-    """Return whether an annotation accepts a list argument, which is passed as a tuple; ``list`` is accepted as
-    well.
+    """Return whether the annotation of a list argument is valid: lists are passed as tuples, but ``list`` is allowed
+    too.
     """
     if isinstance(annotation, type) and origin is None:
         return annotation in (list, tuple) or issubclass(tuple, annotation)
@@ -148,7 +148,7 @@ def _takes_list(annotation: Any, origin: object, atom: ListType, tensor: type) -
 
 
 def as_compiled(kind: Type) -> Type:
-    """Return the type of an argument in a compiled kernel, where a dtype is passed as its name."""
+    """Return the type that a compiled kernel gets for an argument of a schema type: a dtype becomes its name."""
     if isinstance(kind, OptionalType):
         return OptionalType(as_compiled(kind.element))
     return BaseType.str if kind is BaseType.ScalarType else kind

@@ -1,5 +1,5 @@
-"""Decorators of a declared operator (``f.derivative``, ``f.kernel``): check options against the decorator's record,
-attach.
+"""Decorators of a declared operator (``f.derivative``, ``f.kernel``), which check their options and attach
+functions.
 """
 
 from __future__ import annotations
@@ -59,12 +59,11 @@ class Decorator:
         self.kind = kind
 
     def __call__(self, /, *positional: Any, **options: Any) -> Any:
-        """Attach the given functions (one in the place of texts, or several by name), or return a decorator that
-        attaches one.
+        """Attach the given functions, or return a decorator that attaches the decorated one.
 
         Raises:
             KernelSignatureError: the options are not those of the kind, or the function does not fit.
-            DispatchKeyError: something else stands where dispatch keys do.
+            DispatchKeyError: a positional argument is no dispatch key.
         """
         with without_own_frames():
             return self._attached(positional, options)
@@ -118,7 +117,9 @@ class Decorator:
         return f"{self.declaration.name}: {self}"
 
     def _with_what_there_is(self, function: FunctionType) -> FunctionType:
-        """Return the function without its optional parameters that the operator lacks; these keep their defaults."""
+        """Return a wrapper of the function without its optional parameters that the operator lacks; these keep their
+        defaults.
+        """
         schema, optional = self.declaration.main.schema, optional_names(function)
         handed = {argument.python_name: argument.default is not None for argument in schema.arguments}
         handed |= dict.fromkeys(result_names(schema), False) if self.kind.function is Function.GRADIENTS else {}
@@ -134,8 +135,8 @@ class Decorator:
         return {name: self._function(options.pop(name)) for name in names}
 
     def _function(self, attached: object) -> FunctionType:
-        """Return the function to attach: a formula that calls the given operator, or the function without absent
-        parameters.
+        """Return the function to attach for what a decorator got: a function, or an operator as a derivative
+        formula.
         """
         formula = formula_of(self.declaration, attached) if self.kind.texts is Texts.ARGUMENTS else None
         return self._with_what_there_is(require_function(attached, str(self)[1:])) if formula is None else formula

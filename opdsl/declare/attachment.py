@@ -22,7 +22,7 @@ _ON_ELEMENTS = frozenset(("dynamic_output_shape", "data_dependent_output"))
 
 
 class Attachment:
-    """Function to be attached to a declaration.
+    """Function to be attached to a declaration, with its decorator and options.
 
     declaration: the declaration to attach to.
     kind: record of the decorator.
@@ -56,13 +56,14 @@ class Attachment:
         return as_written(self.declaration.function.__name__, self.kind, self.function)
 
     def checks(self, function: FunctionType | None = None) -> Attached:
-        """Return the signature checker of the decorated function, or of another function that an option holds."""
+        """Return a checker of the signature of the decorated function, or of a function in its options."""
         main = self.declaration.main
         written = f"{self.decorator}:" if self.kind.function is Function.NUMBERS else self.decorator
         return Attached(function or self.function, main.name, written, main.schema)
 
     def keys(self) -> list[DispatchKey]:
-        """Return the dispatch keys that are named, without duplicates; empty if the function is for all backends.
+        """Return the dispatch keys given to the decorator, without duplicates; empty if the function is for all
+        backends.
 
         Raises:
             DispatchKeyError: there is no such key.
@@ -70,8 +71,8 @@ class Attachment:
         return list(dict.fromkeys(dispatch_keys(self.texts, self.function, self.declaration.main)))
 
     def keys_or_all(self) -> list[DispatchKey]:
-        """Return the dispatch keys that are named, or all backends if none is; without Meta if result shapes depend on
-        elements.
+        """Return the dispatch keys given to the decorator, by default those of all backends; without Meta if result
+        shapes are data-dependent.
         """
         needs_elements = not _ON_ELEMENTS.isdisjoint(self.declaration.main.tags)
         return self.keys() or [backend for backend in ALL_BACKENDS if not (needs_elements and backend.name == "Meta")]

@@ -18,7 +18,7 @@ from opdsl.schema import SchemaKind
 
 
 class Calling:
-    """View of one operator's kernels: the dispatch table, direct calls of a kernel, and calls with a given key set.
+    """Access to one operator's kernels: the dispatch table, direct calls of a kernel, and calls with a given key set.
 
     Args:
         declaration: its declaration.
@@ -78,18 +78,14 @@ class Calling:
         return bound.operator.find_in(keys)(*bound.arguments)
 
     def _signature(self) -> Signature:
-        """Return the signature that arguments are bound to: the operator, and its ``out=`` variant if it is
-        functional.
-        """
+        """Return the overload (with its ``out=`` variant) to which the arguments of a call are bound."""
         if self.operator.schema.kind is SchemaKind.out:
             return Signature(None, self.operator)
         operators = self.declaration.operators
         return Signature(self.operator, operators.get("out") if self.operator is operators.get("functional") else None)
 
     def _on_meta(self, *positional: Any, **named: Any) -> Any:
-        """Run the shape function: call the operator with tensor arguments replaced by meta tensors of the same
-        geometry.
-        """
+        """Run only the shape function of the operator: call it with meta tensors of the same geometries."""
         bound = bind(self.operator.schema.name.base, (self._signature(),), positional, named)
         arguments = tuple(_without_memory(argument) for argument in bound.arguments)
         if not any(_holds_tensor(argument) for argument in arguments):

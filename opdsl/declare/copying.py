@@ -1,4 +1,4 @@
-"""Composite bodies that copy: a functional variant from one that writes its arguments, ``out=`` from a functional one.
+"""Composite bodies that copy: functional variants of mutable operators, and ``out=`` variants of functional ones.
 
 Source: ``gen_composite_functional_kernel`` and ``gen_composite_out_kernel`` in torchgen/gen_functionalization_type.py.
 """

@@ -110,15 +110,13 @@ class Declaration:
         return bool(out.properties.get("structured")) or (self.definition is not None and self.structured)
 
     def generates(self, operator: Operator) -> bool:
-        """Return whether torchgen generates an operator from the other variants by ``autogen``: the ``out=`` of a
-        Python kernel.
-        """
+        """Return whether torchgen generates an operator of this declaration from its other entries (``autogen``)."""
         if operator is not self.operators.get("out") or operator is self.main:
             return False
         return not (self.is_structured or self.is_composite or self.out_is_explicit)
 
     def structured_option(self, name: str) -> object:
-        """Return an option of the structured operator's entry: that of the first variant that has it."""
+        """Return an entry option such as ``structured_inherits``, from the first variant that sets it."""
         values = (operator.properties.get(name) for operator in self.operators.values())
         return next((value for value in values if value is not None), None)
 
@@ -133,7 +131,7 @@ class Declaration:
     # ----------------------------------------------------------------------------------------------- what is attached
 
     def require_free(self, what: str, function: FunctionType) -> None:
-        """Raise an error if an implementation of this role is attached already, or none can be.
+        """Raise an error if an implementation of a role (such as ``kernel CPU``) is attached already, or none may be.
 
         Args:
             what: the role, for example ``kernel CPU``.
@@ -156,7 +154,7 @@ class Declaration:
             )
 
     def claim(self, what: str, function: FunctionType) -> None:
-        """Record that a function is attached in a role; raises as ``require_free`` does."""
+        """Record a function as attached in a role (such as ``kernel CPU``); raises as ``require_free`` does."""
         self.require_free(what, function)
         self.attached[what] = function
 
@@ -203,7 +201,7 @@ class Declaration:
             self.library.register(operator, key, self.definition.kernel(variant, operator, str(key)))
 
     def register_common(self) -> None:
-        """Register the kernels that serve backends on which only the ``out=`` operator has a kernel."""
+        """Register kernels for backends that only implement the ``out=`` operator."""
         out = self.operators.get("out")
         if out is None:
             return
@@ -214,15 +212,13 @@ class Declaration:
             self.library.register(operator, key, CommonKernel(definition, variant, operator))
 
     def infer_tag(self, tag: str) -> None:
-        """Set the tag of the variants whose declaration names none."""
+        """Set the tag of the variants whose declaration gives no tags."""
         for variant in self.untagged:
             self.operators[variant].tags = (tag,)
             self.functions[variant].__dict__["tags"] = (tag,)
 
     def infer_entries(self, kind: Kind) -> None:
-        """Fill in the entry properties and tags that follow from a decorator kind, where the declaration does not set
-        them.
-        """
+        """Set entry properties and tags that follow from a kind of implementation, unless the declaration sets them."""
         if kind.tag:
             self.infer_tag(kind.tag)
         copying = None if "functional" in self.operators else self.functions.get("functional")

@@ -1,6 +1,4 @@
-"""Creation of declarations: builds operators and their variants from a function or schema with options, and registers
-them.
-"""
+"""Creation of declarations from functions or schemas: builds the operators with their variants, and registers them."""
 
 from __future__ import annotations
 
@@ -91,7 +89,7 @@ def declared_variant(
 
 
 def declared_alias(declaration: Declaration, name: str, module: str, options: Mapping[str, Any]) -> Declaration:
-    """Declare another name of an operator: composites that call the original, one for each variant.
+    """Declare another name of an operator: for each variant a composite operator that calls the original one.
 
     Args:
         declaration: of the original operator.
@@ -173,7 +171,9 @@ def declared_number_overload(
 def declaration_of(
     scope: Scope, function: FunctionType, schema: FunctionSchema, options: Mapping[str, Any]
 ) -> Declaration:
-    """Define a schema's operator and the variants that its options ask for: all of them, or none if one fails."""
+    """Create a declaration from a schema: define its operator and the variants that the options ask for, or none on
+    errors.
+    """
     where = f"{location(function)}: {function.__name__}"
     rest = dict(options)
     inplace, out = (_variant_option(where, name, rest.pop(name, False), kind) for name, kind in _VARIANTS.items())
@@ -208,7 +208,7 @@ def declaration_of(
 
 
 class _Entry(NamedTuple):
-    """Operator of a declaration before it is defined: its variant, its schema, and other properties of its entry."""
+    """Operator to be defined: its variant name, its schema, and its native_functions.yaml properties."""
 
     variant: str
     schema: FunctionSchema
@@ -291,7 +291,7 @@ def _body_keys(where: str, kernel: object) -> tuple[str, ...] | None:
 
 
 def _define_all(declaration: Declaration) -> None:
-    """Register the operators of a declaration, replacing those that the same declaration made earlier."""
+    """Register the operators of a declaration; those of an earlier run of the same code are replaced."""
     scope = declaration.library
     for operator in declaration.operators.values():
         _make_room(scope, operator, declaration.function)
@@ -337,8 +337,7 @@ def _variant_option(where: str, name: str, value: Any, options: type) -> Any:
 
 
 def _check_variants(where: str, schemas: Mapping[str, FunctionSchema]) -> None:
-    """Check derived schemas against the schema invariants and each other; the first is the declared one, whose parts
-    are valid.
+    """Check the schemas of derived variants against the schema invariants and each other.
 
     Raises:
         DeclarationError: a name that was given makes no schema, or is that of another variant.

@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 
 
 def attach_definition(attachment: Attachment) -> None:
-    """Attach a scalar function and the functions in its options to every variant, for all backends or the named ones.
+    """Attach a scalar function (elementwise, fold, scan, ...) with its options; kernels of all variants are compiled
+    from it.
 
     Raises:
-        ScalarFunctionError: a function holds what a scalar graph cannot.
+        ScalarFunctionError: a function contains code that a scalar graph cannot represent.
         KernelSignatureError: a function does not fit, an option is unknown, or the shape function is missing.
         DuplicateOperatorError: the operator is computed in another way already.
     """
@@ -76,14 +77,16 @@ def _no_gradient(grad: Tensor) -> Tensor:
 
 
 def check_by_meta(declaration: Declaration, definition: Any, kind: Kind) -> None:
-    """Let a definition call the operator's shape function to check arguments."""
+    """Make a definition call the operator's shape function, which then only checks the arguments of calls."""
     definition.check = declaration.attached["meta"]
     if kind.shares_plans:
         definition.check_reads_numbers = declaration.meta_reads_numbers
 
 
 def _name_of(attachment: Attachment) -> str:
-    """Return the role of an attached function, which includes the dtypes and argument values it is limited to."""
+    """Return the role of an attached function, such as ``pointwise {'mode': 'a'}``: its kind, with dtypes and argument
+    values.
+    """
     condition = attachment.options.get("when")
     parts = [
         attachment.kind.name,
@@ -138,7 +141,7 @@ def _class_of(path: str) -> Any:
 
 
 def _tell_underived(declaration: Declaration, functions: Sequence[ScalarFunction]) -> None:
-    """Warn if a floating-point scalar function has no derivative and none has been declared."""
+    """Warn if no derivative can be derived from the scalar functions, and none has been declared."""
     if declaration.main.derivative is not None:
         return
     function, error = next(

@@ -25,7 +25,7 @@ def derivative_source(operator: Operator) -> str:
 
 
 def _text(formula: Any) -> str:
-    """Return the source of a formula; of a lambda only its own expression, after the name of its argument."""
+    """Return the source of a derivative formula; for a lambda, only the lambda expression after its argument name."""
     function = formula.function
     if function.__name__ != "<lambda>":
         return str(importlib.import_module("inspect").getsource(function)).rstrip()
@@ -35,7 +35,7 @@ def _text(formula: Any) -> str:
 
 
 def _derived(operator: Operator) -> Any:
-    """Return the derivative that is derived from the definition of an operator's kernels, or None."""
+    """Return the derivative that is derived from an operator's definition; None without a definition."""
     for kernels in operator.registrations.values():
         definition = getattr(kernels[0], "definition", None)
         if definition is not None:

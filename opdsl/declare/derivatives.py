@@ -111,7 +111,7 @@ def exclude_from_derivative(declaration: Declaration, names: Collection[str]) ->
 
 
 def _derivative(declaration: Declaration) -> DeclaredDerivative:
-    """Return a copy of the operator's declared derivative, to which formulas are added, or a new empty one.
+    """Return a copy of the operator's declared derivative, or a new empty one, to add formulas to.
 
     Autograd graphs that calls have recorded keep the derivative as it was declared at that time.
     """

@@ -1,6 +1,6 @@
 """Export of declarations as entries of native_functions.yaml.
 
-The entries follow from the attached implementations: formulas of elements and ``.meta`` give a structured ``out=``
+The entries follow from the attached implementations: elementwise formulas and ``.meta`` give a structured ``out=``
 entry with delegates, a Python kernel gives ``autogen`` for the derived ``out=``, a composite one entry per variant.
 """
 
@@ -54,9 +54,7 @@ def export(registry: Registry, namespaces: Iterable[str] | None = None) -> list[
 
 
 def is_generated(operator: Operator) -> bool:
-    """Return whether torchgen generates the operator from an ``autogen``: it is tagged so, or is the ``out=`` of a
-    Python kernel.
-    """
+    """Return whether torchgen generates the operator from another entry's ``autogen``, so that it has no entry."""
     declaration = _declaration(operator)
     if GENERATED in operator.tags:
         return True
@@ -147,7 +145,7 @@ def _inner_loop(key: UfuncKey, text: str | tuple[str, Iterable[str]]) -> UfuncIn
 
 
 def _dispatch(operator: Operator) -> tuple[DispatchEntry, ...] | None:
-    """Return the entry's kernels by dispatch key; None if it is delegated, registered apart, or composite by default
+    """Return the dispatch table of an entry; None if it is delegated, registered apart, or composite by default
     (INV-28, INV-29).
     """
     declaration = _declaration(operator)

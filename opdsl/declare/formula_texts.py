@@ -1,4 +1,4 @@
-"""Suggested ``@formula`` source for uses of a removed decorator: its scalar functions, rewritten as operator code."""
+"""Suggestions for users of removed decorators: their scalar functions, rewritten as the source of a ``@formula``."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _read(function: object) -> FunctionType:
 
 
 class _Attached:
-    """Function and options of a removed decorator, with methods that write its formula body.
+    """Use of a removed decorator: its function and options, with methods that write the equivalent formula body.
 
     Args:
         declaration: the declaration that the decorator was used on.
@@ -207,9 +207,7 @@ def _lines(text: str) -> list[ast.stmt]:
 
 
 def _as_function(function_def: ast.FunctionDef) -> None:
-    """Turn the declaration of an in-place random operator into a functional one, from which the in-place form is
-    derived.
-    """
+    """Rewrite an in-place random declaration as a functional one with ``inplace=True``."""
     function_def.name = function_def.name.rstrip("_")
     function_def.args.kwonlyargs = [
         parameter for parameter in function_def.args.kwonlyargs if parameter.arg != "generator"

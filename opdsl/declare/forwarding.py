@@ -26,8 +26,7 @@ _MARK = "__opdsl_forward__"
 
 @attrs.frozen
 class Forward:
-    """Description of an operator as a call of another operator; as a decorator it marks a function that ``@op``
-    declares.
+    """Description of an operator as a call of another operator; also the decorator that ``@forward`` returns.
 
     target: declaration of the called operator; arguments that it is not given have their defaults.
     order: names of arguments that are passed as the target's first ones; others are passed by name.
@@ -43,7 +42,7 @@ class Forward:
     unused: tuple[str, ...] = ()
 
     def __call__(self, function: F) -> F:
-        """Mark a function that ``@op`` declares, so that its operator is this call."""
+        """Mark a function, so that ``@op`` declares its operator as this call."""
         function.__dict__[_MARK] = self
         return function
 
@@ -70,7 +69,7 @@ def forward(
             arguments, by name.
 
     Returns:
-        A decorator of a function without a body, a formula for ``f.derivative``, and the answer of a row in a table.
+        A decorator of a function without a body; also a value for ``f.derivative``, or for a row of an operator table.
 
     Raises:
         DeclarationError: the target is no declared operator; ``@op`` raises the errors that ``f.forward`` raises.
@@ -89,7 +88,7 @@ def forward(
 
 
 def declaration_behind(target: Any) -> Declaration:
-    """Return the declaration of an operator function.
+    """Return the declaration of the operator that a function calls.
 
     Raises:
         DeclarationError: it is no declared operator.
@@ -154,9 +153,7 @@ def _results(call: Forward) -> tuple[int, ...]:
 
 
 def _passed(function: FunctionType, operator: Operator, target: Operator, call: Forward) -> list[str]:
-    """Return the argument list of a forwarding call as Python source, one ``name=value`` for each argument; see
-    ``forwarding``.
-    """
+    """Return the arguments with which a forwarding kernel calls its target, as Python source."""
     outs = {one.python_name: own.python_name for one, own in zip(target.schema.out, operator.schema.out, strict=False)}
     taken = [argument.python_name for argument in target.schema.arguments]
     names = [argument.python_name for argument in operator.schema.arguments]
@@ -188,7 +185,7 @@ def _passed(function: FunctionType, operator: Operator, target: Operator, call: 
 
 
 def renamed(function: FunctionType, name: str, module: str, names: Mapping[str, str] | None = None) -> FunctionType:
-    """Return a copy of a declared function with another name and module; ``names`` renames its parameters."""
+    """Return a copy of a function with another name, module and parameter names."""
     other, code = names or {}, function.__code__
     code = code.replace(co_varnames=tuple(other.get(name, name) for name in code.co_varnames))
     function_type = FunctionType(code, function.__globals__, name, function.__defaults__, function.__closure__)

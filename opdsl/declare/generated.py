@@ -1,4 +1,4 @@
-"""The operators that ``autogen`` options name, declared when a namespace is looked up, or by the topic that needs them.
+"""Declaration of the operators that torchgen would generate (``autogen``), when a namespace or topic needs them.
 
 An entry's ``autogen`` names operators that torchgen generates from it: an ``out=`` variant of a functional operator, a
 functional variant of a mutable one. ``opdsl.native.generated`` lists them; this module gives them composite kernels.
@@ -22,12 +22,12 @@ from opdsl.schema import GENERATED, SchemaKind
 
 
 def declare_generated(registry: Registry, namespace: str) -> None:
-    """Declare the operators that ``autogen`` names in a namespace, unless they exist already."""
+    """Declare the missing operators that ``autogen`` options in a namespace name."""
     declare_generated_of(registry, [operator for operator in registry if operator.name.startswith(f"{namespace}::")])
 
 
 def declare_generated_of(registry: Registry, operators: Iterable[Operator]) -> None:
-    """Declare the operators that the ``autogen`` of given operators names, unless they exist already."""
+    """Declare the missing operators that the ``autogen`` options of given operators name."""
     by_signature: dict[str, dict[SchemaKind, Operator]] = {}
     for operator in operators:
         if isinstance(operator.declaration, Declaration):

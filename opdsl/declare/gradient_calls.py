@@ -18,8 +18,7 @@ from opdsl.schema.model import FunctionSchema, python_name
 
 
 def formula_of(declaration: Declaration, candidate: Any) -> FunctionType | None:
-    """Return the derivative formula that calls an operator, a ``forward`` or a partial function; None for other
-    candidates.
+    """Return a derivative formula that calls an operator, a ``forward`` or a partial function; None for other objects.
 
     A called operator takes the gradient first, then, by name, arguments and results of the differentiated operator.
 

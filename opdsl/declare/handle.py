@@ -168,7 +168,7 @@ class OperatorHandle(Calling):
     def _derive(
         self, schema: FunctionSchema, body: Callable[..., Any], key: str, options: Mapping[str, Any], doc: str
     ) -> FunctionType:
-        """Define an operator derived from this one, located at the line that called the calling method."""
+        """Define an operator derived from this one, with the location of the user code that asked for it."""
         frame = sys._getframe(2)
         place = frame.f_code.co_filename, frame.f_lineno
         module = str(frame.f_globals.get("__name__", "__main__"))
@@ -314,8 +314,8 @@ def declare_with_overloads(
 
 
 def in_namespace(scope: Scope, schema: FunctionSchema) -> FunctionSchema:
-    """Return a schema with a namespace in its name, by default that of the library; ``aten`` is left out as
-    everywhere.
+    """Return a schema with the library's namespace in its name if it has none; the namespace ``aten`` is left
+    implicit.
     """
     namespace = schema.name.namespace or scope.namespace
     return attrs.evolve(schema, name=attrs.evolve(schema.name, namespace=None if namespace == "aten" else namespace))
@@ -358,7 +358,7 @@ def define(
 def define_beside(
     declaration: Declaration, schema: FunctionSchema, body: Callable[..., Any], **options: Any
 ) -> FunctionType:
-    """Define a copying variant of a declared operator, reported as declared at the same location."""
+    """Define an operator that copies around a declared one, with the same location and namespace."""
     function = declaration.function
     location = (function.__code__.co_filename, function.__code__.co_firstlineno)
     own = in_namespace_of(declaration, schema)
@@ -366,7 +366,7 @@ def define_beside(
 
 
 def in_namespace_of(declaration: Declaration, schema: FunctionSchema) -> FunctionSchema:
-    """Return a schema in the namespace of a declared operator, which may differ from that of its library."""
+    """Return a schema with its name in the namespace of a declared operator."""
     return attrs.evolve(schema, name=attrs.evolve(schema.name, namespace=declaration.name.partition("::")[0]))
 
 
@@ -451,8 +451,8 @@ def _describe(function: FunctionType, handle: OperatorHandle) -> None:
 
 
 def _is_method(declaration: Declaration, packet: Packet) -> bool:
-    """Return whether Tensor gets a method for a packet: a packet of the process's registry, and of PyTorch's only bound
-    ones.
+    """Return whether Tensor gets a method for a packet: only for the default registry, and in ``aten`` only as PyTorch
+    does.
 
     PyTorch operators that Tensor implements itself, such as ``numel``, get none.
     """

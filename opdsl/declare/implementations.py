@@ -79,7 +79,7 @@ class Attached:
         self.schema = schema
 
     def require(self, fault: str, expected: Iterable[str] | None = None) -> None:
-        """Raise an error that shows both signatures, if there is a fault.
+        """Raise an error if ``fault`` is not empty; the message shows the function's signature and the schema.
 
         Args:
             fault: description of the fault; empty if there is none.
@@ -196,7 +196,7 @@ class Attached:
 
 
 def _is_meant(value: object, argument: Argument) -> bool:
-    """Return whether a value equals an argument's default in another notation: ``(0, 0)`` for ``int[2] x=0``."""
+    """Return whether a default value means the same as the schema's default: ``(0, 0)`` for ``int[2] x=0``."""
     meant = Parameter(argument, keyword_only=False).default
     return type(value) is type(meant) and value == meant
 
@@ -205,7 +205,7 @@ def _is_meant(value: object, argument: Argument) -> bool:
 
 
 def dispatch_keys(keys: Iterable[str], function: FunctionType, operator: Operator) -> list[DispatchKey]:
-    """Parse the names of dispatch keys; an error names the kernel and its operator.
+    """Parse names of dispatch keys; on errors, name the kernel and its operator.
 
     Raises:
         DispatchKeyError: there is no such key.
@@ -219,7 +219,7 @@ def dispatch_keys(keys: Iterable[str], function: FunctionType, operator: Operato
 def checked_kernel(
     function: FunctionType, keys: Iterable[DispatchKey], operator: Operator, decorator: str, more: Sequence[str] = ()
 ) -> FunctionType:
-    """Check that a function fits a schema as a Python kernel, and return it adapted to take all arguments.
+    """Check a function as a kernel of a schema, and return a wrapper that takes all of the operator's arguments.
 
     Args:
         function: the kernel function.
@@ -321,7 +321,7 @@ def wants_key_set(function: FunctionType) -> bool:
 
 
 def boxed_kernel(function: object) -> Kernel:
-    """Return a function as a boxed fallback kernel, which can serve any operator.
+    """Wrap a function ``(operator, args, kwargs)`` as a fallback kernel, which can serve any operator.
 
     Raises:
         KernelSignatureError: its parameters are not those of a boxed call.
@@ -340,7 +340,7 @@ def boxed_kernel(function: object) -> Kernel:
 
 
 def plain_kernel(function: object, key: DispatchKey, operator: Operator) -> Kernel:
-    """Return a function as the kernel of an operator that was declared elsewhere (``Library.impl``).
+    """Wrap a function as the kernel of an operator that was declared elsewhere (``Library.impl``).
 
     Raises:
         KernelSignatureError: its parameters are not the schema's.
@@ -359,8 +359,7 @@ def plain_kernel(function: object, key: DispatchKey, operator: Operator) -> Kern
 
 
 def with_separate_options(function: FunctionType, schema: FunctionSchema) -> FunctionType:
-    """Return an adapter of a kernel with a parameter ``options: TensorOptions`` that takes dtype, layout, device and
-    pin_memory.
+    """Return a wrapper that takes dtype, layout, device and pin_memory for a kernel with ``options: TensorOptions``.
 
     Args:
         function: the kernel; returned unchanged if it has no such parameter.

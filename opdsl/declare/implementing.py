@@ -22,14 +22,11 @@ class Implementing(Protocol):
         It takes an ``opdsl.runtime.View`` (shape, strides and an offset in elements) in place of the tensor, and
         returns one.
 
-        In the place of the tensor it gets an ``opdsl.runtime.View``, of a shape, strides and an offset in elements, and
-        it returns one.
-
         Args:
             keys: dispatch keys; a decorator without parentheses is for all backends.
 
         Returns:
-            The function as it is, or a decorator.
+            The function unchanged, or a decorator.
 
         Raises:
             KernelSignatureError: its parameters are not the schema's, or the operator returns no view.

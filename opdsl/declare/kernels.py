@@ -80,9 +80,7 @@ def attach_forward(declaration: Declaration, call: Forward, keys: tuple[str, ...
 
 
 def _stores_as(other: Out, own: Out) -> bool:
-    """Return whether another operator's ``out=`` variant casts, resizes and checks overlap as this operator's options
-    ask.
-    """
+    """Return whether the ``out=`` variant of another operator has the options that this one asks for."""
     asked, stored, usual = ((out.cast, out.contiguous, out.apart) for out in (own, other, Out()))
     return asked in (stored, usual)
 
@@ -125,7 +123,7 @@ def fills_out(declaration: Declaration, function: FunctionType) -> bool:
 
 
 def attach_view_kernel(attachment: Attachment) -> None:
-    """Register under dispatch keys a function that maps a tensor's geometry to that of a view, and the in-place kernel
+    """Register a function that computes the geometry of a view under dispatch keys; the in-place variant is derived
     from it.
 
     Raises:
@@ -145,7 +143,7 @@ def attach_view_kernel(attachment: Attachment) -> None:
 
 
 def _claimed(attachment: Attachment, kernel: FunctionType, keys: list[DispatchKey]) -> list[DispatchKey]:
-    """Record a kernel as attached under all keys, or raise an error if a kernel is attached under one of them."""
+    """Record a kernel as attached under the given keys, unless one of them has a kernel already, which is an error."""
     for key in keys:
         attachment.declaration.require_free(f"kernel {key}", kernel)
     for key in keys:
@@ -171,7 +169,7 @@ def register_plain(
     key: DispatchKey,
     variants: Mapping[str, FunctionType] | None = None,
 ) -> None:
-    """Register a Python function as the kernel of the declared operator, and kernels derived from it for the variants.
+    """Register a Python function as the kernel of the declared operator, and derive kernels of the variants from it.
 
     Args:
         declaration: of the operators.
@@ -198,7 +196,7 @@ def register_plain(
 
 @lru_cache(maxsize=256)  # so that all dispatch keys share the two functions
 def _of_both(function: FunctionType, main: FunctionSchema, out: FunctionSchema) -> tuple[FunctionType, FunctionType]:
-    """Return two adapters of a function that takes ``out``: the functional kernel and the ``out=`` kernel."""
+    """Split a function that takes ``out`` into a functional kernel and an ``out=`` kernel."""
     separate = with_separate_options(function, main)
     return for_variant(separate, main), for_variant(separate, out)
 

@@ -108,7 +108,7 @@ class Library(Scope):
             is_bound: whether Python calls of the packet reach this overload.
             may_alias: whether results may share memory with arguments although no alias set says so, as for some of
                 PyTorch's schemas.
-            structured: whether variants derived by formulas of elements and ``.meta`` are exported as a structured
+            structured: whether variants derived by elementwise formulas and ``.meta`` are exported as a structured
                 group.
             options: the keys of an entry in native_functions.yaml, see ``EntryOptions``.
 
@@ -317,9 +317,7 @@ def op(name: Any = None, /, **options: Any) -> Any:
 
 
 def _declaring(library: Library, name: Any, options: Mapping[str, Any], names: Mapping[str, object]) -> Any:
-    """Implement ``op``: return a decorator for an operator name or None, or declare the function if ``op`` is the
-    decorator.
-    """
+    """Implement ``op`` for both forms: ``@op`` declares the function, ``@op(...)`` returns a decorator."""
     from opdsl.declare.handle import declare  # imports all kernel modules, so only the first declaration does
 
     def declaring(function: Any) -> Any:

@@ -44,9 +44,7 @@ def list_schema(declaration: Declaration) -> FunctionSchema:
 
 
 def written_lists(schema: FunctionSchema) -> FunctionSchema:
-    """Return the in-place form of a list form's schema: the first list is written and nothing is returned, as in
-    PyTorch.
-    """
+    """Convert the schema of a list form to its in-place form, which writes the first list and returns nothing."""
     first, *rest = schema.positional
     written = attrs.evolve(first, alias=Alias("a", write=True))
     name = attrs.evolve(schema.name, base=inplace_base(schema.name.base))

@@ -11,8 +11,7 @@ from opdsl.runtime.html import text_table
 
 
 def mimebundle(declaration: Declaration, operator: Operator) -> dict[str, str]:
-    """Return an operator as plain text and as HTML: its schema, docstring, related overloads and variants, dispatch
-    table.
+    """Return a plain-text and an HTML description of an operator: schema, docstring, related operators, dispatch table.
 
     Args:
         declaration: the declaration of the operator.
@@ -30,7 +29,7 @@ def mimebundle(declaration: Declaration, operator: Operator) -> dict[str, str]:
 
 
 def _kin(declaration: Declaration, operator: Operator) -> Iterator[tuple[str, str]]:
-    """Yield the other overloads of the packet and the variants of the declaration, each as a name and its schema."""
+    """Yield the names and schemas of the operator's variants, and of the other overloads of its packet."""
     numbers = {id(operator)}
     for variant, sibling in declaration.operators.items():
         if id(sibling) not in numbers:

@@ -23,7 +23,7 @@ def attach_to_number_overload(overload: Declaration, declaration: Declaration, a
         argument: name of the tensor that the number replaces.
 
     Raises:
-        KernelSignatureError: the tensor operator has no formula of elements.
+        KernelSignatureError: the tensor operator has no elementwise formula.
         FormulaError: a number cannot replace the tensor in the formula.
     """
     if declaration.kind is not KINDS["pointwise"]:

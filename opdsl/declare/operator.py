@@ -170,7 +170,7 @@ class Operator(Implementing, Protocol, Generic[P, R_co]):
             args, kwargs: arguments of the operator.
 
         Returns:
-            What the operator returns.
+            The operator's results.
 
         >>> import opdsl
         >>> keys = opdsl.DispatchKeySet(opdsl.DispatchKey.CPU)
@@ -185,7 +185,7 @@ class Operator(Implementing, Protocol, Generic[P, R_co]):
     @overload
     def meta(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
     def meta(self, *args: object, **kwargs: object) -> object:
-        """Attach the shape function (``@f.meta``), or run it: ``f.meta(x)`` returns results without memory.
+        """Attach the shape function (``@f.meta``), or run it: ``f.meta(x)`` returns results on the device ``meta``.
 
         A shape function takes ``ctx`` and those of the operator's arguments that it names. It checks them with
         ``opdsl.check`` and describes each output: ``ctx.set_output(0, shape, like=self)``, or with ``dtype``,
@@ -342,8 +342,6 @@ class Operator(Implementing, Protocol, Generic[P, R_co]):
 
         Its gradients follow from the view, unless the view has a derivative formula of its own.
 
-        Its gradients follow from the view, unless that has a formula of its own.
-
         Args:
             options: as ``@op`` takes them.
 
@@ -373,7 +371,7 @@ class Operator(Implementing, Protocol, Generic[P, R_co]):
             options: as ``@op`` takes them.
 
         Returns:
-            A decorator that gives the new overload.
+            A decorator that returns the new overload.
 
         >>> import opdsl
         >>> with opdsl.Library("example") as lib:
@@ -392,8 +390,6 @@ class Operator(Implementing, Protocol, Generic[P, R_co]):
 
         It shares the formula, checks and gradient formulas that are attached to this operator so far.
 
-        Its formula, its checks and its formulas for gradients are those of this operator: all that is attached so far.
-
         Args:
             argument: name of the tensor that the number replaces.
             name: of the overload.
@@ -403,7 +399,7 @@ class Operator(Implementing, Protocol, Generic[P, R_co]):
             The new overload.
 
         Raises:
-            KernelSignatureError: there is no such tensor, or the operator is no formula of elements.
+            KernelSignatureError: there is no such tensor, or the operator is no elementwise formula.
             FormulaError: a number cannot replace the tensor in the formula.
 
         >>> import opdsl
@@ -418,14 +414,14 @@ class Operator(Implementing, Protocol, Generic[P, R_co]):
         """
 
     def inplace_variant(self, name: str | None = None, **options: object) -> Callable[[Callable[Q, S]], Operator[Q, S]]:
-        """Declare the in-place variant by hand.
+        """Declare the in-place variant by a decorated function, instead of deriving it.
 
         Args:
             name: of the variant; by default that of the operator with an underscore.
             options: as ``@op`` takes them.
 
         Returns:
-            A decorator that gives the variant.
+            A decorator that returns the variant.
 
         >>> import opdsl
         >>> from opdsl import Alias, Tensor
@@ -441,14 +437,14 @@ class Operator(Implementing, Protocol, Generic[P, R_co]):
         """
 
     def out_variant(self, name: str | None = None, **options: object) -> Callable[[Callable[Q, S]], Operator[Q, S]]:
-        """Declare the ``out=`` variant by hand.
+        """Declare the ``out=`` variant by a decorated function, instead of deriving it.
 
         Args:
             name: of the variant's overload; by default ``out``, or that of the operator with ``_out``.
             options: as ``@op`` takes them.
 
         Returns:
-            A decorator that gives the variant.
+            A decorator that returns the variant.
 
         >>> import opdsl
         >>> from opdsl import Alias, Tensor

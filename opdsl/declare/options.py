@@ -1,4 +1,4 @@
-"""Options of a declaration besides its signature."""
+"""Options of ``op`` and of variants: ``EntryOptions``, ``Inplace``, ``Out``, ``Overload``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _tags(tags: object) -> object:
 
 
 class EntryOptions(TypedDict, total=False):
-    """The keys of a native_functions.yaml entry that ``@op``, ``Inplace`` and ``Out`` take, under their YAML names.
+    """Properties of a native_functions.yaml entry that ``@op``, ``Inplace`` and ``Out`` take as options.
 
     variants: ``"function"``, ``"method"`` or both, separated by a comma.
     tags: PyTorch's tags.
@@ -32,7 +32,7 @@ class EntryOptions(TypedDict, total=False):
         does not.
     manual_kernel_registration: whether the entry has no kernel of its own and ``Library.impl`` registers one.
     structured: for ``Out``, and for an ``out=`` operator declared by itself: whether its kernels are structured; the
-        variants of the same declaration delegate to it. Attached formulas of elements and ``.meta`` imply it.
+        variants of the same declaration delegate to it. Attached elementwise formulas and ``.meta`` imply it.
     structured_delegate: the structured ``out=`` operator that an operator declared by itself delegates to.
     structured_inherits: the base class of a structured kernel: ``"TensorIteratorBase"``, or a subclass of
         ``opdsl.kernels.MetaContext``, whose instance the shape function gets. Other names are those of C++ classes.
@@ -150,7 +150,7 @@ class Out:
         self.__attrs_init__(name, names, explicit, named, cast, contiguous, apart, options)
 
     def without_name(self) -> Out:
-        """Return a copy without the name, which overloads of a table can share."""
+        """Return a copy without the name, for the overloads of a table."""
         name = Out.__new__(Out)
         name.__attrs_init__(
             None, self.args, self.explicit, self.named, self.cast, self.contiguous, self.apart, self.options
@@ -237,7 +237,7 @@ def _are_texts(value: object) -> bool:
 
 
 def _is_precomputed(value: object) -> bool:
-    """Return whether a value of ``precomputed`` has a valid form: a mapping from arguments to their replacements, or
+    """Return whether a value of the option ``precomputed`` is a mapping from arguments to their replacements, or
     texts.
     """
     if type(value) is not dict:
@@ -281,7 +281,7 @@ _PLAIN: dict[str, Callable[[object], bool]] = {
 
 
 def normalised(options: Mapping[str, object], where: str) -> dict[str, Any]:
-    """Return checked options, with tags as a tuple and variants as a normalized text.
+    """Return checked options of ``op`` in a uniform notation: tags as a tuple, variants as a comma-separated text.
 
     Raises:
         DeclarationError: an option is unknown or of another type, or variants are neither ``function`` nor ``method``.

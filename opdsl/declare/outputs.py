@@ -24,7 +24,7 @@ def takes_out(function: object) -> bool:
 
 
 def for_variant(function: FunctionType, schema: FunctionSchema) -> FunctionType:
-    """Return an adapter of a function with ``out`` that takes the arguments of one variant.
+    """Return a wrapper of a function with ``out`` that has the arguments of one variant.
 
     The ``out=`` variant of a factory lacks TensorOptions: they are taken from ``out``.
 

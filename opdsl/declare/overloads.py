@@ -1,4 +1,4 @@
-"""Overloads that are computed by another overload's body, with some of its arguments fixed."""
+"""Overloads that share another overload's body, with some of its arguments fixed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OWN = frozenset(("autogen", "inplace", "out", "foreach", "functional", "structu
 
 
 def require_table(function: FunctionType, table: object) -> Mapping[str, Overload]:
-    """Return the option ``overloads`` if it is valid for the function.
+    """Check the option ``overloads`` of ``op``, and return it.
 
     Raises:
         DeclarationError: it is no table of overloads, or the function has no body.
@@ -44,9 +44,7 @@ def require_table(function: FunctionType, table: object) -> Mapping[str, Overloa
 
 
 def inherited(options: Mapping[str, Any], function: FunctionType) -> dict[str, Any]:
-    """Return the options of a declaration that an overload of its table inherits; ``out`` only if the overload takes
-    it.
-    """
+    """Return the options that the overloads of a table inherit from their declaration."""
     out = options.get("out", False) if takes_out(function) else False
     unnamed = {"out": out.without_name() if isinstance(out, Out) else out} if out else {}
     return {**{name: value for name, value in options.items() if name not in _OWN}, **unnamed}
@@ -55,7 +53,7 @@ def inherited(options: Mapping[str, Any], function: FunctionType) -> dict[str, A
 def overload_function(
     function: FunctionType, name: str, overload: Overload, names: Mapping[str, object]
 ) -> FunctionType:
-    """Generate the function that declares an overload of the table; it calls the body with the fixed arguments.
+    """Generate the function that declares an overload of the table; it calls the shared body with fixed arguments.
 
     Args:
         function: the function with the body.

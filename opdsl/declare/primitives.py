@@ -26,7 +26,7 @@ _NUMBERS = (BaseType.Scalar, BaseType.float, BaseType.int)
 
 
 def rule_of_body(function: FunctionType, schema: FunctionSchema) -> Rule | None:
-    """Return the rule that a library formula computes if its body only calls primitives; None for other formulas.
+    """Return the scalar rule of a library formula whose body only calls primitives; None for other formulas.
 
     The rule's operands are the function's parameters, by position.
 
@@ -50,8 +50,8 @@ def rule_of_body(function: FunctionType, schema: FunctionSchema) -> Rule | None:
 
 
 def _rule_of(call: Call) -> Rule | None:
-    """Return one rule for a primitive call and the calls among its operands; None if intermediate results would need
-    dtype promotion of their own.
+    """Return one scalar rule for nested calls of primitives; None if intermediate results need dtype promotion of their
+    own.
     """
     operands: list[Expression] = []
     inner: list[Rule] = []
@@ -143,7 +143,7 @@ def _reads_loop(function: FunctionType) -> bool:
 
 
 def _names_called(function: FunctionType) -> Iterator[tuple[str, object]]:
-    """Yield the closure variables, globals and attribute names that a function uses, with the value found for each."""
+    """Yield the names that a function reads, with the closure variable or global found for each."""
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         with suppress(ValueError):  # the variable is not assigned yet
             yield name, cell.cell_contents

@@ -30,7 +30,8 @@ class Removed:
         self.name = name
 
     def __call__(self, /, *decorated: object, **options: object) -> Any:
-        """Raise the error for a decorated function, or return a decorator that does if only options are given.
+        """Raise the error that shows the formula to write; if only options are given, return a decorator that raises
+        it.
 
         Raises:
             DeclarationError: always, with the formula to write.

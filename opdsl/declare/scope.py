@@ -23,18 +23,18 @@ class Scope:
         self._undo: list[Callable[[], object]] = []
 
     def register(self, operator: Operator, key: DispatchKey, kernel: Kernel) -> None:
-        """Register a kernel as the newest one of an operator's dispatch key, until this scope is closed."""
+        """Register a kernel for a dispatch key of an operator; closing this scope removes it."""
         self.registry.register(operator, key, kernel)
         self.undo(partial(self.registry.deregister, operator, key, kernel))
         self.registry.tell_followers(operator)
 
     def undo(self, action: Callable[[], object]) -> None:
-        """Add an action that undoes a registration when this scope is closed."""
+        """Add an action to run when this scope is closed or a failed block is rolled back."""
         self._undo.append(action)
 
     @contextmanager
     def all_or_nothing(self) -> Iterator[None]:
-        """Undo the registrations made inside the block if an error leaves it, so that none is left half done."""
+        """Roll back the registrations made inside the block if an error leaves it."""
         before = len(self._undo)
         try:
             yield

@@ -18,7 +18,7 @@ def _declaration() -> None: ...
 
 
 def _documented() -> None:
-    """Do nothing; sample of a function whose body is only a docstring, compared with others by its bytecode."""
+    """Do nothing; ``is_declaration`` compares the bytecode of other functions with this one."""
 
 
 # Index of the constant None that an empty body returns, by bytecode: a body that returns another constant has the same.
@@ -51,7 +51,7 @@ def is_of_library(function: FunctionType) -> bool:
 
 
 def caller_names(depth: int) -> dict[str, object]:
-    """Return the local names of the declaring frame, for string annotations that use them."""
+    """Return the local names of the declaring frame, which string annotations may use."""
     frame = sys._getframe(depth + 1)
     return {} if frame.f_locals is frame.f_globals else dict(frame.f_locals)
 

@@ -24,7 +24,8 @@ META_KEY = DispatchKey("Meta")
 
 
 def attach_meta(attachment: Attachment) -> None:
-    """Attach a shape function; beside scalar functions that determine the shape it only checks arguments.
+    """Attach a shape function, which sets the shapes of outputs; for formulas and scalar functions it only checks
+    arguments.
 
     Its option ``reads_numbers`` says whether its results depend on the values of Scalar and float arguments, and not
     only on their types.
@@ -101,7 +102,7 @@ def attach_out_kernel(attachment: Attachment) -> None:
 
 
 def _definition(attachment: Attachment) -> StructuredDefinition:
-    """Return the definition that out-kernels are added to."""
+    """Return the structured definition of a declaration, or raise an error if there is no shape function."""
     declaration = attachment.declaration
     if not isinstance(declaration.definition, StructuredDefinition):
         raise KernelSignatureError(

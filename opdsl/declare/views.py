@@ -1,4 +1,4 @@
-"""Operators and kernels that follow from a view operator: its in-place form, its copy, and its scatter."""
+"""Operators and kernels derived from a view operator: its in-place form, its copy (``_copy``), and its scatter."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from opdsl.schema.kinds import KINDS
 
 
 def turning(view: Kernel) -> FunctionType:
-    """Build the in-place kernel of a view operator: it turns the tensor into the view of its memory."""
+    """Build the in-place kernel of a view operator, which replaces the tensor's geometry by that of the view."""
 
     def turned(self: Tensor, *arguments: object) -> Tensor:
         shown: Any = view(self, *arguments)
@@ -32,7 +32,7 @@ def turning(view: Kernel) -> FunctionType:
 
 
 def require_view(declaration: Declaration, what: str) -> None:
-    """Raise an error if an operator returns no view, from which ``what`` could be derived.
+    """Raise an error if an operator returns no view, so that ``what`` (a copy or scatter) cannot be derived from it.
 
     Raises:
         DeclarationError: the operator returns no view of its first argument.
@@ -49,13 +49,13 @@ def require_view(declaration: Declaration, what: str) -> None:
 
 
 def copy_schema(schema: FunctionSchema) -> FunctionSchema:
-    """Return the schema of the copying form of a view operator: without aliases, its name ending in ``_copy``."""
+    """Return the schema of ``name_copy`` for a view operator: without aliases."""
     plain = schema.signature(keep_return_names=True)
     return attrs.evolve(plain, name=attrs.evolve(schema.name, base=f"{schema.name.base}_copy"))
 
 
 def copy_body(view: Callable[..., Any]) -> Callable[..., Any]:
-    """Build the body that calls the view operator and copies its results."""
+    """Build the body of ``name_copy``: it calls the view operator and copies its results."""
 
     def body(*arguments: object, **named: object) -> Any:
         result = view(*arguments, **named)

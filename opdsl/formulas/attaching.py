@@ -37,7 +37,8 @@ def attach_formula(declaration: Declaration) -> None:
 
 
 def attach_case(attachment: Attachment) -> None:
-    """Attach a formula for some dtypes or values of arguments, in addition to the others; see ``attach_formula``.
+    """Attach a formula that computes an operator for some dtypes or argument values only, next to its other formulas;
+    see ``attach_formula``.
 
     Raises:
         KernelSignatureError: its parameters or options do not fit.
@@ -74,7 +75,7 @@ def attach_case(attachment: Attachment) -> None:
 
 
 def share_formula(declaration: Declaration, other: Declaration) -> None:
-    """Attach kernels to an overload that are compiled from the formulas of another overload, for other argument types.
+    """Compile the formulas of an operator for the argument types of one of its overloads, and attach the kernels to it.
 
     Args:
         declaration: of the overload.
@@ -123,7 +124,9 @@ def _attach(declaration: Declaration, text: FormulaText) -> None:
 
 
 def _detaching(declaration: Declaration) -> Callable[[], None]:
-    """Return a function that removes from a declaration the kernels, tags and properties that are set from now on."""
+    """Return a function that undoes later changes to a declaration: it removes kernels, tags and properties set from
+    now on.
+    """
     operators = declaration.operators
     tags = {variant: operator.tags for variant, operator in operators.items()}
     properties = {variant: dict(operator.properties) for variant, operator in operators.items()}
@@ -149,7 +152,8 @@ def _detaching(declaration: Declaration) -> Callable[[], None]:
 
 
 def _is_of_elements(definition: FormulaDefinition) -> bool:
-    """Return whether a formula computes each element of its results from the elements at the same index.
+    """Return whether a formula is elementwise: it computes each element of its results from the elements at the same
+    index.
 
     Raises:
         FormulaError: the source contains code that no kernel can be compiled from.

@@ -79,7 +79,7 @@ class Carrying:
         self._lay_out()
 
     def _turning(self) -> frozenset[Dim]:
-        """Return the dims whose index changes from step to step."""
+        """Return the dims along which the scan iterates."""
         return frozenset(target for target in self.targets if isinstance(target, Dim))
 
     def _start(self, value: Any, beside: Sequence[Any]) -> Any:
@@ -199,7 +199,7 @@ class Carrying:
     def _over(
         self, tensor: Tensor, dims: Sequence[Dim], absent: Collection[Dim], mask: DimTensor | None = None
     ) -> Tensor:
-        """Return a result as a tensor over those of the dims along which it varies."""
+        """Convert a result to a ``DimTensor`` over those of the dims along which it varies."""
         axes = [at for at, dim in enumerate(dims) if dim in absent]
         return over(tensor.squeeze(axes) if axes else tensor, [dim for dim in dims if dim not in absent], mask)
 
@@ -240,7 +240,7 @@ class Carrying:
         return self._turn_by_turn()
 
     def call(self, carried: Sequence[Any], elements: Sequence[Any]) -> tuple[Any, ...]:
-        """Run one step.
+        """Call the step function for one iteration, and check the structure of the values that it returns.
 
         Args:
             carried: values carried to the step.
@@ -264,7 +264,7 @@ class Carrying:
     # --------------------------------------------------------------------------------------------------- recurrences
 
     def _by_recurrence(self) -> list[Tensor]:
-        """Compute all steps in one kernel, for a step that is a function of elements.
+        """Compute all steps in one kernel; the step function must be elementwise.
 
         Raises:
             NotElementwiseError: the step does more than compute elements.
@@ -301,7 +301,7 @@ class Carrying:
         return next((device for device in devices if device is not cpu), cpu)
 
     def _begins(self, size: int, device: Device) -> Tensor:
-        """Return a mask of the steps that begin with the initial values."""
+        """Return a boolean tensor that marks the first step, which starts from the initial values."""
         return arange(size, device) == (size - 1 if self.is_reverse else 0)
 
     @property
@@ -327,7 +327,7 @@ class Carrying:
     # ---------------------------------------------------------------------------------------------- turn by turn
 
     def _turn_by_turn(self) -> list[Tensor]:
-        """Compute the steps one by one, for a step that folds or reads at other indices.
+        """Compute the steps one by one, for a step function that reduces or reads at other indices.
 
         Initial numbers have no dimensions; if the first step fails with them, they are expanded to the dimensions of
         the operands.
@@ -383,7 +383,7 @@ class Carrying:
             self.ndim = max(positional(value) for column in columns for value in column)
 
     def _order(self, operands: Sequence[Tensor]) -> range:
-        """Return the indices of the steps in order; if there are none, one, whose step shows dtypes and sizes of the
+        """Return the step indices in order; a scan of length 0 gets one step, which determines dtypes and sizes of the
         results.
         """
         order = range(max(self._size(operands), 1))
@@ -446,7 +446,7 @@ class Carrying:
         return over(part, self.others if has_dims else ())
 
     def _at_begin(self, carried: tuple[Any, ...], turn: int) -> tuple[Any, ...]:
-        """Return the values carried to a step: the initial values before the first one."""
+        """Return the values that a step starts from: the initial values for the first step, else the carried ones."""
         return carried or tuple(
             [
                 value if is_element(value) else functions().scalar_tensor(value, dtype=dtype_of(value))

@@ -63,18 +63,18 @@ class FormulaCase:
         return ", ".join([*parts, *[f"{name}={value!r}" for name, value in self.when.items()]]) or "all arguments"
 
     def takes(self, named: Mapping[str, Any]) -> bool:
-        """Return whether the formula is for the given values of arguments."""
+        """Return whether argument values are those for which the formula is attached."""
         return all(_same(named[name], value) for name, value in self.when.items())
 
     def overlaps(self, other: FormulaCase) -> bool:
-        """Return whether some arguments match both this case and another one."""
+        """Return whether this case and another one both match some arguments."""
         shared = self.when.keys() & other.when.keys()
         agrees = all(_same(self.when[name], other.when[name]) for name in shared)
         return agrees and not self.text.dtypes.isdisjoint(other.text.dtypes)
 
 
 class FormulaChoice(FormulaText):
-    """Formulas of an operator, of which the arguments of a call select one.
+    """Formulas of an operator, one of which each call selects by its argument values and dtypes.
 
     Args:
         schema: the operator's schema.
@@ -194,7 +194,9 @@ def _same(value: Any, wanted: object) -> bool:
 
 
 def _meant(value: object, kind: Type) -> object:
-    """Return an option value as calls pass it: an int for a float argument as a float."""
+    """Convert the value of the option ``when`` to the type that calls pass: an int for a float argument becomes a
+    float.
+    """
     return float(value) if kind.base is BaseType.float and isinstance(value, int) else value
 
 

@@ -1,4 +1,4 @@
-"""Hooks that rewritten formulas call for control flow: conditions of Python values, and of elements.
+"""Control flow hooks called by rewritten formulas, for conditions on Python values and on elements of tensors.
 
 A condition of a host value (a Python number, None, text, a shape) is decided as in Python. For a condition of elements
 both sides are computed and ``where`` selects; calls on one side are recorded with the condition, so that it guards
@@ -66,7 +66,7 @@ class Unbound:
 
 
 def is_element(value: object) -> bool:
-    """Return whether a value has elements: a tensor, or a value over dims."""
+    """Return whether a value consists of elements: a tensor or a ``DimTensor``, and no Python number."""
     return isinstance(value, Tensor) or hasattr(type(value), "__opdsl_function__")
 
 
@@ -135,14 +135,14 @@ def _outermost(code: CodeType) -> str:
 
 
 def truth(value: Any) -> Any:
-    """Convert an element to a bool; NaN is true."""
+    """Convert elements to bool, with NaN as true."""
     if is_waiting(value):
         return value != 0
     return value if value.dtype is bool_ else value != 0
 
 
 def value(get: Callable[[], Any], name: str) -> Any:
-    """Return the value of a variable, or an ``Unbound`` marker if it has none yet."""
+    """Return the value of a local variable, or an ``Unbound`` marker if it is not assigned yet."""
     try:
         return get()
     except NameError:
@@ -169,7 +169,9 @@ def _guarded(condition: Any, outcome: bool, run: Callable[..., R], *values: Any)
 
 
 def choose_value(test: Any, then: Callable[[], Any], other: Callable[[], Any]) -> Any:
-    """Return ``then() if test else other()``; for a test of elements, select between both."""
+    """Evaluate a conditional expression: ``then() if test else other()``; a test of elements selects between both by
+    ``where``.
+    """
     if not is_element(test):
         return then() if test else other()
     condition = truth(test)
@@ -185,7 +187,9 @@ def choose(
     values: tuple[Any, ...],
     names: tuple[str, ...],
 ) -> tuple[Any, ...]:
-    """Run an ``if`` statement: its branches take the variables that they bind, and return them."""
+    """Run an ``if`` statement; both branches run if the test is a tensor, and ``where`` selects the variables they
+    assign.
+    """
     if not is_element(test):
         return then(*values) if test else other(*values)
     condition = truth(test)
@@ -197,7 +201,9 @@ def choose(
 def returned(
     test: Any, then: Callable[..., Any], other: Callable[..., Any], values: tuple[Any, ...], names: tuple[str, ...]
 ) -> Any:
-    """Run an ``if`` statement whose branches both return from the function."""
+    """Run an ``if`` statement whose branches return from the function; ``where`` selects between the results for a
+    tensor test.
+    """
     if not is_element(test):
         return then(*values) if test else other(*values)
     condition = truth(test)
@@ -207,7 +213,7 @@ def returned(
 
 
 def _merged(condition: Any, chosen: Any, rejected: Any, name: str) -> Any:
-    """Merge the values of a variable on two paths: select by ``where`` if elements decide, unless both are equal."""
+    """Merge the values that a variable has after both branches: by ``where`` if they differ, else the common value."""
     from opdsl.aten.pointwise.comparison import where
 
     if chosen is rejected:
@@ -239,7 +245,9 @@ def _shown(value: Any) -> str:
 
 
 def both(first: Any, *others: Callable[[], Any]) -> Any:
-    """Return ``a and b``: one of the operands as in Python; for bools a bool."""
+    """Evaluate ``a and b``, elementwise for tensors: the result is one of the operands as in Python; for bools a
+    bool.
+    """
     for other in others:
         if not is_element(first):
             if not first:
@@ -253,7 +261,9 @@ def both(first: Any, *others: Callable[[], Any]) -> Any:
 
 
 def either(first: Any, *others: Callable[[], Any]) -> Any:
-    """Return ``a or b``: one of the operands as in Python; for bools a bool."""
+    """Evaluate ``a or b``, elementwise for tensors: the result is one of the operands as in Python; for bools a
+    bool.
+    """
     for other in others:
         if not is_element(first):
             if first:
@@ -291,7 +301,7 @@ def position(index: Any) -> Any:
 
 
 def _hidden(index: Any, under: Conditions, subscript: object) -> Any:
-    """Return an index that is 0 where conditions do not hold, and record it in their branches."""
+    """Set an index to 0 where the conditions of the current branches do not hold, and record it in these branches."""
     from opdsl.aten.pointwise.comparison import where
 
     branch, bare = masked_branch.get(), exposed.get()
@@ -318,12 +328,12 @@ def _fits(condition: Any, index: Any) -> bool:
 
 
 def opposite(value: Any) -> Any:
-    """Return ``not a``."""
+    """Evaluate ``not a``, elementwise for tensors."""
     return truth(value).logical_not() if is_element(value) else not value
 
 
 def chain(first: Any, *pairs: tuple[Callable[[Any, Any], Any], Callable[[], Any]]) -> Any:
-    """Return ``a < b < c``: each operand is computed once, and those after a failed comparison not at all."""
+    """Evaluate ``a < b < c``: each operand is computed once, and those after a failed comparison not at all."""
     result: Any = True
     left = first
     for compare, get in pairs:
@@ -340,7 +350,7 @@ def chain(first: Any, *pairs: tuple[Callable[[Any, Any], Any], Callable[[], Any]
 
 
 def host(test: Any) -> Any:
-    """Return a test that must be a Python value.
+    """Return a test if it is a Python value, which statements that cannot be vectorized need, else raise an error.
 
     Raises:
         FormulaError: the test is of elements.
@@ -354,7 +364,9 @@ def host(test: Any) -> Any:
 
 
 def surely(value: Any) -> bool:
-    """Return whether a loop is known to have ended for all elements."""
+    """Return whether a loop has ended for certain, for all elements: the flag is the Python value True and no
+    tensor.
+    """
     return value is True
 
 
@@ -362,7 +374,7 @@ def surely(value: Any) -> bool:
 
 
 def counted(items: Any) -> Any:
-    """Return the iterable of a ``for`` loop.
+    """Return the iterable of a ``for`` loop, unless it is a tensor.
 
     Raises:
         FormulaError: it is a tensor.
@@ -406,14 +418,14 @@ def loop(
 
 
 def maximum(first: Any, *others: Any, **named: Any) -> Any:
-    """Return ``max`` of elements and numbers, two at a time."""
+    """Compute ``max`` of numbers or, two at a time, of tensors."""
     if named or not others or not any(map(is_element, (first, *others))):
         return max(first, *others, **named)
     return _folded("maximum", "clamp_min", (first, *others))
 
 
 def minimum(first: Any, *others: Any, **named: Any) -> Any:
-    """Return ``min`` of elements and numbers, two at a time."""
+    """Compute ``min`` of numbers or, two at a time, of tensors."""
     if named or not others or not any(map(is_element, (first, *others))):
         return min(first, *others, **named)
     return _folded("minimum", "clamp_max", (first, *others))
@@ -431,7 +443,7 @@ def _folded(name: str, clamp: str, values: Sequence[Any]) -> Any:
 
 
 def rounded(value: Any, *digits: Any) -> Any:
-    """Return ``round`` of elements, half to even."""
+    """Compute ``round`` of a number or, elementwise and half to even, of a tensor."""
     return value.round() if is_element(value) and not digits else round(value, *digits)
 
 
@@ -470,14 +482,14 @@ def callee(function: Any) -> Any:
 
 
 def ranged(function: Any, *ends: Callable[[], Any]) -> Any:
-    """Return ``range(start, stop)``, whose ends may be elements over a dim."""
+    """Evaluate ``range(start, stop)``, whose ends may be elements of tensors (the ranges of a ragged dim)."""
     if function is not builtins.range:
         return callee(function)(*[end() for end in ends])
     return importlib.import_module("opdsl.formulas.ranges").element_range(*ends)
 
 
 def _of_others(function: Callable[..., Any], kind: str, instead: str) -> Callable[..., Any]:
-    """Wrap a function of host numbers, or of another library, so that it raises an error for elements."""
+    """Wrap a function of Python numbers, or of another library, so that it raises an error if called with tensors."""
 
     def call(*positional: Any, **named: Any) -> Any:
         if any(map(is_element, positional)):

@@ -1,7 +1,7 @@
 """``opdsl.debug``: prints from scalar functions and formulas, element by element.
 
 Kernels leave ``print`` out. Within ``opdsl.debug`` the Python function itself is run before the kernel: with NumPy for
-each element of a scalar function, on tensors of one element for a formula of elements. A formula that folds is run
+each element of a scalar function, on tensors of one element for an elementwise formula. A formula that folds is run
 once on its whole arguments.
 """
 
@@ -87,7 +87,7 @@ class debug(ContextDecorator):
 
 
 class _Elements(DispatchMode):
-    """Dispatch mode that runs printing scalar functions and formulas of elements, also those that bodies call."""
+    """Dispatch mode that also runs scalar functions and elementwise formulas in Python if they contain ``print``."""
 
     def dispatch(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
         """See ``DispatchMode``."""
@@ -102,8 +102,8 @@ class _Elements(DispatchMode):
 
 
 class _Programs(DispatchMode):
-    """Dispatch mode that runs printing formulas that fold. They are composites, so it has to see calls before
-    decomposition.
+    """Dispatch mode that also runs non-elementwise formulas in Python if they contain ``print``. It sees calls before
+    composites are decomposed, since such formulas are composites.
     """
 
     before_decomposition = True
@@ -169,7 +169,7 @@ def _run_scalars(name: str, function: FunctionType, arguments: Mapping[str, Any]
 
 
 def _run_elements(name: str, function: FunctionType, arguments: Mapping[str, Any]) -> None:
-    """Run a formula of elements once for each element, on tensors of one element."""
+    """Run an elementwise formula once for each element, on tensors of one element."""
     tensors = {key: value.detach().cpu() for key, value in arguments.items() if isinstance(value, Tensor)}
     shape = numpy.broadcast_shapes(*(tensor.shape for tensor in tensors.values()))
     spread = {key: tensor.expand(shape) for key, tensor in tensors.items()}
@@ -192,7 +192,7 @@ def _run_whole(name: str, function: FunctionType, arguments: Mapping[str, Any]) 
 
 
 def _taken(function: FunctionType, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments that a function has parameters for; an attached formula may take only some."""
+    """Return the arguments, by name, that a function has parameters for; an attached formula may take only some."""
     return {name: arguments[name] for name in parameter_names(function)}
 
 

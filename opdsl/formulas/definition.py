@@ -1,4 +1,4 @@
-"""Definitions of operators that are formulas of elements: everything that the formula calls becomes one kernel."""
+"""Definitions of operators that are elementwise formulas: everything that the formula calls becomes one kernel."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class FormulaCall(NamedTuple):
 
 
 class FormulaDefinition(PointwiseDefinition):
-    """Definition of an operator that is a formula of elements.
+    """Definition of an operator that is an elementwise formula.
 
     Args:
         schema: of the operator.
@@ -114,7 +114,7 @@ class FormulaDefinition(PointwiseDefinition):
 
     @property
     def decorator(self) -> str:
-        """See ``Definition.decorator``; all that holds for pointwise operators holds for formulas of elements."""
+        """See ``Definition.decorator``; all that holds for pointwise operators holds for elementwise formulas."""
         return "pointwise"
 
     @property
@@ -124,7 +124,7 @@ class FormulaDefinition(PointwiseDefinition):
 
     @property
     def readings(self) -> Mapping[Form, tuple[Reading, ...]]:
-        """Return the readings so far of each form, for inspection."""
+        """Return the cached readings of the formula by form, for inspection."""
         return self._readings
 
     def functions(self, key: str) -> tuple[FunctionType, ...]:
@@ -136,8 +136,8 @@ class FormulaDefinition(PointwiseDefinition):
         return ()
 
     def read(self, arguments: Sequence[Any]) -> tuple[Reading, tuple[Any, ...]]:
-        """Return the reading of the formula that serves the given arguments, tracing it if needed, and its kernel's
-        numbers.
+        """Return the traced formula (reading) for the given arguments, from the cache if possible, and the numbers of
+        its kernel.
 
         Raises:
             FormulaError: the source contains code that no kernel can be compiled from.
@@ -282,8 +282,8 @@ class FormulaDefinition(PointwiseDefinition):
         return PreparedCall(specs, state)
 
     def _cast_of_results(self, arguments: Sequence[Any], elements: ElementFunction) -> OutputCast:
-        """Return the cast rule of ``out=``: as in PyTorch, a float-only operator of one tensor that keeps its dtype
-        allows no cast.
+        """Return the cast rule of ``out=``: as in PyTorch, no cast is allowed for an operator of one float tensor that
+        keeps its dtype.
         """
         tensors = [argument for argument in arguments if isinstance(argument, Tensor)]
         keeps = len(tensors) == 1 and all(dtype is tensors[0].dtype for dtype in elements.dtypes)
@@ -334,8 +334,8 @@ class FormulaDefinition(PointwiseDefinition):
 
 
 def _options_of(argument: Argument, tree: ast.AST, dtype: DType, rank: int) -> list[Any]:
-    """Return values of an argument that may select other code: the other bool, texts in the source, a value for an
-    optional.
+    """Return further values of an argument that may take another path: the other bool, texts in the source, a non-None
+    value.
     """
     from opdsl.formulas.reading import likely_argument
 
@@ -382,7 +382,9 @@ def _common_shape(operands: Mapping[str, TensorMeta], reads: Sequence[frozenset[
 
 
 def formula_of_elements(definition: FormulaDefinition, elements: ElementFunction) -> Formula:
-    """Return a formula's element function in the form in which pointwise operators have their scalar functions."""
+    """Convert a traced elementwise formula into the record by which pointwise operators describe their scalar
+    function.
+    """
     places = {parameter.name: index for index, parameter in enumerate(definition.parameters)}
     count = len(elements.tensors)
     configuration = Configuration(PROMOTIONS["default"], frozenset(range(count)), frozenset(), len(elements.dtypes))
@@ -401,7 +403,7 @@ def _typed(function: ScalarFunction, state: FormulaCall, results: Sequence[str] 
 def _computed(
     function: ScalarFunction, state: FormulaCall, inputs: Sequence[TensorMeta | DType], values: Sequence[Any]
 ) -> Tensor:
-    """Return the values of a scalar function for the operands of a call: a divisor, which has to be checked for 0."""
+    """Compute a scalar function for the operands of a call, used to check integer divisors for 0."""
     graph = _typed(function, state, None)
     dtype = next(dtype for dtype in ALL_DTYPES if dtype.name == graph.result_types[0].value)
     iteration = state.iteration
@@ -412,5 +414,5 @@ def _computed(
 
 @made_once(1024)
 def _compiled(device_type: str, graph: TypedGraph, call: PointwiseCall) -> Compiled:
-    """Return the compiled kernel, cached so that the first call and the plan made from it share it."""
+    """Return the compiled kernel of a typed graph, cached so that the first call and the plan made from it share it."""
     return compiler_for(device_type).pointwise(graph, call)

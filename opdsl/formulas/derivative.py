@@ -1,5 +1,4 @@
-"""Derivatives of formulas: the formula is traced and its calls are differentiated backward, which gives a formula
-again.
+"""Derivatives of elementwise formulas: the formula is traced and differentiated backward, which gives a formula again.
 
 The operators that a formula calls have derivatives of their own, registered or derived. A call under a condition
 contributes only where the condition holds.
@@ -35,7 +34,7 @@ _lock = held_across_fork(threading.RLock())
 
 
 class FormulaDerivative:
-    """Derivative of a formula of elements.
+    """Derivative of an elementwise formula.
 
     Args:
         definition: the operator's definition.
@@ -90,7 +89,7 @@ class FormulaDerivative:
     def _one_by_one(
         self, wanted: tuple[str, ...], apart: Sequence[str], gradients: tuple[Any, ...], values: Mapping[str, Any]
     ) -> Sequence[Any]:
-        """Compute the gradients of broadcast arguments, which have to be summed, one after the other.
+        """Compute the gradients of arguments that were broadcast one after the other, summing each before the next.
 
         Each has the size of the results until it is summed, so that only one at a time takes memory.
         """
@@ -149,7 +148,7 @@ class FormulaDerivative:
         return handle, names
 
     def _schema_text(self, wanted: tuple[str, ...], names: tuple[str, ...], count: int) -> str:
-        """Return the schema of the gradient operator; ``count`` makes the names of operators with equal formulas
+        """Return the schema of the gradient operator, named by a hash; ``count`` makes the names of equal formulas
         differ.
         """
         own = self.definition.schema
@@ -185,13 +184,15 @@ def _with_elements(value: Any, gradient: Any) -> Any:
 
 
 def _leading(definition: FormulaDefinition, arguments: Sequence[Any]) -> list[Tensor]:
-    """Return the tensors that determine the shape of results although their elements may not be read."""
+    """Return the tensors among the arguments that determine the shape of results even if their elements are not
+    read.
+    """
     leading = arguments[: definition.leading] if definition.is_whole else ()
     return [argument for argument in leading if isinstance(argument, Tensor)]
 
 
 def _of_rank(value: Any) -> Any:
-    """Return a sample tensor with the dtype and rank of a tensor; other values unchanged."""
+    """Return a sample tensor without memory of the same dtype and rank as a tensor; other values unchanged."""
     return _sample(value.dtype, value.ndim) if isinstance(value, Tensor) else value
 
 

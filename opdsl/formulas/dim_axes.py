@@ -1,4 +1,6 @@
-"""Axes of values over dims: construction, alignment by name and expansion; and values whose computation is deferred."""
+"""Axes of ``DimTensor`` values: construction, alignment by dims and expansion; and values whose computation is
+deferred.
+"""
 
 from __future__ import annotations
 
@@ -13,22 +15,24 @@ from opdsl.runtime.symbol import example_value
 
 
 def over(tensor: Tensor, dims: Sequence[Dim], mask: DimTensor | None = None) -> Tensor:
-    """Return a tensor as a value over dims; unchanged if there are none."""
+    """Return a ``DimTensor`` of a tensor over dims; the tensor itself if there are no dims."""
     return DimTensor(tensor, tuple(dims), mask) if dims else tensor
 
 
 def union(values: Iterable[DimTensor]) -> tuple[Dim, ...]:
-    """Return the dims of all values, in order of appearance."""
+    """Return the dims of all values without duplicates, in order of appearance."""
     return tuple(dict.fromkeys(dim for value in values for dim in value.dims))
 
 
 def axes_of(dims: Sequence[object]) -> dict[object, int]:
-    """Return the index of each dim. The mapping compares dims by identity, since ``i == j`` computes a tensor."""
+    """Return the position of each dim in a sequence. The mapping compares dims by identity, since ``i == j`` computes a
+    tensor.
+    """
     return {dim: at for at, dim in enumerate(dims) if isinstance(dim, Dim)}
 
 
 def aligned(value: DimTensor, dims: Sequence[Dim], ndim: int) -> Tensor:
-    """Return the elements with one axis for each of ``dims``, of size 1 for missing ones, then ``ndim`` positional
+    """Permute and unsqueeze a ``DimTensor`` to a tensor with one axis for each of ``dims``, then ``ndim`` positional
     dimensions.
     """
     tensor, own = value.tensor, value.dims
@@ -55,7 +59,7 @@ def expanded(tensor: Tensor, dims: Sequence[Dim], use: str) -> Tensor:
 
 
 def dim_tensors(values: object) -> Iterator[DimTensor]:
-    """Yield all values over dims among arguments, also in lists."""
+    """Yield all ``DimTensor`` values among arguments, also in lists."""
     if isinstance(values, DimTensor):
         yield values
     elif isinstance(values, (tuple, list)):
@@ -64,7 +68,7 @@ def dim_tensors(values: object) -> Iterator[DimTensor]:
 
 
 def sources_of(values: object) -> tuple[Source, ...]:
-    """Return the tensors that are read when a value of these arguments is computed later, with their versions."""
+    """Return the tensors, with their versions, that a deferred computation with these arguments will read."""
     if isinstance(values, DimTensor):
         if isinstance(values, Dim):
             return ()
@@ -80,7 +84,7 @@ def sources_of(values: object) -> tuple[Source, ...]:
 def computed_later(
     compute: Callable[[], Tensor], values: object, depends: Iterable[Dim] = (), factors: tuple[DimTensor, ...] = ()
 ) -> DimTensor:
-    """Return a value over dims whose computation is deferred until it is used.
+    """Return a ``DimTensor`` whose computation is deferred until it is used.
 
     Args:
         compute: computes it.

@@ -1,4 +1,6 @@
-"""Overload resolution for calls with dims: calls are bound with stand-ins for values over dims and for dimensions."""
+"""Overload resolution for calls with dims: placeholders represent ``DimTensor`` values and dims while a call is
+bound.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ _FIRST_MARK = 1 << 40
 
 
 class Axis:
-    """Dim that is passed as a dimension and not as a value."""
+    """Dim passed to an operator as a dimension (``x.sum(i)``) and not as a value."""
 
     __slots__ = ("dim",)
 
@@ -49,7 +51,7 @@ class Pack:
 
 
 class StandIn(Tensor):
-    """Tensor without memory that stands for a value over dims while a call is bound."""
+    """Tensor without memory that represents a ``DimTensor`` during overload resolution."""
 
     __slots__ = ("value",)
 
@@ -60,7 +62,7 @@ StandIn.__name__ = DimTensor.__name__  # for messages
 
 
 class Call(NamedTuple):
-    """Bound call of an operator whose arguments may be values over dims.
+    """Bound call of an operator whose arguments may be ``DimTensor`` values.
 
     A dimension among the arguments is an int, an ``Axis``, ``...`` for all positional dimensions, or a ``Pack``.
     """
@@ -112,7 +114,8 @@ def bound_call(function: OverriddenFunction, args: tuple[object, ...], kwargs: d
 
 
 class _Attempt:
-    """Attempt to bind a call, under assumptions about the meaning of the dims among its arguments.
+    """Attempt at overload resolution under an assumption about which dims among the arguments are values, which
+    dimensions.
 
     Args:
         as_values: dims that are taken as values and not as dimensions.
@@ -128,7 +131,7 @@ class _Attempt:
     def bind(
         self, function: OverriddenFunction, args: tuple[object, ...], kwargs: dict[str, object]
     ) -> tuple[Call, set[Dim]]:
-        """Bind the call and return it, with the dims that were passed for an argument that is no dimension."""
+        """Bind the call, and return it with the dims that were passed for an argument that is no dimension."""
         # The first argument of an operator is never a dimension, so a dim there is a value.
         stands = tuple([self._stand_in(value, is_value=not at) for at, value in enumerate(args)])
         named = {name: self._stand_in(value) for name, value in kwargs.items()}

@@ -1,4 +1,4 @@
-"""Calls of operators on values over dims, mapped to one call of the operator on plain tensors.
+"""Calls of operators with ``DimTensor`` arguments, each mapped to a call of the operator on plain tensors.
 
 Pointwise operators broadcast dims by name. Operators along dimensions get the dims that are passed as dimensions; the
 other dims are leading batch dimensions. The body of a composite is run on the values and calls such operators.
@@ -38,7 +38,7 @@ _KEYS = KeySet("CPU")
 
 
 def call(function: OverriddenFunction, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
-    """Compute a call whose arguments contain values over dims, or dims as dimensions.
+    """Compute the call of an operator that has ``DimTensor`` arguments, or dims as dimensions.
 
     Raises:
         DimError: the operator writes a tensor, or cannot be computed over dims.
@@ -105,7 +105,7 @@ def _in_branch(
 
 
 def _goes_along(bound: Call) -> tuple[list[Dim], bool]:
-    """Return the dims that a call names as dimensions, and whether it may work along positional ones as well."""
+    """Return the dims that a call names as dimensions, and whether it may also work along positional dimensions."""
     named: list[Any] = []
     for value in bound.arguments:
         for one in value if isinstance(value, tuple) else (value,):
@@ -121,7 +121,7 @@ def _under(
     args: tuple[object, ...],
     kwargs: dict[str, object],
 ) -> Any:
-    """Compute a deferred call under the conditions of the branch in which it was written."""
+    """Run a deferred call under the branch conditions that held where it was written."""
     with Setting(conditions, under), Setting(masked_branch, branch):
         return call(function, args, kwargs)
 
@@ -137,7 +137,7 @@ def _masked(value: Any, under: Conditions) -> Any:
 
 
 def _named(bound: Call) -> str:
-    """Return the dims that a call names as dimensions, as text."""
+    """Return the names of the dims that a call names as dimensions, for messages."""
     listed: list[Any] = []
     for value in bound.arguments:
         for one in value if isinstance(value, tuple) else (value,):
@@ -146,7 +146,7 @@ def _named(bound: Call) -> str:
 
 
 def _computed(bound: Call) -> Any:
-    """Compute a call whose dims have sizes, by the first rule that applies."""
+    """Compute a bound call whose dims have sizes, by the first rule that applies to its operator."""
     bound = bound._replace(arguments=spread_all(bound.arguments))
     for rule in (contracted, _product, *_rules(bound)):
         result = rule(bound)
@@ -164,7 +164,7 @@ def _is_of_dims(value: Any) -> bool:
 
 
 def _rules(bound: Call) -> list[Any]:
-    """Return the rules to try for an operator; the last one computes or raises."""
+    """Return the rules that may compute an operator; the last one computes it or raises an error."""
     operator = bound.operator
     if is_pointwise(operator):
         return [broadcast]
@@ -177,7 +177,7 @@ def _rules(bound: Call) -> list[Any]:
 
 
 def _product(bound: Call) -> Any:
-    """Return a product whose computation is deferred, so that a sum of it over dims can become a contraction."""
+    """Defer the computation of a product, so that its sum over dims can become a contraction (``einsum``)."""
     if bound.operator.name != "aten::mul.Tensor":
         return NotImplemented
     left, right = bound.arguments
@@ -201,7 +201,7 @@ def _factors(value: DimTensor) -> tuple[DimTensor, ...]:
 
 
 def _fit(factors: tuple[DimTensor, ...]) -> bool:
-    """Return whether the positional dimensions of factors agree from the last one on, apart from missing leading
+    """Return whether factors have equal positional shapes, counted from the last dimension, except for missing leading
     ones.
     """
     longest = max((factor.shape for factor in factors), key=len)
@@ -213,8 +213,8 @@ def _fit(factors: tuple[DimTensor, ...]) -> bool:
 
 
 def _body(bound: Call) -> Any:
-    """Run the body of a composite operator on values over dims; ``NotImplemented`` if it has none or the body
-    cannot.
+    """Run the body of a composite operator on ``DimTensor`` arguments; return ``NotImplemented`` if that is not
+    possible.
     """
     operator = bound.operator
     kernel = operator.find_in(_KEYS) if operator.is_composite(_KEYS) else None

@@ -45,7 +45,7 @@ def is_along(call: Call) -> bool:
 
 
 def along(call: Call) -> Any:
-    """Call an operator with the dims that it names laid out as dimensions in front of the positional ones.
+    """Compute an operator along dims: they become dimensions of plain tensors, in front of the positional ones.
 
     Returns:
         The results over the remaining dims; ``NotImplemented`` for a call that this rule does not handle.
@@ -124,8 +124,8 @@ class _Folding:
             )
 
     def run(self) -> Any:
-        """Return the results over the remaining dims; ``NotImplemented`` if the dimensions are the operator's
-        default.
+        """Compute the call and return its results over the remaining dims; ``NotImplemented`` if no dimension is
+        named.
         """
         if any(target is None for target in self.targets):
             return NotImplemented
@@ -165,7 +165,7 @@ class _Folding:
         return results(outputs, wrapped)
 
     def _over_ranges(self) -> Any:
-        """Return the fold over ragged dims: other dimensions are folded first, then each ragged dim."""
+        """Compute a fold over ragged dims: other dimensions are folded first, then each ragged dim."""
         ragged, dtype = ragged_among(self.named), self.call.get("dtype")
         rest = [target for target in self.targets if not (isinstance(target, Axis) and target.dim in set(ragged))]
         value = self.first
@@ -218,7 +218,7 @@ class _Folding:
         return tensor.unsqueeze(-1) if adds_one else tensor
 
     def _dimensions(self, adds_one: bool) -> list[int]:
-        """Return the dimensions to call the operator with, as ints."""
+        """Return the dimension numbers with which the operator is called on the plain tensor."""
         place = len(self.kept)
         before, ndim = place + len(self.named), self.ndim + adds_one
         listed: list[int] = []
@@ -275,7 +275,7 @@ class _Folding:
         return isinstance(self.call.get(self.name), tuple) and not self.is_pack
 
     def _turns(self, tensor: Tensor) -> Tensor:
-        """Return the mask of indices that are not skipped, with the rank of a tensor."""
+        """Return the mask of the elements that take part in the fold, expanded to the rank of a tensor."""
         assert self.mask is not None, "asked where turns are skipped"
         mask = full(self.mask, [*self.kept, *self.named], f"{self.base}()")
         for _ in range(tensor.ndim - mask.ndim):
@@ -327,7 +327,9 @@ def _neutral(base: str, tensor: Tensor) -> float:
 
 
 def _with_dimensions(call: Call) -> Call | None:
-    """Return a fold of all elements as a call of the overload with dimensions: ``sum(x)`` as ``sum(x, dim=None)``."""
+    """Convert a fold of all elements into a call of the overload that takes dimensions: ``sum(x)`` into ``sum(x,
+    dim=None)``.
+    """
     named = dict(call.named())
     best: Call | None = None
     for other in call.operator.packet.overloads.values():
@@ -393,7 +395,7 @@ def _is_of_vectors(factors: Sequence[DimTensor], folded: set[Dim]) -> bool:
 
 
 def _einsum(factors: Sequence[DimTensor], folded: set[Dim]) -> Tensor:
-    """Return the sum over dims of a product, computed by ``einsum``."""
+    """Compute the sum of a product over dims by ``einsum``."""
     windows = _windows(factors)
     # Order the folded dims as in the factor that is a view, so that it is not copied.
     dims = union([*[factor for factor in factors if windows is not None and factor is not windows], *factors])
@@ -422,7 +424,7 @@ def _einsum(factors: Sequence[DimTensor], folded: set[Dim]) -> Tensor:
 
 
 def _windows(factors: Sequence[DimTensor]) -> DimTensor | None:
-    """Return the gathered factor of a product of two, if the other factor has no positional dimensions; else None.
+    """Return the gathered one of two factors, if the other has no positional dimensions; else None.
 
     The contraction puts its kept dims innermost, so that the copy of gathered elements has neighbors next to each
     other.

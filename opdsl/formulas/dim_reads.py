@@ -117,7 +117,7 @@ def _require_mode(mode: object) -> None:
 
 
 def read(value: Tensor, index: object, outside: Outside | None) -> Tensor:
-    """Return ``value[index]`` for an index with dims.
+    """Return ``value[index]`` where parts of the index are dims or computed indices.
 
     Args:
         value: a tensor, with or without dims.
@@ -170,7 +170,7 @@ def _read(value: Tensor, index: object, parts: list[Any], outside: Outside | Non
 
 
 def _along_ranges(value: Tensor, parts: list[Any]) -> tuple[Tensor, list[Any]]:
-    """Spread a value and the parts of its subscript over the ragged dims that some of them vary along."""
+    """Gather a value and the parts of its subscript to the positions of ragged dims that some of them vary along."""
     known = [*dim_tensors([value, *[part for part in parts if not isinstance(part, RaggedDim)]])]
     if not ragged_among(dim for one in known for dim in one.depends):
         return value, parts
@@ -179,7 +179,7 @@ def _along_ranges(value: Tensor, parts: list[Any]) -> tuple[Tensor, list[Any]]:
 
 
 def joined_mask(one: DimTensor | None, other: DimTensor | None) -> DimTensor | None:
-    """Return the intersection of two masks of used indices; None if both are None."""
+    """Return the intersection of two optional masks."""
     if one is None or other is None:
         return other if one is None else one
     return cast(DimTensor, one & other)
@@ -297,7 +297,7 @@ class _Reading:
         return [label for label in self.labels if isinstance(label, Position)]
 
     def gathered(self) -> Tensor:
-        """Return the elements that are read, over the dims of all parts."""
+        """Return the elements that are read as a ``DimTensor`` over the dims of all parts."""
         if any(isinstance(label, RaggedDim) for label in self.labels):
             self.seen = neutral_outside(self.seen, self.labels)
         if not self.positions():
@@ -312,7 +312,7 @@ class _Reading:
         return over(moved, [dim for dim in labels if isinstance(dim, Dim)], mask)
 
     def _gather(self, at: _Positions) -> Tensor:
-        """Return the elements at computed indices."""
+        """Read the elements at computed indices of a gather."""
         rest = [axis for axis in range(len(self.labels)) if axis not in at.axes]
         # Keep the memory layout of the tensor: indices replace the axes that they index.
         ahead = sum(axis < min(at.axes) for axis in rest)
@@ -387,7 +387,7 @@ class _Positions:
         return index.clamp(0, size - 1)
 
     def read(self, source: Tensor, reading: _Reading, ahead: int) -> Tensor:
-        """Return the elements: the indexed axes are replaced by axes of dims and indices.
+        """Gather the elements; in the result, axes of dims and indices replace the indexed axes.
 
         Args:
             source: the tensor that is read.

@@ -1,4 +1,4 @@
-"""Rules by which operators compute values over dims, whose dims are leading axes of plain tensors."""
+"""Rules that compute operators on ``DimTensor`` values: dims are leading axes of plain tensors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Rule = Callable[[Call], Any]
 
 
 def operands(values: Iterable[Any]) -> list[Any]:
-    """Return the tensors among arguments, with and without dims, also those in lists."""
+    """Return all tensors among arguments, ``DimTensor`` or plain, also those in lists."""
     listed: list[Any] = []
     for value in values:
         if isinstance(value, (Tensor, DimTensor)):
@@ -31,7 +31,7 @@ def operands(values: Iterable[Any]) -> list[Any]:
 
 
 def mapped(value: Any, change: Callable[[Any], Tensor]) -> Any:
-    """Return arguments with a function applied to each tensor, also in lists."""
+    """Apply a function to each tensor among arguments, also in lists."""
     if isinstance(value, (Tensor, DimTensor)):
         return change(value)
     return tuple([mapped(one, change) for one in value]) if isinstance(value, (tuple, list)) else value
@@ -44,7 +44,7 @@ def invoke(operator: Operator, arguments: Sequence[Any]) -> Any:
 
 
 def results(value: Any, wrap: Callable[[Tensor], Any]) -> Any:
-    """Return an operator's results with a function applied to each tensor."""
+    """Apply a function to each tensor among an operator's results."""
     if isinstance(value, Tensor):
         return wrap(value)
     if isinstance(value, (tuple, list)):
@@ -60,7 +60,7 @@ def positional(value: Any) -> int:
 
 
 def on_device(value: DimTensor, values: Sequence[Any]) -> DimTensor:
-    """Move a value that is computed only from dims and numbers to the device of the other operands."""
+    """Move a ``DimTensor`` that is computed only from dims and numbers to the device of the other operands."""
     others = [other.device for other in values if not (isinstance(other, DimTensor) and other.is_of_dims)]
     others = [device for device in others if device.type != "cpu"]
     if not value.is_of_dims or not others:
@@ -147,7 +147,9 @@ def require_no_mask(call: Call) -> None:
 
 
 def as_it_is(call: Call) -> Any:
-    """Call an operator that treats further leading axes of its first tensor as batch dimensions."""
+    """Compute an operator that treats further leading axes of its first tensor as batch dimensions, so dims need no
+    handling.
+    """
     first, *others = operands(call.arguments)
     if any(isinstance(other, DimTensor) for other in others):
         if isinstance(first, DimTensor) or len(others) > 1:
@@ -180,7 +182,7 @@ def product(call: Call) -> Any:
 
 
 def resized(call: Call) -> Any:
-    """Call an operator that takes sizes (``reshape``, ``expand``, ``repeat``) with the sizes of dims in front."""
+    """Compute an operator that takes sizes (``reshape``, ``expand``, ``repeat``), with the sizes of dims prepended."""
     name = next(name for name, _ in call.named() if name in ("size", "shape", "repeats", "dims"))
     (first,) = operands(call.arguments)
     tensor, dims, sizes = first.tensor, first.dims, list(call.get(name))
@@ -201,9 +203,7 @@ def resized(call: Call) -> Any:
 
 
 def shifted(call: Call) -> Any:
-    """Call an operator that names dimensions (``permute``, ``transpose``) with its dimensions shifted past those of
-    dims.
-    """
+    """Compute an operator that takes dimension numbers (``permute``, ``transpose``), shifted past the axes of dims."""
     first, *others = operands(call.arguments)
     if others:
         return NotImplemented
@@ -225,7 +225,7 @@ SHIFTED = frozenset(
 
 
 def placed(value: Any, before: int, ndim: int) -> Any:
-    """Shift a positional dimension, or several, by the number of axes before them; negative ones count from the end.
+    """Return dimension numbers shifted past the axes of dims; negative ones still count from the end.
 
     Raises:
         DimensionError: there is no such dimension.
@@ -264,7 +264,7 @@ def _tensor(value: Any) -> Tensor:
 
 
 def full(value: Any, dims: Sequence[Dim], use: str) -> Tensor:
-    """Return the elements with an axis of full size for each of ``dims``."""
+    """Return a tensor of the elements with an axis of full size for each of ``dims``."""
     inner = value if isinstance(value, DimTensor) else DimTensor(value, ())
     tensor = aligned(inner, dims, positional(value)) if inner.dims else value[(None,) * len(dims)]
     return expanded(tensor, dims, use)

@@ -149,7 +149,7 @@ class _Writing:
         return src
 
     def run(self, reduce: str | None) -> Tensor:
-        """Return the base with the values written."""
+        """Scatter the values into the base by a reduction, and return the result."""
         count, width = math.prod(self.sizes), math.prod(self.rest)
         turns = math.prod(dim.settle("opdsl.scatter()") for dim in self.dims)
         flat = self.base.reshape(count, width)
@@ -189,7 +189,7 @@ class _Writing:
         return flat.scatter_reduce(0, index, values, reduce)
 
     def _linear(self, count: int) -> Tensor:
-        """Return linear row-major indices over axes for all dims; ``count`` for indices that are out of bounds."""
+        """Return the linear (row-major) index for each index of the dims; ``count`` for out-of-bounds ones."""
         where, total, inside = functions().where, None, None
         for value, size in zip(self.values, self.sizes, strict=True):
             value = on_device(value, self.beside) if isinstance(value, DimTensor) else value
@@ -203,7 +203,7 @@ class _Writing:
         return placed.expand(shape)
 
     def _once(self, at: Tensor, count: int) -> Tensor:
-        """Return the indices with those that occur twice moved out of bounds, so that they are refused."""
+        """Return the linear indices with duplicates moved out of bounds, so that they raise an error."""
         end = count + (self.mask is not None)
         ones = at * 0 + 1
         counts = at.new_zeros((end + 2,)).scatter_add(0, at, ones)

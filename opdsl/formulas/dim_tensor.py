@@ -105,7 +105,7 @@ class DimTensor(_Value):
     # ------------------------------------------------------------------------------------------------ elements
 
     def _compute(self) -> Tensor:
-        """Return the elements, running the deferred computation if there is one.
+        """Return the elements as a tensor, running the deferred computation if there is one.
 
         Raises:
             DimError: a dim has no size yet.
@@ -131,7 +131,7 @@ class DimTensor(_Value):
 
     @property
     def tensor(self) -> Tensor:
-        """Return the elements: an axis for each of ``dims``, then the positional dimensions."""
+        """Return the elements as a tensor: an axis for each of ``dims``, then the positional dimensions."""
         return self._compute()
 
     @property
@@ -227,7 +227,7 @@ class DimTensor(_Value):
 
     @staticmethod
     def __opdsl_function__(function: Any, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
-        """Compute the call of an operator with values over dims."""
+        """Compute the call of an operator that has a ``DimTensor`` among its arguments."""
         return importlib.import_module("opdsl.formulas.dim_calls").call(function, args, kwargs)
 
     @staticmethod
@@ -306,7 +306,7 @@ class DimTensor(_Value):
 
 
 class _Method:
-    """Method of Tensor bound to a value over dims."""
+    """Method of Tensor bound to a ``DimTensor``."""
 
     __slots__ = ("_function", "_value")
 
@@ -419,7 +419,8 @@ class Dim(DimTensor):
         return size
 
     def bind(self, size: int, place: object) -> None:
-        """Set the size from a dimension that is read at the dim itself, or check it; size 1 broadcasts.
+        """Set the size of the dim from a tensor dimension that is read at it, or check that both agree; size 1
+        broadcasts.
 
         Args:
             size: of the dimension.
@@ -449,7 +450,7 @@ class Dim(DimTensor):
         self._size, self._bound_by = size, place
 
     def settle(self, use: str) -> int:
-        """Return the size for a use that depends on it, after which a read that would enlarge it is an error.
+        """Return the size and mark it as used, after which a read that would enlarge it is an error.
 
         Args:
             use: description of the use, for messages.
@@ -464,7 +465,7 @@ class Dim(DimTensor):
 
     @property
     def dims(self) -> tuple[Dim, ...]:
-        """Return a tuple of the dim itself: it is a value that varies along itself."""
+        """Return the dims of its value, a tuple of the dim itself."""
         return (self,)
 
     def _compute(self) -> Tensor:

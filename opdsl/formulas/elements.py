@@ -35,7 +35,7 @@ _PARTS = ("real", "imag")
 def element_function(
     program: Program, source: FunctionSource, place_of: Callable[[int], Place], *, is_whole: bool = False
 ) -> ElementFunction:
-    """Return the scalar function that the steps of a traced formula compute.
+    """Return the scalar function that an elementwise formula computes, given its traced steps.
 
     Args:
         program: the traced formula.
@@ -87,7 +87,7 @@ class _Composer(ElementNodes):
     # ------------------------------------------------------------------------------------------------- steps
 
     def step(self, step: Step) -> None:
-        """Add the nodes of a step.
+        """Add the nodes of a traced step to the scalar function.
 
         Raises:
             NotElementwiseError: the step does more than compute elements.
@@ -209,7 +209,7 @@ class _Composer(ElementNodes):
         return needed
 
     def _function(self, parameters: tuple[str, ...], positions: Sequence[int]) -> ScalarFunction:
-        """Return the scalar function of some nodes, without the nodes that they do not need."""
+        """Return the scalar function whose results are the given nodes, leaving out nodes that they do not need."""
         order = sorted(self._needed(positions))
         places = {at: index for index, at in enumerate(order)}
         nodes = [self.nodes[at]._replace(arguments=tuple(places[k] for k in self.nodes[at].arguments)) for at in order]
@@ -225,7 +225,9 @@ class _Composer(ElementNodes):
 
 
 def names_of(program: Program, numbers: Sequence[NumberParameter]) -> frozenset[str]:
-    """Return the names in the expressions that a call computes or checks before its kernel runs."""
+    """Return the names of arguments and sizes that a call reads to check guards and to compute the numbers of its
+    kernel.
+    """
     texts = (*program.guards, *[number.text for number in numbers])
     words = names_in(tuple(Expression(text) for text in texts))
     return frozenset(word for word in words if not iskeyword(word))

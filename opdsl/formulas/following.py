@@ -58,7 +58,7 @@ class GradientText:
 
 
 class FollowedText(FormulaText):
-    """Gradients of a formula as a formula.
+    """Formula that computes the gradients of another formula.
 
     Args:
         gradients: the function that computes them.

@@ -1,4 +1,4 @@
-"""Functions in formulas that are no operators: those of PyTorch and NumPy, and ``opdsl.tensor``."""
+"""Calls in formulas of functions that are no operators: those of PyTorch and NumPy, and ``opdsl.tensor``."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ __all__ = ["call_named", "filling_tensor", "instead_of", "is_tensor_maker"]
 
 
 def instead_of(function: Any) -> tuple[str, str] | None:
-    """Return the kind of arguments that a NumPy or PyTorch function takes and the call to write instead; None for
-    others.
+    """Return, for a function of NumPy or PyTorch, the argument kind and the opdsl call that an error suggests; else
+    None.
 
     PyTorch is not imported for this: a formula can only call it if it is imported already.
     """
@@ -35,7 +35,7 @@ def instead_of(function: Any) -> tuple[str, str] | None:
 
 
 def call_named(name: str) -> str:
-    """Return the text of the opdsl call to write instead of another library's function, if an operator has its name."""
+    """Return the opdsl call that an error suggests in place of another library's function of that name."""
     return f"opdsl.{name}(x)" if hasattr(sys.modules["opdsl"], name) else "it with operators of opdsl"
 
 
@@ -45,8 +45,8 @@ def is_tensor_maker(function: FunctionType) -> bool:
 
 
 def filling_tensor(data: Any, **options: Any) -> Tensor:
-    """Make a tensor as ``opdsl.tensor`` does; one number by the operator ``full``, so that kernels contain the
-    number.
+    """Make a tensor as ``opdsl.tensor`` does; a single number by the operator ``full``, so that it is a constant in
+    kernels.
     """
     values = {name: value for name, value in options.items() if value is not None and value is not False}
     if (type(data) in (bool, int, float, complex) or is_symbol(data)) and "requires_grad" not in values:

@@ -1,4 +1,6 @@
-"""Forms of arguments, for which formulas are traced, and readings, each of which serves all arguments of a form."""
+"""Forms (shape classes) of arguments, and the cached trace results (readings) of formulas, one or more for each
+form.
+"""
 
 from __future__ import annotations
 
@@ -34,11 +36,11 @@ class NotElementwiseError(Exception):
 
 
 class RandomNumbersError(NotElementwiseError):
-    """Raised when a formula of elements draws random numbers."""
+    """Raised when an elementwise formula draws random numbers."""
 
 
 class NumberParameter(NamedTuple):
-    """Number parameter of a kernel.
+    """Number parameter of a compiled kernel.
 
     text: expression of the operator's number arguments and of sizes.
     dtype: dtype in which it is computed.
@@ -51,7 +53,7 @@ class NumberParameter(NamedTuple):
 
 
 class ElementFunction(NamedTuple):
-    """Scalar function of a formula, and its operands.
+    """Scalar function of an elementwise formula, with its operands and result dtypes.
 
     function: takes elements of ``tensors``, then ``numbers``.
     tensors: names of the operator's arguments that are read.
@@ -70,7 +72,7 @@ class ElementFunction(NamedTuple):
 
 
 class Form(NamedTuple):
-    """Key of a reading: the properties that all arguments which it serves have in common.
+    """Shape class of a call's arguments: the cache key of a traced formula.
 
     names: names of the operator's arguments.
     kinds: for each argument: dtype and rank of a tensor, the type of a number, or the value itself.
@@ -83,7 +85,7 @@ class Form(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """Result of tracing a formula of elements for a form.
+    """Result of tracing an elementwise formula for a form, reusable for all its arguments that pass the guards.
 
     elements: the element function.
     ask: takes the arguments that are tensors and numbers, and returns the kernel's numbers; ``UNSERVED`` on a guard
@@ -101,7 +103,7 @@ class Reading(NamedTuple):
 
 
 def form_of(names: tuple[str, ...], arguments: Sequence[Any], default: DType, *, with_layout: bool = False) -> Form:
-    """Return the form of some arguments.
+    """Return the form (shape class) of a call's arguments.
 
     Args:
         names: of the operator's arguments.
@@ -129,7 +131,7 @@ def _kind_of(value: Any) -> Any:
 
 
 def leaves_of(arguments: Sequence[Any]) -> list[Any]:
-    """Return the tensors and numbers among arguments, also tensors in lists: the inputs of a program."""
+    """Return the tensors and numbers among arguments, also tensors in lists; they are the inputs of traced programs."""
     leaves: list[Any] = []
     for argument in arguments:
         if isinstance(argument, (tuple, list)):
@@ -144,5 +146,7 @@ def pinned(value: Any) -> Any:
 
 
 def is_leaf(value: Any) -> bool:
-    """Return whether an argument is a tensor or a number, of which a form only holds the kind."""
+    """Return whether an argument is a tensor or a number, which are inputs of a trace; other values are constants of
+    it.
+    """
     return isinstance(value, Tensor) or (symbolic_kind(value) or type(value)) in _NUMBERS

@@ -1,4 +1,4 @@
-"""Loops whose condition is decided per element: each becomes an operator whose kernel iterates for each element."""
+"""Loops whose condition depends on elements: each is an operator whose kernel runs the iterations of each element."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MOST_WIDENINGS = 8
 
 
 class _Loop(NamedTuple):
-    """Loop of elements: its condition and body, and how their arguments are split into tensors and constants.
+    """Data-dependent loop: its condition and body, and how their arguments are split into tensors and constants.
 
     test, turn: condition and body; both take the carried values, then the loop-invariant ones.
     carried, kept: number of carried and of loop-invariant tensors.
@@ -49,7 +49,9 @@ class _Loop(NamedTuple):
     numbers: frozenset[int]
 
     def arguments(self, tensors: Sequence[Any]) -> list[Any]:
-        """Return the arguments of ``test`` and ``turn`` for given tensors."""
+        """Return the arguments for the condition and body of the loop, given tensors for its carried and loop-invariant
+        values.
+        """
         hosts, rest = dict(self.hosts), iter(tensors[self.carried :])
         count = self.kept + len(hosts)
         return [*tensors[: self.carried], *[hosts[at] if at in hosts else next(rest) for at in range(count)]]
@@ -87,7 +89,7 @@ def element_loop(
 
 
 def _not_zero(test: ElementFunction) -> tuple[UntypedNode, ...]:
-    """Return the operand that a condition ``x != 0`` compares with 0, see ``_held``; empty for other conditions."""
+    """Return the nodes of ``x`` if a loop condition is ``x != 0``, so that divisions by ``x`` are safe; else empty."""
     nodes, at = test.function.nodes, test.function.results[0]
     while nodes[at].op in ("convert", "truth", "to_bool"):
         at = nodes[at].arguments[0]
@@ -99,8 +101,8 @@ def _not_zero(test: ElementFunction) -> tuple[UntypedNode, ...]:
 
 
 def _held(function: ScalarFunction, at: int) -> tuple[UntypedNode, ...]:
-    """Return the node of a parameter or constant, with a conversion of it if there is one; empty for computed
-    values.
+    """Return the node of a parameter or constant, preceded by a conversion of it if there is one; empty for other
+    nodes.
     """
     nodes = function.nodes
     above = (nodes[at]._replace(arguments=()),) if nodes[at].op == "convert" else ()
@@ -154,7 +156,7 @@ _numbers = itertools.count()
 
 
 class _LoopDefinition(FormulaDefinition):
-    """Definition of a loop operator, whose scalar function contains the loop."""
+    """Definition of the operator of a data-dependent loop, whose scalar function contains the loop."""
 
     __slots__ = ("loop",)
 
@@ -255,7 +257,7 @@ class _LoopDefinition(FormulaDefinition):
 
 
 class LoopDerivative:
-    """Derivative of a loop of elements: there is none, and asking for it raises an error.
+    """Derivative of a data-dependent loop: there is none, and asking for it raises an error.
 
     Args:
         definition: the loop's definition.
@@ -325,8 +327,8 @@ class Nodes:
         return self.add("convert", position, value=precision_of(dtype).name)
 
     def inline(self, elements: ElementFunction, numbers: Mapping[str, int]) -> list[int]:
-        """Add the nodes of a function whose parameters are mapped to nodes by name; return the indices of its
-        results.
+        """Copy the nodes of an element function, with its parameters replaced by given nodes; return its result
+        nodes.
         """
         moved: list[int] = []
         for node, place in zip(elements.function.nodes, elements.function.places, strict=True):

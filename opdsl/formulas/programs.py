@@ -1,4 +1,4 @@
-"""Formulas that fold or change shapes: programs of a few kernels, fused from the calls of the formula."""
+"""Formulas that are not elementwise: programs of a few kernels, fused from the operators that the formula calls."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class _Reading(NamedTuple):
 
 
 class FormulaProgram:
-    """Formula compiled to programs, one or more for each form of its arguments; called with all arguments in schema
+    """Formula compiled to programs, cached by the form of its arguments. It is called with all arguments in schema
     order.
 
     Args:
@@ -115,7 +115,7 @@ class FormulaProgram:
 
     @property
     def readings(self) -> Mapping[Form, tuple[Program, ...]]:
-        """Return the programs so far of each form, for inspection."""
+        """Return the cached programs by form, for inspection."""
         return {
             form: tuple([reading.fused for reading in readings]) for form, readings in tuple(self._readings.items())
         }
@@ -133,6 +133,8 @@ def _is_uncompiled(value: Any) -> bool:
 
 
 def _is_traced_elsewhere(value: Any) -> bool:
-    """Return whether a meta tensor has symbolic sizes of another library, which have no form."""
+    """Return whether a meta tensor has symbolic sizes of another library (such as PyTorch), for which no form can be
+    made.
+    """
     is_meta = isinstance(value, Tensor) and value.device.type == "meta"
     return is_meta and any(is_symbolic(size) and not is_symbol(size) for size in value.geometry.shape)

@@ -112,7 +112,9 @@ def ragged_among(dims: Iterable[Dim]) -> list[RaggedDim]:
 
 
 def spread(value: Any, dim: RaggedDim) -> Any:
-    """Gather a value along the outer dim of a ragged dim to its positions; other values are returned unchanged."""
+    """Gather a ``DimTensor`` along the outer dim of a ragged dim to the ragged positions; other values are
+    unchanged.
+    """
     if not isinstance(value, DimTensor) or dim.outer not in value.depends:
         return value
     if dim in value.depends:
@@ -132,7 +134,7 @@ def spread(value: Any, dim: RaggedDim) -> Any:
 
 
 def spread_all(values: Any) -> Any:
-    """Spread arguments over all ragged dims that any of them varies along."""
+    """Gather arguments to the positions of all ragged dims that any of them varies along."""
     ragged = ragged_among(dict.fromkeys(dim for value in dim_tensors(values) for dim in value.depends))
     for dim in sorted(ragged, key=_depth):
         values = _mapped(values, dim)
@@ -153,7 +155,7 @@ def _mapped(values: Any, dim: RaggedDim) -> Any:
 
 
 def fold_ragged(base: str, value: DimTensor, dim: RaggedDim, dtype: DType | None) -> Tensor:
-    """Fold each range of a ragged dim.
+    """Compute a reduction of each range of a ragged dim.
 
     Args:
         base: name of the operator.
@@ -223,7 +225,7 @@ def _prod(value: Tensor, segments: Segments) -> Tensor:
 
 
 def _at(value: Tensor, segments: Segments) -> Tensor:
-    """Return the result of each range at its positions, 1 at positions without a range."""
+    """Return, for each position, the result of its range; 1 for positions outside of all ranges."""
     padded = functions().cat([value, value.new_ones((1, *value.shape[1:]))])
     return cast(Tensor, padded.index_select(0, segments.ids))
 

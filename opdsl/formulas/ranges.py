@@ -21,7 +21,8 @@ _reading_ends: ContextVar[bool] = ContextVar("formula_reads_ends", default=False
 
 
 class End(NamedTuple):
-    """Read that is an end of a range; it has not determined the size of a dim yet.
+    """Read of an offsets tensor that is an end of a range, kept unevaluated since it must not determine the size of a
+    dim.
 
     tensor: the tensor that is read.
     position: the index: a dim, or integers over one.
@@ -44,14 +45,15 @@ class ElementRange(NamedTuple):
 
 
 def end_of(value: object, parts: list[Any]) -> End | None:
-    """Return a read as an end of a range if the ends of a range are being evaluated, else None."""
+    """Return an unevaluated ``End`` for a read while the ends of a range are being evaluated; else None."""
     if not _reading_ends.get() or not isinstance(value, Tensor) or len(parts) != 1:
         return None
     return End(value, parts[0]) if isinstance(parts[0], DimTensor) else None
 
 
 def element_range(*thunks: Callable[[], Any]) -> Any:
-    """Return ``range(...)`` of the values that functions return, or the ranges over a dim if these are elements.
+    """Evaluate ``range(...)``: return a Python range, or the ranges of a ragged dim if its ends are elements of
+    tensors.
 
     Raises:
         DimError: the ends do not vary along one common dim, or are no integers.
@@ -82,9 +84,7 @@ def element_range(*thunks: Callable[[], Any]) -> Any:
 
 
 def _over(first: object, last: object) -> Dim | None:
-    """Return the dim if one of two reads of the same vector is at the dim itself and the other at a computed index;
-    else None.
-    """
+    """Return the dim ``s`` if the ends are ``offsets[s]`` and another read of the same vector; else None."""
     if not isinstance(first, End) or not isinstance(last, End) or first.tensor is not last.tensor:
         return None
     bare = [end.position for end in (first, last) if isinstance(end.position, Dim) and end.position.is_plain]

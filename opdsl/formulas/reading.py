@@ -1,4 +1,4 @@
-"""Tracing of formulas: the function is run once on recording tensors for each form of the arguments."""
+"""Tracing of formulas: the function runs once on recording tensors for each form of the arguments."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ __all__ = ["forms_of", "likely_argument", "read_elements", "sample_tensor", "tra
 def read_elements(
     text: FormulaText, form: Form, arguments: Sequence[Any], *, is_whole: bool = False, results: int | None = None
 ) -> Reading:
-    """Trace a formula that computes element by element, for a form.
+    """Trace an elementwise formula for a form, and return its scalar function with guards.
 
     Args:
         text: the formula.
@@ -93,8 +93,8 @@ def read_elements(
 
 
 def _asking(program: Program, elements: ElementFunction, *, of_sizes: bool) -> Callable[..., Any] | None:
-    """Return a function that checks the guards of a reading for a call and computes its numbers; None if there are
-    none.
+    """Return a function that checks a reading's guards for a call and computes its kernel's numbers; None if it has
+    neither.
     """
     if not program.guards and not elements.numbers:
         return None
@@ -106,7 +106,9 @@ def _asking(program: Program, elements: ElementFunction, *, of_sizes: bool) -> C
 
 
 def _sample_forms(arguments: Sequence[Any]) -> list[TensorMeta]:
-    """Return sample geometries for a reading without guards on sizes: they broadcast, and no size is 1."""
+    """Return geometries with arbitrary sizes (they broadcast, and none is 1), to trace a formula independently of its
+    sizes.
+    """
     tensors = [argument for argument in arguments if isinstance(argument, Tensor)]
     rank = max((tensor.ndim for tensor in tensors), default=0)
     sizes = tuple(range(3, 3 + 2 * rank, 2))[::-1]
@@ -127,8 +129,7 @@ def forms_of(arguments: Sequence[Any]) -> list[TensorMeta]:
 
 
 class _FormulaTracer(Tracer):
-    """Tracer that records the source location of each step and uses the declared definitions of operators, not
-    overrides.
+    """Tracer that records source locations of steps, and ignores user overrides of operators.
 
     Args:
         recorder, leaves: see ``Tracer``.
@@ -176,9 +177,7 @@ class _FormulaTracer(Tracer):
         return args
 
     def _fitted(self, condition: Tensor, outcome: bool, shape: Sequence[int]) -> tuple[Tensor, bool]:
-        """Return a condition reduced to a shape by ``any`` over further dimensions, so that it broadcasts to the
-        shape.
-        """
+        """Reduce a condition by ``any`` over dimensions that a shape lacks, so that it broadcasts to the shape."""
         extra, repeated = dims_repeated(condition.shape, shape)
         if not extra and not repeated:
             return condition, outcome
@@ -199,7 +198,9 @@ class _FormulaTracer(Tracer):
         return super().noted(where, (condition, *sides), {}, where)
 
     def _asked_by_calls(self, before: dict[str, bool], after: dict[str, bool]) -> dict[str, bool]:
-        """Keep the guards that operators add on numbers: ``dim=1`` is another kernel than ``dim=0``."""
+        """Return the guards to keep after a call: also those on numbers, since ``dim=1`` is another kernel than
+        ``dim=0``.
+        """
         own = {text: outcome for text, outcome in after.items() if not self.numbers.isdisjoint(WORDS.findall(text))}
         return {**before, **own}
 
@@ -331,7 +332,7 @@ _REMEDY = "A formula calls operators on its arguments; what looks at elements or
 
 
 def likely_argument(argument: Argument, dtype: DType, rank: int) -> Any:
-    """Return an argument value for which a formula is traced when it is declared: its default, or a likely value.
+    """Return an argument value for tracing a formula when it is declared: its default, or a typical value of its type.
 
     Args:
         argument: of the schema.
@@ -378,7 +379,7 @@ def sample_tensor(form: TensorMeta) -> Tensor:
 
 
 def _example(value: Any) -> Any:
-    """Return the number behind a symbolic number, of opdsl or PyTorch; other values unchanged."""
+    """Return the example value of a symbolic number of opdsl or PyTorch; other values unchanged."""
     if is_symbol(value):
         return value.example
     if not is_symbolic(value):

@@ -201,7 +201,7 @@ class _Rewriter:
         return new_statements
 
     def statement(self, statement: ast.stmt) -> list[ast.stmt]:
-        """Rewrite one statement."""
+        """Rewrite one statement into the statements that replace it."""
         if isinstance(statement, ast.If):
             return self._choice(statement)
         if isinstance(statement, _LOOPS):
@@ -406,7 +406,7 @@ class _Plain(ast.NodeTransformer):
         self.expressions = expressions
 
     def visit(self, node: ast.AST) -> Any:
-        """Rewrite a statement, or an expression."""
+        """Rewrite a statement or expression; tests of kept statements are checked to be Python values."""
         if isinstance(node, ast.expr):
             return self.expressions.visit(node)
         if isinstance(node, (ast.If, ast.While, ast.Assert)):

@@ -53,7 +53,7 @@ class Operand(NamedTuple):
 
 
 class ElementStep(NamedTuple):
-    """Step of a scan as a function of elements.
+    """Elementwise step function of a scan.
 
     elements: takes the carried values (``carry0`` ...), then the operands (``x0`` ...).
     dtypes: of the carried values.
@@ -65,7 +65,7 @@ class ElementStep(NamedTuple):
     operands: int
 
     def recurrence(self, numbers: Sequence[Number | None], *, is_masked: bool, is_reverse: bool) -> Callable[..., Any]:
-        """Return the operator of the scan.
+        """Define and return the operator that runs the whole scan in one kernel.
 
         Args:
             numbers: initial values; None for one that is a tensor.
@@ -131,7 +131,7 @@ def _real(value: Number | None) -> bool | int | float:
 def element_step(
     step: Callable[..., tuple[Any, ...]], carried: Sequence[Operand], operands: Sequence[Operand]
 ) -> ElementStep:
-    """Trace the step of a scan as a function of elements.
+    """Trace the step function of a scan as an elementwise function.
 
     Args:
         step: takes the carried values, then the operands; returns new carried values.
@@ -168,7 +168,7 @@ def element_step(
 
 
 def _vary(function: ScalarFunction, varying: Collection[str]) -> list[bool]:
-    """Return for each result of a function whether it depends on some of the parameters; others promote like
+    """Return, for each result, whether it depends on one of the given parameters; results that do not promote like
     numbers.
     """
     known: list[bool] = []
@@ -178,7 +178,7 @@ def _vary(function: ScalarFunction, varying: Collection[str]) -> list[bool]:
 
 
 def _text(step: Callable[..., tuple[Any, ...]]) -> FormulaText:
-    """Return the step as a formula; errors underline the enclosing formula, or the step itself."""
+    """Wrap a step function as a formula; errors underline the enclosing formula, or the step itself."""
 
     def run(*tensors: Any) -> tuple[Any, ...]:
         return tuple([value if is_element(value) else as_tensor(value, ()) for value in step(*tensors)])

@@ -1,4 +1,4 @@
-"""Text of the kernels that formulas are compiled to, for each form."""
+"""Inspection of the kernels that formulas are compiled to, as text."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ __all__ = ["kernels_of"]
 
 
 def kernels_of(operator: Operator) -> Iterator[tuple[str, str]]:
-    """Yield a title and the text of the kernels for each form that an operator's formula has been traced for.
+    """Yield a title and the text of the compiled kernels for each form that an operator's formula has been traced for.
 
     Args:
         operator: any operator; one without a formula has none.
 
     Returns:
-        For a formula of elements the typed graph of its kernel; for another formula the program of its kernels, with
+        For an elementwise formula the typed graph of its kernel; for another formula the program of its kernels, with
         the calls that each was fused from.
     """
     if isinstance(operator.formula, FormulaProgram):

@@ -25,7 +25,7 @@ _reading: ContextVar[tuple[FormulaText, ...]] = ContextVar("formulas_being_read"
 
 
 class Trial(NamedTuple):
-    """Dtypes and arguments for which a formula is traced when it is declared.
+    """Dtypes and argument values for which a formula is traced at declaration, to report errors early.
 
     dtypes: of the tensors.
     when: arguments by name; others get likely values.
@@ -36,7 +36,7 @@ class Trial(NamedTuple):
 
 
 class FormulaText:
-    """Formula: a function of operators with its source. Source is parsed on demand.
+    """Formula: a traceable function of operators, with its source.
 
     Args:
         function: the user's function.
@@ -72,7 +72,7 @@ class FormulaText:
 
     @property
     def run(self) -> Callable[..., Any]:
-        """Return the function that is traced.
+        """Return the function to trace: the user's function with its control flow rewritten.
 
         Raises:
             FormulaError: the source contains code that a formula cannot contain, or cannot be read.
@@ -98,7 +98,7 @@ class FormulaText:
 
     @property
     def described(self) -> str:
-        """Return a text that identifies the formula, equal in every process."""
+        """Return a text that is equal for equal formulas, in every process."""
         return ast.dump(self.source.tree)
 
     @property
@@ -108,7 +108,7 @@ class FormulaText:
 
     @property
     def trials(self) -> tuple[Trial, ...]:
-        """Return the dtypes and arguments for which it is traced when it is declared."""
+        """Return the dtypes and argument values for which it is traced at declaration."""
         return (Trial(self.dtypes, {}),)
 
     def source_for(self, arguments: Sequence[Any]) -> FunctionSource:

@@ -39,7 +39,9 @@ def without_needless_steps(program: Program) -> Program:
 
 
 def _source(step: Step) -> str | None:
-    """Return the name of the operand that a pointwise step returns unchanged; None if it computes something."""
+    """Return the name of the operand that a pointwise step returns unchanged (as in ``x * 1``); None for other
+    steps.
+    """
     call, result = step.call, step.results[0] if len(step.results) == 1 else None
     if call is None or result is None or not isinstance(call.definition, PointwiseDefinition):
         return None

@@ -71,7 +71,7 @@ def with_sums_apart(program: Program) -> Program:
 
 
 def with_slices_first(program: Program) -> Program:
-    """Move slices of a pointwise result to the operands, so that pointwise steps compute each slice.
+    """Replace a pointwise step whose result is sliced by slices of its operands and a pointwise step for each slice.
 
     >>> import opdsl
     >>> def gated(x, y):
@@ -195,7 +195,7 @@ class _Known:
         return self.free(stem) if name in self._taken else name
 
     def note(self, step: Step) -> None:
-        """Add a step to the readers of its operands, and its results to the index."""
+        """Register a new step: as a reader of its operands, and as the maker of its results."""
         for name in step.reads:
             self._readers[name].append(step)
         for result in step.results:
@@ -203,7 +203,7 @@ class _Known:
                 self.shapes[result.name], self.dtypes[result.name] = result.shape, result.dtype
 
     def forget(self, step: Step) -> None:
-        """Remove a step from the readers of its operands."""
+        """Unregister a removed step as a reader of its operands."""
         for name in step.reads:
             self._readers[name] = [reader for reader in self._readers[name] if reader is not step]
 
@@ -212,11 +212,13 @@ class _Known:
         return self._readers.get(name, [])
 
     def is_own(self, names: frozenset[str]) -> bool:
-        """Return whether the tensors are neither returned to the caller nor in memory that a step writes."""
+        """Return whether tensors are private to the program: not returned, and in memory that no step writes in
+        place.
+        """
         return not names & self._returned and not self._memory.of(names) & self._memory.written
 
     def is_written(self, names: frozenset[str]) -> bool:
-        """Return whether a step writes the memory of one of the tensors."""
+        """Return whether a step writes in place to the memory of one of the tensors."""
         return bool(self._memory.of(names) & self._memory.written)
 
     def is_read_by_elements(self, result: Result) -> bool:
@@ -305,7 +307,8 @@ def _of_slices(known: _Known, step: Step, slicing: Step) -> list[Step] | None:
 
 
 class _Family(NamedTuple):
-    """Slices of a tensor of three dimensions along its first or second one.
+    """All slices of a tensor with three dimensions along its first or second dimension, which are multiplied by one
+    matrix.
 
     source, dim: the tensor, and the dimension.
     names: names of the slices, in order.
@@ -318,7 +321,7 @@ class _Family(NamedTuple):
     joined: tuple[Step, ...] = ()
 
     def products(self, known: _Known) -> list[tuple[Step, ...]]:
-        """Return the groups of products of all slices with the same matrix, and the same bias of columns if there is
+        """Return the groups of steps that multiply every slice by one matrix, with the same bias for all if there is
         one.
         """
         steps: dict[Any, dict[str, Step]] = defaultdict(dict)
@@ -333,7 +336,7 @@ class _Family(NamedTuple):
         return [tuple(steps[name] for name in self.names) for steps in complete]
 
     def as_one(self, known: _Known) -> list[Step]:
-        """Build the steps that compute all products of the group by one product."""
+        """Build the steps that compute all products of the slices by one product of the whole tensor."""
         result = self.joined[0].results[0]
         assert result is not None, "a product"
         columns = result.shape[1]
@@ -363,8 +366,8 @@ class _Family(NamedTuple):
 
 
 def _others(step: Step, name: str) -> tuple[str, ...] | None:
-    """Return the bias, if any, and the matrix that a product multiplies a tensor with; None if the step is no such
-    product.
+    """Return the names of the other operands of a matrix product: the bias, if any, and the matrix; None for other
+    steps.
     """
     if step.name not in _PRODUCTS or not all(isinstance(operand, Expression) for operand in step.operands):
         return None
@@ -375,7 +378,7 @@ def _others(step: Step, name: str) -> tuple[str, ...] | None:
 
 
 def _families(known: _Known, steps: Sequence[Step]) -> list[_Family]:
-    """Return the tensors whose slices are all taken and multiplied."""
+    """Return the tensors of which every slice is taken and multiplied by a matrix."""
     families: list[_Family] = []
     selected: Mapping[tuple[str, int], dict[int, str]] = defaultdict(dict)
     for step in steps:

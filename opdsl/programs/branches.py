@@ -19,8 +19,8 @@ conditions: ContextVar[Conditions] = ContextVar("conditions", default=())
 
 
 class MaskedBranch:
-    """Branch of a formula whose operands are masked with 0 where the branch is not taken, so that gradients are
-    guarded.
+    """Data-dependent branch of a formula: its operands are masked with 0 where it is not taken, so that no gradient
+    flows.
 
     Values computed in the branch are right only where it is taken. A call that combines elements of different indices,
     such as a fold, must not read them: in that case the branch is run again without these masks.
@@ -38,16 +38,18 @@ class MaskedBranch:
         self._computed: dict[int, tuple[object, frozenset[object]]] = {}
 
     def branches(self) -> list[MaskedBranch]:
-        """Return the enclosing masked branches, the outermost first, and this one last."""
+        """Return this branch and the masked branches around it, the outermost first."""
         return [*([] if self.outer is None else self.outer.branches()), self]
 
     def conditions(self) -> Conditions:
-        """Return the conditions of these branches, with the outcomes for which they are taken."""
+        """Return the conditions of this branch and of those around it, each with the outcome for which its branch is
+        taken.
+        """
         return tuple([(branch.condition, branch.outcome) for branch in self.branches()])
 
     def takes(self, operator: Operator, operands: object) -> bool:
-        """Return whether a call gets masked operands, which pointwise ones do; record the operands of others that need
-        unmasked ones.
+        """Return whether a call gets masked operands (pointwise ones do); record it if it combines elements of other
+        indices.
         """
         if "pointwise" in operator.tags:
             return True
@@ -56,14 +58,14 @@ class MaskedBranch:
         return False
 
     def gives(self, operator: Operator, operands: object, result: object) -> None:
-        """Record the result of a call, if it derives element by element from masked values."""
+        """Record the result of a pointwise or copying call, if it is computed from masked values."""
         if "pointwise" in operator.tags:
             self.keep(result, operands)
         elif operator.packet_name in COPIES:
             self.hand_on(operands, result)
 
     def keep(self, result: object, operands: object) -> None:
-        """Record a result as computed from masked operands."""
+        """Record a result as computed from masked operands, so that it is wrong where the branch is not taken."""
         self._note(result, self._subscripts(operands))
 
     def mask(self, position: object, subscript: object) -> None:
@@ -85,7 +87,7 @@ class MaskedBranch:
                 branch.keep(result, operands)
 
     def cross(self, operands: object, dims: Collection[object] | None = None, *, is_positional: bool = False) -> None:
-        """Record that a call reads operands at other indices than those of its result.
+        """Record that a call, such as a reduction, reads operands at other indices than those of its result.
 
         Args:
             operands: of the call.
@@ -132,7 +134,7 @@ masked_branch: ContextVar[MaskedBranch | None] = ContextVar("masked_branch", def
 
 
 class Noted(NamedTuple):
-    """Call of an operator recorded by a trace.
+    """Recorded call of an operator in a trace.
 
     operator: the called operator.
     arguments: in the order of the schema.
@@ -151,7 +153,7 @@ class Noted(NamedTuple):
 
 
 def dims_repeated(shape: Sequence[int], other: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the dimensions of a shape along which the other shape broadcasts: leading ones that it lacks, and those of
+    """Return the dimensions of a shape along which another shape repeats: leading ones it lacks, and those where it has
     size 1.
     """
     extra = max(len(shape) - len(other), 0)

@@ -57,7 +57,7 @@ _KEPT = "kept_before"
 
 
 class Parts(NamedTuple):
-    """Function split into two parts.
+    """The two functions that a function with a graph break is split into.
 
     first: takes the function's arguments, and returns a tuple.
     rest: takes that tuple, then the function's arguments.
@@ -70,7 +70,7 @@ class Parts(NamedTuple):
 
 
 def parts_of(function: Callable[..., Any], error: BaseException) -> Parts | None:
-    """Split a function where it has looked at elements; return None if it cannot be split there.
+    """Split a function at the graph break where an error was raised; return None if it cannot be split there.
 
     Args:
         function: a function or a method.
@@ -135,7 +135,7 @@ def _tracebacks(error: BaseException) -> Iterator[TracebackType]:
 
 
 class _Cut:
-    """Splitter of a function at an instruction.
+    """Splitter of a function at a graph break.
 
     Args:
         function, source: the function.
@@ -154,7 +154,9 @@ class _Cut:
         self.body = body if isinstance(body, list) else [ast.copy_location(ast.Return(body), body)]
 
     def parts(self) -> Parts | None:
-        """Return the two parts; None if the function cannot be split."""
+        """Split the function into the statements before the graph break and the rest; return None if that is not
+        possible.
+        """
         line = self.instruction.line - self.shift
         place = next(
             (at for at, statement in enumerate(self.body) if statement.lineno <= line <= (statement.end_lineno or 0)),
@@ -188,8 +190,8 @@ class _Cut:
         return f"{Path(file).name}:{line}: {linecache.getline(file, line).strip()}  # {self.reason}"
 
     def _taken_out(self, statement: ast.stmt) -> ast.expr | None:
-        """Replace the expression whose elements a statement looks at by a variable, and return it; None if that is not
-        possible.
+        """Replace the expression whose elements a statement looks at by a variable, and return it; None if it is not
+        found.
         """
         looking_node = next((node for node in _computed(statement) if self._is_looking(node)), None)
         if looking_node is None:
@@ -215,7 +217,7 @@ class _Cut:
         return node
 
     def _is_looking(self, node: ast.AST) -> bool:
-        """Return whether the instruction was compiled from a node."""
+        """Return whether a syntax node is the source of the instruction at which the function was interrupted."""
         if not isinstance(node, ast.expr):
             return False
         own = self.instruction
@@ -224,7 +226,7 @@ class _Cut:
         return place == (own.line, own.end_line) and columns == (own.column, own.end_column)
 
     def _kept(self, before: Sequence[ast.stmt], rest: Sequence[ast.stmt]) -> list[str] | None:
-        """Return the names that the first part assigns and the rest reads; None if one of them may be unassigned."""
+        """Return the names that the first part has to return to the rest; None if one of them may be unassigned."""
         read = {name_node.id for node in rest for name_node in ast.walk(node) if isinstance(name_node, ast.Name)}
         always = set(self.function.__code__.co_varnames[: _arguments(self.function.__code__)])
         always |= {name for statement in before if isinstance(statement, _SETTING) for name in _set_by([statement])}
@@ -274,13 +276,13 @@ def _set_by(nodes: Iterable[ast.AST]) -> Iterator[str]:
 
 
 def _is_mangled(node: ast.AST) -> bool:
-    """Return whether a name is private to a class (``__name``), which means another name outside of it."""
+    """Return whether a name is mangled inside of a class (``__name``), so that it cannot be moved out of the class."""
     name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
     return name.startswith("__") and not name.endswith("__")
 
 
 def _is_ours(node: ast.AST) -> bool:
-    """Return whether a name or parameter equals one that the parts use for themselves."""
+    """Return whether a name or parameter collides with a variable that the splitter adds."""
     name = node.id if isinstance(node, ast.Name) else node.arg if isinstance(node, ast.arg) else ""
     return name in (_KEPT, _LOOKED_AT)
 
@@ -301,7 +303,7 @@ def _children(node: ast.AST) -> list[ast.AST]:
 
 
 def _is_first(node: ast.AST, wanted: ast.AST) -> bool:
-    """Return whether nothing but names and constants is evaluated in a node before another one."""
+    """Return whether only names and constants are evaluated before the node ``wanted`` in an expression."""
     for child in _children(node):
         if child is wanted:
             return True
@@ -313,12 +315,12 @@ def _is_first(node: ast.AST, wanted: ast.AST) -> bool:
 
 
 def _is_still(node: ast.AST) -> bool:
-    """Return whether evaluating a node has no effects."""
+    """Return whether evaluating a syntax node has no side effects."""
     return isinstance(node, (ast.Name, ast.Constant)) or (isinstance(node, ast.Attribute) and _is_still(node.value))
 
 
 def _put(root: ast.AST, old: ast.AST, new: ast.AST) -> None:
-    """Replace a node in a tree by another one."""
+    """Replace a node in a syntax tree by another one."""
     for node in ast.walk(root):
         for field, value in ast.iter_fields(node):
             if value is old:

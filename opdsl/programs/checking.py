@@ -44,7 +44,7 @@ _ORDER: Final = ("bool", "int", "float", "complex")
 
 
 class _Kind(NamedTuple):
-    """Type of an expression: a number, a tensor, or the text of a number.
+    """Type of an expression in a program: a number type with a bound, a tensor, or a text.
 
     type: ``"bool"``, ``"int"``, ``"float"``, ``"complex"``, ``"tensor"`` or ``"text"``.
     size: maximum bits of an integer; rank of a tensor.
@@ -68,7 +68,7 @@ _INT, _BOOL, _FLOAT, _TEXT = _Kind("int", _SIZE_BITS), _Kind("bool", 1), _Kind("
 
 
 def checked(program: Program) -> Program:
-    """Validate a program, and return it with every expression parsed and printed again.
+    """Validate a program from a file, and return it with every expression parsed and printed again.
 
     Raises:
         ProgramError: a name is invalid, is bound twice or read before it is bound, or an expression is invalid.
@@ -93,7 +93,7 @@ def checked(program: Program) -> Program:
 
 
 class _Scope:
-    """Names that are bound so far, with their types."""
+    """Validator of a program's parts: the names that are bound so far, with their types."""
 
     def __init__(self) -> None:
         self.kinds: dict[str, _Kind] = {}
@@ -132,7 +132,7 @@ class _Scope:
         return attrs.evolve(input, shape=self.shape(input.shape), strides=strides)
 
     def shape(self, sizes: Iterable[Size], *, may_be_late: bool = False) -> tuple[Size, ...]:
-        """Check a shape: its sizes must be numbers, or expressions of bound names."""
+        """Check a shape, whose sizes must be numbers or expressions of bound names, and return it printed again."""
         return tuple([size if isinstance(size, int) else self._size(size, may_be_late) for size in sizes])
 
     def _size(self, text: str, may_be_late: bool) -> str:
@@ -147,7 +147,7 @@ class _Scope:
         return written(tree)
 
     def step(self, step: Step) -> Step:
-        """Check the operands of a step, and bind its results."""
+        """Check the operands of a step and bind its results; return it with its expressions printed again."""
         operands, options = self.value(step.operands), {name: self.value(one) for name, one in step.options.items()}
         results = tuple([None if result is None else self._result(result) for result in step.results])
         return attrs.evolve(step, operands=operands, options=options, results=results)
@@ -158,7 +158,9 @@ class _Scope:
         return attrs.evolve(result, shape=shape)
 
     def value(self, value: Any) -> Any:
-        """Check an operand, or the outputs of a program."""
+        """Check the expressions in an operand, or in the outputs of a program, and return it with them printed
+        again.
+        """
         if isinstance(value, Expression):
             tree = self.tree(value.text)
             if not (isinstance(tree, Name) and self.kind(tree).type == "tensor"):
@@ -267,7 +269,7 @@ def _widest(*kinds: _Kind) -> str:
 
 
 def _added(left: _Kind, right: _Kind) -> _Kind:
-    """Return the type of a sum."""
+    """Return the type of a sum, with the bound of an integer."""
     type_ = _widest(left, right)
     return _Kind("int", max(left.size, right.size) + 1) if type_ in ("bool", "int") else _Kind(type_)
 
@@ -285,7 +287,7 @@ def _called(function: str, operands: Sequence[_Kind], tree: Tree) -> _Kind:
 
 
 def _binary(tree: Binary, left: _Kind, right: _Kind) -> _Kind:
-    """Return the type of arithmetic, a comparison or a logical operation of two operands."""
+    """Return the type of a binary operation, with the bound of an integer."""
     sign = tree.sign
     if sign in ("==", "!=") and left == right == _TEXT:
         return _BOOL

@@ -55,7 +55,7 @@ def optimised(program: Program, passes: tuple[Pass, ...] = PASSES) -> Program:
 
 
 class Explanation(NamedTuple):
-    """Report on the calls of a compiled function.
+    """Report on how the calls of a compiled function are run.
 
     programs: its optimized programs.
     reasons: reasons why calls of other forms run uncompiled.
@@ -80,7 +80,7 @@ class Explanation(NamedTuple):
 
 
 class _Form:
-    """Programs of a compiled function for calls of one form.
+    """Cache of a compiled function's programs for calls of one form (shape class).
 
     running: its programs, in the order in which they are tried.
     reason: reason why there are none.
@@ -100,8 +100,8 @@ class _Form:
         self.has_sizes = False
 
     def takes_sizes(self, state: State, leaves: Leaves) -> bool:
-        """Return whether a program can be traced that has symbolic sizes for the integers among the leaves; it is added
-        if so.
+        """Try to trace a program with symbolic sizes for the integers among the leaves; add it and return True if that
+        works.
         """
         try:
             program = self._made(state, leaves)
@@ -115,7 +115,7 @@ class _Form:
         return True
 
     def run(self, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        """Run a call without a program of its own: up to a graph break compiled, the rest uncompiled."""
+        """Run a call for which there is no program: the code before a graph break compiled, the rest uncompiled."""
         if self.broken is None:
             return self.function(*positional, **named)
         first, parts = self.broken
@@ -152,7 +152,9 @@ class _Form:
         return result, None
 
     def _cut(self, leaves: Leaves, error: OpdslError) -> tuple[CompiledFunction[..., Any], Parts] | None:
-        """Split the function where it looked at elements; None if it cannot be split, or nothing is computed before."""
+        """Split the function at the graph break of an error; return None if that is not possible or the first part has
+        no kernel.
+        """
         parts = parts_of(self.function, error)
         if parts is None:
             return None
@@ -165,7 +167,7 @@ class _Form:
         return CompiledFunction(parts.first, self.passes), parts
 
     def _made(self, state: State, leaves: Leaves) -> RunningProgram:
-        """Trace and optimize a new program for a call; with gradients, as a forward and a backward program if
+        """Trace and optimize a new program for a call; if it needs gradients, a forward and a backward program if
         possible.
         """
         call = traced_call(self.function, leaves)
@@ -233,7 +235,7 @@ class CompiledFunction(Generic[P, R]):
         return cast("R", self._slow(state, key, positional, named))
 
     def _slow(self, state: State, key: object, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        """Run a call for which no plan is cached yet, or whose key is not a plain tuple of tensors and constants."""
+        """Run a call that has no cached plan: find or make the program that serves it."""
         if not state.plans or state.modes or state.recording:
             return self.function(*positional, **named)
         known = self._others.get((state, key)) if key is not None else None
@@ -276,8 +278,8 @@ class CompiledFunction(Generic[P, R]):
         return form
 
     def _form_with_sizes(self, state: State, leaves: Leaves) -> _Form | None:
-        """Return the form with symbolic sizes for calls that differ only in integers, from the second one on; None if
-        that fails.
+        """Return the form that treats integers as symbolic sizes, made at the second call that differs in them; None if
+        there is none.
         """
         if int not in map(type, leaves.values):
             return None
@@ -360,7 +362,7 @@ def compile(function: Callable[P, R]) -> CompiledFunction[P, R]:
 
 
 def _is_plain(value: Any) -> bool:
-    """Return whether the outputs of a program consist of tensors, numbers and constants in tuples, lists and dicts."""
+    """Return whether a program's outputs consist only of tensors, numbers and constants, in tuples, lists and dicts."""
     if isinstance(value, (tuple, list)):
         return all(map(_is_plain, value))
     if isinstance(value, dict):

@@ -25,7 +25,7 @@ __all__ = ["Composition", "scalar_call"]
 
 
 class ScalarCall(NamedTuple):
-    """Scalar function of a step, with the arguments it takes.
+    """Scalar function of a step, with the indices of the arguments that it takes and their rounding.
 
     function: takes elements, and folds of their row.
     places: indices of the call's arguments that it takes.
@@ -56,7 +56,7 @@ def _itself(x: float) -> float:
 
 
 class Composition:
-    """Scalar functions of several steps, composed into one.
+    """Scalar functions of several steps composed into one graph, from which a fused operator is made.
 
     tensors: tensors read from outside, by parameter name; number parameters follow them.
     """
@@ -78,11 +78,11 @@ class Composition:
 
     @property
     def operands(self) -> tuple[Any, ...]:
-        """Return the operands of the fused step."""
+        """Return the operands with which a program calls the fused step."""
         return tuple(self._given[name] for name in (*self.tensors, *self._numbers))
 
     def pointwise(self, wanted: Sequence[str]) -> Operator:
-        """Return the pointwise operator that computes some of the steps' results."""
+        """Return the fused pointwise operator that computes the wanted results."""
 
         def define(schema: FunctionSchema) -> Definition:
             definition = PointwiseDefinition(schema, schema.name.qualified)
@@ -93,7 +93,7 @@ class Composition:
         return self._operator(wanted, "", define)
 
     def row(self, wanted: Sequence[str], dims: tuple[int, ...], is_row: Sequence[bool]) -> Operator:
-        """Return the row operator that computes some of the steps' results.
+        """Return the fused row operator (elements and row reductions) that computes the wanted results.
 
         Args:
             wanted: names of the results.
@@ -173,7 +173,7 @@ class Composition:
         return self._parameter(operand.text, operand, value, place)
 
     def _parameter(self, text: str, operand: Any, value: Any, place: Place) -> int:
-        """Return the node of a parameter of the fused step, one for each expression."""
+        """Return the node of an operand from outside the fused steps, adding it at first use."""
         if text not in self._made:
             if isinstance(value, Tensor):
                 name = f"x{len(self.tensors)}"
@@ -186,7 +186,7 @@ class Composition:
         return self._made[text]
 
     def function(self, wanted: Sequence[str]) -> ScalarFunction:
-        """Return the scalar function that computes some of the steps' results from tensors, then numbers."""
+        """Return the composed scalar function that computes the wanted results from tensors, then numbers."""
         results = tuple(self._made[text] for text in wanted)
         parameters = (*self.tensors, *self._numbers)
         nodes, places, source = tuple(self._nodes), tuple(self._places), self._source.source
@@ -198,7 +198,7 @@ class Composition:
         return "_".join(dict.fromkeys(names))[:48].strip("_")
 
     def _operator(self, wanted: Sequence[str], also: str, define: Any) -> Operator:
-        """Return the operator of a definition, registered once for equal functions."""
+        """Return the fused operator, defining it unless one with equal functions exists."""
         kinds = [(name, str(tensor.dtype)) for name, tensor in self.tensors.items()]
         described = repr((self._nodes, [self._made[text] for text in wanted], kinds, len(self._numbers), also))
         digest = hashlib.blake2b(described.encode(), digest_size=8).hexdigest()

@@ -50,7 +50,8 @@ class Differentiated(NamedTuple):
 
 
 def differentiated(function: Callable[..., Any], leaves: Leaves) -> Differentiated:
-    """Trace a function and its derivative with respect to the arguments that require grad.
+    """Trace a function and its gradients with respect to the arguments that require grad, as a forward and a backward
+    program.
 
     Args:
         function, leaves: the call.
@@ -90,7 +91,7 @@ def tensors_returned(value: Any) -> list[Tensor]:
 
 
 def _check(tracer: Tracer, returned: Sequence[Tensor], name: str) -> None:
-    """Raise an error if the function cannot be one node of the autograd graph.
+    """Raise an error if the traced function cannot be one node of the autograd graph: it writes or returns views.
 
     Raises:
         TraceError: see ``differentiated``.
@@ -111,7 +112,7 @@ def _cut(
     seeds: Sequence[tuple[str, Tensor]],
     kinds: Mapping[str, Tensor],
 ) -> tuple[Program, Program]:
-    """Split a whole program into a forward and a backward program.
+    """Split a program that computes results and gradients into a forward and a backward program.
 
     Args:
         whole: returns the function's results and the gradients.
@@ -166,12 +167,12 @@ def _cut(
 
 
 def _read_by_elements(steps: Sequence[Step]) -> set[str]:
-    """Return the names that steps made of scalar functions read."""
+    """Return the names of all tensors that pointwise, reduction and row steps read."""
     return set().union(*(step.reads for step in steps if step.call is not None))
 
 
 def _results_of_elements(step: Step) -> set[str]:
-    """Return the results of a pointwise step, or those of a row step that have the full shape."""
+    """Return the names of the results of a step that have one element for each element computed."""
     if step.call is not None and isinstance(step.call.definition, RowDefinition):
         shape = sizes_of(step.call.state.shape)
         return {result.name for result in step.results if result is not None and result.shape == shape}
@@ -179,9 +180,7 @@ def _results_of_elements(step: Step) -> set[str]:
 
 
 def _with_steps_where_read(steps: Sequence[Step], more: Sequence[Step], returned: frozenset[str]) -> list[Step]:
-    """Insert recomputed steps, each before the first step that reads its results, so that these are live only
-    briefly.
-    """
+    """Insert recomputed steps into the backward steps, each just before its first reader, to shorten lifetimes."""
     waiting = {name: step for step in more for name in step.result_names}
     steps_where: list[Step] = []
 
@@ -216,9 +215,7 @@ def _needed(steps: Sequence[Step], names: frozenset[str]) -> list[Step]:
 
 
 def _cheap(steps: Sequence[Step], kept: Collection[str]) -> set[int]:
-    """Return the identities of cheap steps that the backward program may run again, as their operands are saved or also
-    cheap.
-    """
+    """Return the identities of steps that are cheap to recompute from saved tensors or from other cheap steps."""
     free = set(kept)
     tensors = {name for step in steps for name in step.result_names}
     cheap = set()
@@ -252,12 +249,12 @@ def _input(name: str, tensor: Tensor) -> Input:
 
 
 def _names_of_sizes(inputs: Sequence[Input]) -> set[str]:
-    """Return the names of sizes that the shapes of inputs determine."""
+    """Return the names of symbolic sizes that can be read from the shapes of inputs."""
     return {size for input in inputs for size in input.shape if isinstance(size, str) and size.isidentifier()}
 
 
 def _words_of_sizes(sizes: Sequence[tuple[str, str]], words: frozenset[str]) -> frozenset[str]:
-    """Return the names, and those that their expressions of sizes read."""
+    """Return the given names, together with the names that their definitions as expressions of sizes contain."""
     expanded = set(words)
     for name, text in reversed(sizes):
         if name in expanded:

@@ -19,7 +19,8 @@ _OF_STORAGE = frozenset({"rounded", "largest", "nextafter", "trunc_divide"})
 
 
 class ElementNodes:
-    """Builder of the nodes of several steps; subclasses define where operands come from.
+    """Builder that adds the scalar functions of pointwise steps to one graph; subclasses define where operands come
+    from.
 
     Args:
         place: source location of the nodes that are added next.
@@ -46,7 +47,7 @@ class ElementNodes:
     def call(
         self, operands: Sequence[Any], arguments: Sequence[Any], definition: PointwiseDefinition, state: Any
     ) -> list[int]:
-        """Add the nodes of a pointwise operator, with its operands promoted as in an eager call.
+        """Add the scalar function of a pointwise call, with operands converted as in an eager call.
 
         Args:
             operands, arguments: of the call: as expressions of the program, and as values of the trace.

@@ -49,7 +49,7 @@ def example_of(program: Program) -> dict[str, Any]:
 
 
 def _wanted(program: Program) -> dict[str, Any]:
-    """Return the names of sizes and numbers of the inputs, each with a possible value."""
+    """Return the symbolic sizes and number inputs of a program by name, each with a default value."""
     numbers = {input.name: _NUMBERS[input.kind] for input in program.inputs if input.kind is not None}
     sizes = [size for input in program.inputs for size in (*input.shape, *(input.strides or ()))]
     names = {size: 2 for size in sizes if isinstance(size, str) and size.isidentifier()}
@@ -57,7 +57,7 @@ def _wanted(program: Program) -> dict[str, Any]:
 
 
 def _tensors(program: Program) -> dict[str, int]:
-    """Return the names of the tensors among the inputs, with their ranks."""
+    """Return the ranks of the tensor inputs by name."""
     return {input.name: len(input.shape) for input in program.inputs if input.kind is None}
 
 
@@ -86,7 +86,7 @@ def _holds(program: Program, example: Mapping[str, Any]) -> bool:
 
 
 def _is_about(tree: Tree, values: Mapping[str, Any]) -> bool:
-    """Return whether an expression only reads the given numbers."""
+    """Return whether all names that an expression reads have values."""
     if isinstance(tree, Name):
         return tree.name in values
     return not isinstance(tree, Asked) and all(_is_about(part, values) for part in parts_of(tree))
@@ -128,7 +128,7 @@ def _are_strides(value: Any, ndim: int) -> bool:
 
 
 def _arguments(program: Program, values: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return the arguments of the example; inputs that a guard requires to be the same tensor are one."""
+    """Return example arguments for the inputs; inputs that a guard requires to be one tensor get the same object."""
     arguments: dict[str, Any] = {}
     for input in program.inputs:
         arguments[input.name] = values[input.name] if input.kind is not None else _stand_in(input, program, values)
@@ -222,7 +222,7 @@ class _Rehearsal:
         return tuple([actual if late else _numbers((size,), self.values)[0] for size, actual, late in pairs])
 
     def _value(self, value: Any) -> Any:
-        """Replace the names in an operand by tensors and numbers."""
+        """Evaluate an operand: replace its expressions by tensors and numbers."""
         if isinstance(value, Expression):
             return computed(read(value.text), self.values)
         if isinstance(value, tuple) and hasattr(value, "_fields"):

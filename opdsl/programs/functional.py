@@ -50,7 +50,7 @@ def functional(program: Program) -> Program:
 
 
 class _Writes:
-    """Analysis of the memory that steps write.
+    """Analysis of in-place steps: which memory they write, and who reads it.
 
     results: results of the program's steps, by name.
     """
@@ -98,8 +98,8 @@ class _Writes:
 
 
 def _defaults(step: Step) -> dict[str, Any]:
-    """Return the arguments that a call leaves at their defaults, by name, since the functional operator may have other
-    defaults.
+    """Return the default arguments of a call by name; they are passed explicitly, as the functional operator's may
+    differ.
     """
     texts = {
         argument.python_name for argument in step.operator.schema.positional[: len(step.operands)]

@@ -68,7 +68,7 @@ def with_fused_steps(program: Program) -> Program:
 
 @attrs.frozen(eq=False)
 class _Group:
-    """Group of steps to be fused into one.
+    """Candidate for fusion: steps that become one, with the shape and dtype that they share.
 
     steps: in order.
     reads, result_names: names read from other groups, and names of its results; ordering marks are among them.
@@ -94,17 +94,17 @@ class _Group:
 
 
 class _Groups:
-    """Groups so far, indexed by the names of their results."""
+    """Index of fusion groups by the names of their results."""
 
     def __init__(self) -> None:
         self.by_name: dict[str, _Group] = {}
 
     def add(self, group: _Group) -> None:
-        """Set a group as the maker of its results."""
+        """Register a group as the one that computes its results."""
         self.by_name.update(dict.fromkeys(group.result_names, group))
 
     def before(self, group: _Group) -> list[_Group]:
-        """Return the groups that a group reads, the latest first."""
+        """Return the groups whose results a group reads, the latest first."""
         groups = {id(maker): maker for name in group.reads if (maker := self.by_name.get(name)) is not None}
         return sorted(groups.values(), key=lambda group: group.places, reverse=True)
 
@@ -123,7 +123,7 @@ class _Groups:
 
 
 def _grouped(program: Program) -> list[_Group]:
-    """Return the steps of a program as groups, each of which becomes one step."""
+    """Partition the steps of a program into groups, each of which becomes one step."""
     groups = _Groups()
     kept: dict[int, _Group] = {}
     for place, (step, (after, marks)) in enumerate(zip(program.steps, _order(program), strict=True)):
@@ -168,7 +168,7 @@ def _order(program: Program) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
 
 
 def _group_of(step: Step, place: int, after: frozenset[str], marks: frozenset[str]) -> _Group:
-    """Return a step as a group of its own; see ``_order`` for its marks."""
+    """Return a step as a group of its own, with the ordering marks that ``_order`` gives it."""
     alone = _Group((step,), step.reads | after, step.result_names | marks, (place, place))
     if step.call is None or any(result is None for result in step.results):
         return alone
@@ -186,7 +186,7 @@ def _group_of(step: Step, place: int, after: frozenset[str], marks: frozenset[st
 
 
 def _pointwise(step: Step, call: Call) -> dict[str, Any] | None:
-    """Return the fields of the group of a pointwise step; None if it cannot be fused."""
+    """Return the dtype and shape of the group of a pointwise step; None if it cannot be fused."""
     state, result = call.state, step.results[0]
     common = state.iteration.common
     operands = [call.arguments[index] for index in state.formula.places]
@@ -201,7 +201,7 @@ def _pointwise(step: Step, call: Call) -> dict[str, Any] | None:
 
 
 def _fold(step: Step, call: Call) -> dict[str, Any] | None:
-    """Return the fields of the group of a reduction; None if it cannot be fused."""
+    """Return the dtype, shape and folded dimensions of the group of a reduction; None if it cannot be fused."""
     if step.name not in _ROW_FOLDS:
         return None
     result, source, dims = step.results[0], call.arguments[0], call.state.dims
@@ -216,7 +216,7 @@ def _fold(step: Step, call: Call) -> dict[str, Any] | None:
 
 
 def _rows(step: Step, call: Call) -> dict[str, Any] | None:
-    """Return the fields of the group of a row step; None if it cannot be fused."""
+    """Return the dtype, shape and folded dimensions of the group of a row step; None if it cannot be fused."""
     state = call.state
     kinds = {result.dtype for result in step.results if result is not None}
     kinds |= {call.arguments[at].dtype for at in state.places if isinstance(call.arguments[at], Tensor)}
@@ -249,7 +249,7 @@ def _joined(first: _Group, second: _Group) -> _Group | None:
 
 
 def _together(first: _Group, second: _Group, like: _Group) -> _Group | None:
-    """Return a group of the steps of two groups; None if it would be too large."""
+    """Merge two groups; return None if the result would be too large."""
     steps, texts = (*first.steps, *second.steps), first.result_names | second.result_names
     reads = (first.reads | second.reads) - texts
     if sum(map(_size, steps)) > _MOST_NODES or len(reads) > _MOST_OPERANDS:
@@ -299,7 +299,7 @@ def _size(step: Step) -> int:
 
 
 def _in_order(groups: Sequence[_Group]) -> list[_Group]:
-    """Return the groups in dependency order."""
+    """Sort groups so that each comes after those it reads."""
     made_by = {name: group for group in groups for name in group.result_names}
     done: dict[int, _Group] = {}
     waiting = list(reversed(groups))
@@ -314,7 +314,7 @@ def _in_order(groups: Sequence[_Group]) -> list[_Group]:
 
 
 def _as_one(group: _Group, readers: Mapping[str, int]) -> Sequence[Step]:
-    """Return the fused step of a group; its steps unchanged if they cannot be fused.
+    """Return the steps that a group is replaced by: the fused step, or the group's own steps if they cannot be fused.
 
     Args:
         group: the steps.
@@ -372,15 +372,13 @@ def _is_of_rows(group: _Group, result: Result) -> bool:
 
 
 def _without_folded(kept: Result, bare: Result) -> Step:
-    """Return the step that removes the kept dimensions of a fold; its result counts as a tensor of its own, as a sum is
-    no view.
-    """
+    """Return the step that removes the kept dimensions of a fold's result, as a new tensor since a sum is no view."""
     sizes = tuple(Expression(size) if isinstance(size, str) else size for size in bare.shape)
     return Step(operator_named("aten::_unsafe_view"), (Expression(kept.name), sizes), {}, (bare,))
 
 
 def _has_sizes(shape: Sequence[Any], sizes: Sequence[Any]) -> bool:
-    """Return whether a shape equals that of a result; where operands must have one size, a named size may have a
+    """Return whether a shape equals a result's shape, where one of two equal sizes may be symbolic and the other a
     number.
     """
     pairs = zip(shape, sizes_of(shape), sizes, strict=False)

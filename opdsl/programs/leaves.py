@@ -31,7 +31,7 @@ RESERVED = frozenset((*keyword.kwlist, "math", "max", "min", "opdsl", "repr", "u
 
 
 class _Leaf:
-    """Marker of a leaf in a structure."""
+    """Type of the placeholder for a leaf in a structure."""
 
     def __repr__(self) -> str:
         return "*"
@@ -88,7 +88,9 @@ def flatten(
 
 
 def closed_argument(leaves: Leaves) -> object:
-    """Return an argument that contains tensors but is not flattened, such as a data class; None if there is none."""
+    """Return an argument that hides tensors from flattening, such as a data class with tensors; None if there is
+    none.
+    """
 
     def contents(part: Any) -> Iterable[Any]:
         if is_dataclass(part) and not isinstance(part, type):
@@ -140,7 +142,7 @@ def structure_key(value: Any, values: list[Any]) -> object:
 
 
 def as_leaves(inputs: Sequence[Input], values: tuple[Any, ...]) -> Leaves:
-    """Return values for the inputs of a program as the flattened arguments of a call."""
+    """Return the arguments of a program as flattened arguments without structure."""
     return Leaves(tuple(input.name for input in inputs), values, ((LEAF,) * len(values), {}))
 
 
@@ -165,7 +167,7 @@ def unflatten(leaves: Leaves, values: Sequence[Any]) -> tuple[tuple[Any, ...], d
 
 @lru_cache(maxsize=1024)
 def _positional_names(function: Callable[..., Any], count: int) -> list[str]:
-    """Return parameter names for the first arguments of a call."""
+    """Return the parameter names of the positional arguments of a call."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
@@ -176,7 +178,7 @@ def _positional_names(function: Callable[..., Any], count: int) -> list[str]:
 
 
 def _identifiers(names: Sequence[str]) -> tuple[str, ...]:
-    """Return names as distinct ASCII identifiers that do not begin with an underscore."""
+    """Convert names to distinct ASCII identifiers that do not begin with an underscore."""
     texts: list[str] = []
     for text in names:
         letters = [letter if letter.isascii() and letter.isalnum() else "_" for letter in text]

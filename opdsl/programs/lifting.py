@@ -1,4 +1,4 @@
-"""Fusion of folds with the pointwise steps that only they read, so that the elements need no memory.
+"""Pass that fuses reductions with the pointwise steps that only they read, so that the elements need no memory.
 
 The fused step is an operator with a kernel on every backend. It computes each element as the separate steps do, with
 the same rounding, and folds as the fold does.
@@ -38,7 +38,7 @@ _MOST_OPERANDS = 24
 
 
 def with_lifted_folds(program: Program) -> Program:
-    """Fuse each fold with the pointwise steps that only it reads.
+    """Fuse each reduction (fold) with the pointwise steps that only it reads.
 
     >>> import opdsl
     >>> program = opdsl.trace(lambda x, y: (x * y).sum(), opdsl.ones(3), opdsl.ones(3))
@@ -79,7 +79,9 @@ class _Lifting:
         self.is_still = [not memory.of(step.reads | step.result_names) & memory.written for step in steps]
 
     def rows(self, place: int) -> int | None:
-        """Return the index of the step that folds rows for a full fold, if only that fold reads it; else None."""
+        """Return the index of the row reduction whose result a full reduction reduces further, if only that reads it;
+        else None.
+        """
         fold = self.steps[place]
         source = _source(fold) if _is_fold(fold) else ""
         at = self.makers.get(source, place)
@@ -121,7 +123,9 @@ def _shape(step: Step) -> Any:
 
 
 def _rows_apart(steps: Sequence[Step]) -> list[Step]:
-    """Split fused row steps that only return one fold into their parts."""
+    """Split fused row steps that only return one reduction into their parts, so that they can be fused as
+    reductions.
+    """
     split_steps: list[Step] = []
     folded: set[str] = set()
     for step in steps:
@@ -138,7 +142,7 @@ def _rows_apart(steps: Sequence[Step]) -> list[Step]:
 
 
 def _is_fold(step: Step) -> bool:
-    """Return whether a step folds one tensor, without number parameters."""
+    """Return whether a step reduces one tensor, without number parameters."""
     call = step.call
     if call is None or type(call.definition) is not ReductionDefinition or step.parts:
         return False
@@ -166,7 +170,7 @@ def _is_pointwise(step: Step) -> bool:
 
 
 def _is_taken(operand: Any, value: Any, call: Call, index: int) -> bool:
-    """Return whether a fused fold can take an operand of a pointwise step."""
+    """Return whether an operand of a pointwise step can be an operand of a fused reduction."""
     iteration = call.state.iteration
     if isinstance(value, Tensor):
         return value.device == iteration.device and iteration.casts[index] is None
@@ -236,7 +240,7 @@ class _Elements:
         return tuple(map(Expression, (*self.tensors, *self.numbers)))
 
     def folding(self, folding: Folding, source: str) -> Folding:
-        """Return the functions of a fold of the steps' result.
+        """Return the functions of the fused reduction: its element function is composed with the steps.
 
         Args:
             folding: the functions of the fold itself.
@@ -257,7 +261,7 @@ class _Elements:
         return folding._replace(lift=whole, finish=finish, lifted_numbers=tuple(range(len(self.numbers))))
 
     def _finish(self, finish: TypedGraph) -> TypedGraph:
-        """Return the function that finishes the fold, with the number parameters added."""
+        """Return the function applied to the reduced value, with the number parameters of the steps added."""
         builder = GraphBuilder()
         parameters = [builder.parameter(name, kind) for name, kind in finish.parameters]
         self._parameters(builder, self.numbers, "number")
@@ -271,7 +275,7 @@ class _Elements:
 
 
 def _computed(builder: GraphBuilder, step: Step, names: Mapping[str, int]) -> int:
-    """Add the nodes of a pointwise step; return that of its result, rounded to the result's dtype."""
+    """Add the nodes of a pointwise step to a graph; return that of its result, rounded to the result's dtype."""
     assert step.call is not None and isinstance(step.call.definition, PointwiseDefinition), "a pointwise step"
     call, definition = step.call, step.call.definition
     function, iteration = call.state.formula.function, call.state.iteration
@@ -298,7 +302,7 @@ def _computed(builder: GraphBuilder, step: Step, names: Mapping[str, int]) -> in
 
 
 def _with(function: ScalarFunction, known: Mapping[str, Any]) -> ScalarFunction:
-    """Return a scalar function with some parameters replaced by constants."""
+    """Return a copy of a scalar function with some parameters replaced by constants."""
     if not known:
         return function
     nodes = tuple(
@@ -310,7 +314,7 @@ def _with(function: ScalarFunction, known: Mapping[str, Any]) -> ScalarFunction:
 
 
 def _operator(lifted: Lifted, steps: Iterable[Step], elements: _Elements) -> Operator:
-    """Return the operator of a fold of computed elements, registered once for equal functions."""
+    """Return the operator of a fused reduction, defining it unless one with equal functions exists."""
     folding, state = lifted.folding, lifted.state
     graphs = [typed_graph.fingerprint for typed_graph in (folding.lift, folding.combine, folding.finish)]
     kinds = [str(tensor) for tensor in (*elements.tensors.values(), *elements.numbers.values(), *state.results)]

@@ -109,7 +109,7 @@ class _Reader:
         self.where, self.tensors = where, tensors
 
     def program(self, contents: Any) -> Program:
-        """Return the program, with its expressions still unparsed.
+        """Parse a program from JSON data, leaving its expressions as text.
 
         Raises:
             ProgramError: a field is missing, unknown or of another type than ``save`` writes.
@@ -132,7 +132,7 @@ class _Reader:
         )
 
     def _constants(self, names: list[Any]) -> dict[str, Tensor]:
-        """Return the constants by name, from the tensors saved with the program."""
+        """Return the constant tensors of the given names, from the file of tensors."""
         if not names:
             return {}
         tensors = self.tensors()
@@ -240,7 +240,7 @@ def _text(value: Any) -> str:
 
 
 def _fields(value: Any, names: str) -> list[Any]:
-    """Return the values of an object that must have exactly these keys."""
+    """Check that an object has exactly the given keys, and return their values."""
     wrong = sorted(_object(value).keys() ^ set(names.split()))
     if wrong:
         raise ProgramError(f"keys are missing or not known: {', '.join(wrong)[:200]}")
@@ -279,7 +279,7 @@ def _number(kind: type[float | complex], text: Any) -> float | complex:
 
 
 def _results(operator: Any = None, *values: Any) -> tuple[Any, ...]:
-    """Return the named tuple of an operator's results."""
+    """Build the named tuple of an operator's results, given the operator's name and the values."""
     try:
         kind: Any = operator_named(_text(operator)).result_type
     except UnknownOperatorError as error:

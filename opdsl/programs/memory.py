@@ -15,7 +15,7 @@ __all__ = ["Memory", "MemoryPlan", "Steps", "made_apart", "memory_plan", "return
 
 
 class Steps(Protocol):
-    """Protocol of the parts of a program."""
+    """Protocol of ``Program`` for the analysis of memory."""
 
     @property
     def inputs(self) -> tuple[Input, ...]:
@@ -50,7 +50,7 @@ class Memory:
         self.written = frozenset().union(*(self.of(step.written) for step in program.steps))
 
     def of(self, names: Iterable[str]) -> frozenset[str]:
-        """Return names that identify the memory of tensors: those of the tensors that the memory was allocated for."""
+        """Return the names of the tensors for which the memory of given tensors was allocated, which identify it."""
         return frozenset().union(*(self._roots.get(name, frozenset()) for name in names))
 
 
@@ -92,7 +92,7 @@ class MemoryPlan(NamedTuple):
 
 
 def made_apart(program: Steps) -> list[tuple[int, Result]]:
-    """Return the tensors that have memory of their own, with the index of the step that computes each."""
+    """Return the results that are no views, with the index of the step that computes each."""
     steps = enumerate(program.steps)
     return [
         (place, result) for place, step in steps if not step.is_view for result in step.results if result is not None

@@ -92,7 +92,7 @@ def _hashable(value: Any) -> Any:
 
 
 def renamed(step: Step, names: dict[str, str]) -> Step:
-    """Return a step with its operands renamed."""
+    """Return a step with the names in its operands replaced."""
     if not names or not step.reads & names.keys():
         return step
     options = {key: renamed_value(option, names) for key, option in step.options.items()}

@@ -1,4 +1,4 @@
-"""Groups of steps that are fused into one function from the indices of an element to its value."""
+"""Fusion of gathers, views and pointwise steps into one function from the indices of an element to its value."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def is_copy(step: Step) -> bool:
 
 
 class Output(NamedTuple):
-    """Index space of a group's kernel.
+    """Index space of a fused kernel.
 
     sizes: size of each index.
     folded: the indices that are summed.
@@ -69,7 +69,8 @@ class Output(NamedTuple):
 
 
 class PlaceGroup(ElementNodes):
-    """Fusion of a step with the steps that compute its operands, as a function of the indices of an element.
+    """Fusion of a step with the steps that compute its operands into an indexed kernel, which computes an element from
+    its indices.
 
     steps: the fused steps.
     reads: accesses of the kernel, by tensor and indices.
@@ -113,7 +114,9 @@ class PlaceGroup(ElementNodes):
         return Output(sizes | {f"j{dim}": shape[dim] for dim in dims}, folded)
 
     def find_value(self) -> int:
-        """Return the node of an element of the result, or of an element that is summed for it."""
+        """Add the nodes that compute an element of the result, or an element that is summed for it, and return the
+        last.
+        """
         self.steps[id(self.root)] = self.root
         indices = {name: self.add("parameter", value=name) for name in self.output.sizes}
         if is_copy(self.root):
@@ -128,7 +131,7 @@ class PlaceGroup(ElementNodes):
     # ---------------------------------------------------------------------------------------------------- elements
 
     def element(self, name: str, place: tuple[int, ...], reader: Step) -> int:
-        """Add the element of a tensor at given indices.
+        """Add the node of a tensor's element at given indices, by recomputation or by a read, and return it.
 
         Args:
             name: of the tensor.
@@ -169,7 +172,7 @@ class PlaceGroup(ElementNodes):
         return sorted(own) == sorted(whole)
 
     def _made(self, step: Step, name: str, place: tuple[int, ...]) -> int:
-        """Add an element of a step's result, computed from its operands."""
+        """Add the nodes that recompute an element of a step's result from the step's operands."""
         shapes = self.known.shapes
         if is_mapped(step):
             source = step.operands[0].text
@@ -223,7 +226,7 @@ class PlaceGroup(ElementNodes):
         raise NotPlacedError
 
     def _gathered(self, step: Step, place: tuple[int, ...]) -> int:
-        """Add an element of a gather, read at indices that other tensors contain."""
+        """Add the nodes that recompute an element of a gather, read at indices that other tensors contain."""
         source, indices = step.operands[0].text, step.operands[1]
         sizes = self.known.shapes[source]
         indices = (*indices, *[None] * (len(sizes) - len(indices)))
@@ -260,7 +263,7 @@ class PlaceGroup(ElementNodes):
         return self.memo[name, place]
 
     def _read(self, name: str, place: tuple[int, ...]) -> int:
-        """Add an element read from the memory of a tensor."""
+        """Add a read of an element from a tensor in memory."""
         is_here = self.known.devices[name] == self.result.device
         if not is_here or self.known.dtypes[name] not in _DTYPES or len(self.reads) >= _MOST_READS:
             raise NotPlacedError
@@ -272,7 +275,7 @@ class PlaceGroup(ElementNodes):
         return self.add("parameter", value=access.name)
 
     def _unclamped(self, name: str, place: tuple[int, ...]) -> tuple[int, ...] | None:
-        """Return indices without their clamping into bounds, for an access that clamps by its margin; None if none is
+        """Return indices with their clamping removed, for a read that pads its tensor by replication; None if none is
         clamped.
 
         Kernels handle margins in separate loops, so that the interior needs no clamping.
@@ -294,7 +297,7 @@ class PlaceGroup(ElementNodes):
         return self.constants[key]
 
     def number(self, value: Any) -> int:
-        """Add an integer, or a size or another number of the program."""
+        """Return the node of an integer, or of a size or number of the program."""
         if not isinstance(value, str):
             return self.converted(self._constant(value), int64)  # else it would have the dtype of elements
         if value not in self.numbers:
@@ -391,7 +394,7 @@ class PlaceGroup(ElementNodes):
         result: Result,
         written: tuple[int | str, ...] = (),
     ) -> Step:
-        """Return the fused step of a function.
+        """Return the step that calls the fused kernel.
 
         Args:
             indexed: the function.
@@ -432,5 +435,5 @@ class PlaceGroup(ElementNodes):
 
 
 def _itself(x: float) -> float:
-    """Return ``x``; nodes without a source of their own have that of this function."""
+    """Return ``x``; a placeholder source for nodes that come from no source line."""
     return x

@@ -20,7 +20,7 @@ class NoMapError(Exception):
 
 
 class Grid(NamedTuple):
-    """Functions that create nodes for index maps.
+    """Functions that add index arithmetic to a graph.
 
     number: returns the node of an integer, or of a size of the program.
     add: returns the node of a sum.
@@ -33,7 +33,7 @@ class Grid(NamedTuple):
 
 
 class MappedView(NamedTuple):
-    """View step whose indices are mapped.
+    """View step with its sizes, for index maps.
 
     step: the call.
     shape, source: the sizes of the view, and of its source.
@@ -44,28 +44,28 @@ class MappedView(NamedTuple):
     source: tuple[Size, ...]
 
     def argument(self, at: int, name: str, default: Any = None) -> Any:
-        """Return an argument of the call, by its index in the schema or by its name."""
+        """Return an argument of the view's call, by its position or its name."""
         operands = self.step.operands
         return operands[at] if at < len(operands) else self.step.options.get(name, default)
 
     def dim(self, at: int, rank: int) -> int:
-        """Return an argument that is a dimension, as a nonnegative number for tensors of a rank."""
+        """Return the argument ``dim`` of the view's call, counted from the first of ``rank`` dimensions."""
         return self.counted(self.argument(at, "dim", 0), rank)
 
     def counted(self, dim: object, rank: int) -> int:
-        """Return a dimension as a nonnegative number for tensors of a rank."""
+        """Return a dimension number counted from the first of ``rank`` dimensions; an error if it is not constant."""
         if not isinstance(dim, int):  # it depends on the call
             raise NoMapError(self.step.name)
         return dim % rank
 
 
 def is_mapped(step: Step) -> bool:
-    """Return whether a step is a view with an index map."""
+    """Return whether a step is a view for which there is an index map."""
     return step.name in _MAPS and len(step.results) == 1 and step.results[0] is not None
 
 
 def source_place(view: MappedView, place: Place, grid: Grid) -> Place:
-    """Return the indices in its source of the element of a view at given indices.
+    """Map the indices of an element in a view to its indices in the source.
 
     Raises:
         NoMapError: there is no rule for the view, such as a reshape that merges dimensions.
@@ -74,7 +74,7 @@ def source_place(view: MappedView, place: Place, grid: Grid) -> Place:
 
 
 def broadcast_place(place: Place, source: Sequence[Size], grid: Grid) -> Place:
-    """Return the indices at which a broadcast operand is read for an element of the result.
+    """Map the indices of an element in a result to its indices in a broadcast operand.
 
     A size other than 1 is equal to that of the result; if sizes decide whether one is 1, the program has a guard on it.
 
@@ -117,7 +117,7 @@ def _expanded(view: MappedView, place: Place, grid: Grid) -> Place:
 
 
 def _reshaped(view: MappedView, place: Place, grid: Grid) -> Place:
-    """Map a reshape that only adds or removes dimensions of size 1."""
+    """Map indices through a reshape that only adds or removes dimensions of size 1."""
     own = [node for node, size in zip(place, view.shape, strict=True) if size != 1]
     if [size for size in view.shape if size != 1] != [size for size in view.source if size != 1]:
         raise NoMapError(view.step.name)
@@ -125,7 +125,7 @@ def _reshaped(view: MappedView, place: Place, grid: Grid) -> Place:
 
 
 def _moved(view: MappedView, place: Place, grid: Grid, at: int, start: Any, step: Any) -> Place:
-    """Map a dimension that begins at an offset and has a step."""
+    """Map indices through a slice: an offset and a step along one dimension."""
     if not (start is None or isinstance(start, int)) or not isinstance(step, int) or step < 1:
         raise NoMapError(view.step.name)
     node = place[at] if step == 1 else grid.multiply(place[at], grid.number(step))

@@ -1,4 +1,4 @@
-"""Operators of indexed kernels, registered once for each fused function."""
+"""Definition of operators for indexed kernels, which compute elements from their indices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["PlacedKernel", "operator_of"]
 
 
 class PlacedKernel(NamedTuple):
-    """Indexed kernel from which an operator is made.
+    """Description of an indexed kernel, from which an operator is made.
 
     indexed: the function.
     ranges: range of each index, a number or the name of an argument.
@@ -34,7 +34,7 @@ class PlacedKernel(NamedTuple):
 
 
 def operator_of(kernel: PlacedKernel, arguments: Sequence[str], kinds: Sequence[str]) -> Operator:
-    """Return the operator of a kernel, registered once for equal functions.
+    """Return the operator of an indexed kernel, defining it unless an equal one exists.
 
     Args:
         kernel: its function and ranges.

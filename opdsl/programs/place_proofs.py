@@ -17,7 +17,7 @@ _EXTREMA = ("maximum", "minimum")
 
 
 def _is_kept(node: UntypedNode) -> bool:
-    """Return whether a node is a conversion to int64, which keeps the value; narrower integers may wrap."""
+    """Return whether a node is a conversion to int64, which keeps integer values; narrower types may wrap."""
     return node.op == "convert" and node.value == "int64"
 
 

@@ -18,7 +18,7 @@ __all__ = ["Sources", "order_of"]
 
 
 class Sources:
-    """Makers, readers, shapes and sizes of the tensors of a program.
+    """Index of the tensors of a program: makers, readers, shapes and sizes, for the fusion of indexed kernels.
 
     makers: the step that computes each tensor, by name.
     shapes, dtypes, devices: of each tensor, by name.
@@ -57,8 +57,8 @@ class Sources:
                 self.symbols[name] = size
 
     def is_not_negative(self, name: str) -> bool:
-        """Return whether an index tensor has its negative indices replaced by a size (out of bounds), as subscripts
-        with dims do.
+        """Return whether an index tensor has no negative elements, since a step has replaced them by a size (out of
+        bounds).
         """
         step = self.makers.get(name)
         if step is None or step.name != "aten::where.self":

@@ -1,4 +1,4 @@
-"""Pass that fuses gathers, scatters and sums of broadcast operands into kernels indexed by element.
+"""Pass that fuses gathers, scatters and sums of broadcast operands into indexed kernels.
 
 A gather copies the elements that are read, a sum of ``abs(x[i, k] - y[j, k])`` reads a stored tensor of three
 dimensions, and a scatter of messages reads those of all edges. A kernel that computes each element from its indices
@@ -47,7 +47,7 @@ def with_places(program: Program) -> Program:
 
 
 def _placed(known: Sources, step: Step) -> tuple[Step, ...] | None:
-    """Return the steps of an indexed kernel that replaces a step; None if there is none or it saves no memory."""
+    """Return the steps of the indexed kernel that replaces a step; None if there is none or it saves no memory."""
     result = step.results[0] if len(step.results) == 1 else None
     if result is None or known.makers.get(result.name) is not step or result.dtype not in FLOATS:
         return None

@@ -25,7 +25,7 @@ _ERRORS: Final = (ArithmeticError, TypeError)
 
 
 def _attempt(compute: Callable[[], Any]) -> Any:
-    """Compute a number that depends on the results of steps.
+    """Evaluate an expression of data-dependent numbers, with a ProgramError if it has no value.
 
     Raises:
         ProgramError: the computation fails.
@@ -93,7 +93,7 @@ def size_checks(inputs: Sequence[Input]) -> list[str]:
 
 
 class _Sizes:
-    """Python lines that read the sizes of inputs, and the conditions between these."""
+    """Generated lines that read sizes from inputs, and the equalities that the inputs have to meet."""
 
     def __init__(self, inputs: Sequence[Input], wanted: frozenset[str] | None = None) -> None:
         self.lines: list[str] = []
@@ -121,7 +121,7 @@ class _Sizes:
 
 
 class _Source:
-    """Printer of a program's lines.
+    """Generator of the Python function of a program, to read or to run.
 
     name: name of the function.
 
@@ -140,7 +140,7 @@ class _Source:
         self._numbers = count()
 
     def lines(self) -> list[str]:
-        """Return the lines of the whole function."""
+        """Return the lines of the generated function."""
         program = self.program
         used = names_in(tuple((step.operands, tuple(step.options.values())) for step in program.steps))
         used |= names_in(program.outputs) | {word for guard in program.guards for word in WORDS.findall(guard)}
@@ -164,7 +164,9 @@ class _Source:
 
     @staticmethod
     def _attempted(lines: list[str]) -> list[str]:
-        """Wrap lines that compute with numbers of a call, so that the call is not served if they fail."""
+        """Wrap lines that compute with sizes and numbers in ``try``; on an arithmetic error the function returns
+        ``unserved``.
+        """
         if not any(_PARTIAL.search(line) for line in lines):
             return lines
         indented = [f"    {line}" for line in lines]
@@ -181,7 +183,7 @@ class _Source:
         return [f"if not ({condition}):", "    return unserved"]
 
     def _calls(self) -> Iterator[list[str]]:
-        """Yield the lines of each step; in source to read, those of the parts of a fused step."""
+        """Yield the lines of each step; for readers, fused steps are shown as their parts."""
         if self.namespace is not None:
             yield from ([self._step(step)] for step in self.program.steps)
             return
@@ -219,7 +221,7 @@ class _Source:
         return self._constant(value) if self.namespace is not None else _constant_text(value)
 
     def _expression(self, text: str) -> str:
-        """Return an expression as source; one that may fail is computed before all steps unless it depends on their
+        """Return an expression as source; one that may fail is moved before all steps, unless it depends on their
         results.
         """
         if self.namespace is None or not _PARTIAL.search(text):
@@ -251,14 +253,14 @@ def _needed_sizes(program: Printed) -> dict[str, str]:
 
 
 def _function_text(operator: Operator) -> str:
-    """Return the expression of an operator's function."""
+    """Return the Python expression that refers to an operator, ``opdsl.ops.aten.add.Tensor``."""
     namespace, _, rest = operator.name.partition("::")
     packet, _, overload = rest.partition(".")
     return f"opdsl.ops.{namespace}.{packet}.{overload or 'default'}"
 
 
 def _constant_text(value: Any) -> str:
-    """Return the expression of a constant."""
+    """Return the Python expression of a constant such as a dtype, a device or a float."""
     if isinstance(value, float) and (value != value or abs(value) == float("inf")):
         return f'float("{value}")'
     if isinstance(value, (DType, Layout, MemoryFormat)):
@@ -269,7 +271,7 @@ def _constant_text(value: Any) -> str:
 
 
 def _constant_lines(program: Printed) -> Iterator[str]:
-    """Yield placeholder lines for the tensors that are no arguments."""
+    """Yield placeholder assignments for the constant tensors of a program, for source to read."""
     for name, value in program.constants.items():
         yield f"{name}: opdsl.Tensor = ...  # {short_name(value.dtype)}{list(value.shape)}"
 

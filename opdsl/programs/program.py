@@ -103,7 +103,7 @@ class Program:
         return result
 
     def check(self, arguments: Sequence[Any]) -> None:
-        """Check arguments against the inputs.
+        """Check that arguments have the number, types, dtypes and ranks of the inputs.
 
         Args:
             arguments: of a call.

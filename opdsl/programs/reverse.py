@@ -21,7 +21,7 @@ Followed = tuple[Noted, Recorder]
 
 
 def followed(calls: Sequence[Noted], required: set[int]) -> tuple[list[Followed], set[int]]:
-    """Return the calls through which gradients flow to the required tensors, and the identities of all tensors with
+    """Select the calls through which gradients flow to required tensors; also return the identities of all tensors with
     gradients.
     """
     reached = set(required)
@@ -81,7 +81,7 @@ def pulled_back(
 
 
 def _counted(gradient: Tensor, conditions: Conditions, *, may_grow: bool) -> Tensor:
-    """Return a gradient where the conditions of its call hold, and 0 elsewhere.
+    """Set a gradient to 0 where the branch conditions of its call do not hold.
 
     Args:
         gradient: gradient of an operand, in the shape of the result.
@@ -97,9 +97,7 @@ def _counted(gradient: Tensor, conditions: Conditions, *, may_grow: bool) -> Ten
 
 
 def _reduced_to(condition: Tensor, value: Tensor) -> Tensor:
-    """Return a condition reduced by ``any`` over dimensions that a value lacks, so that it broadcasts to the value's
-    shape.
-    """
+    """Reduce a condition by ``any`` over dimensions that a value lacks, so that it broadcasts to the value's shape."""
     extra, repeated = dims_repeated(condition.shape, value.shape)
     condition = condition.any(repeated, keepdim=True) if repeated else condition
     return condition.any(extra) if extra else condition

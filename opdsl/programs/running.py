@@ -42,7 +42,7 @@ _NOT_RECORDING = no_grad()
 
 
 class RunningProgram:
-    """Program with its cached plans.
+    """Program with its cache of plans.
 
     Args:
         program: the program.
@@ -61,15 +61,15 @@ class RunningProgram:
         self.ready = self.plans.plans
 
     def key(self, key: object) -> object:
-        """Return the key of a call, including the current geometries of constants."""
+        """Return the plan key of a call: the given key and the geometries of the constants."""
         return (key, *[constant.geometry for constant in self.constants]) if self.constants else key
 
     def form_key(self, values: Sequence[Any]) -> object:
-        """Return the key of a call's form, including the geometries of constants, which rarely change."""
+        """Return the key of a call's form (shape class), with the geometries of the constants."""
         return (*map(leaf_form, values), *[constant.geometry for constant in self.constants])
 
     def call(self, state: State, key: object, values: tuple[Any, ...]) -> Any:
-        """Return the result of a call; ``UNSERVED`` if the program does not serve it.
+        """Run the program for a call; return ``UNSERVED`` on a guard failure.
 
         Args:
             state: dispatch state of the call.
@@ -81,7 +81,7 @@ class RunningProgram:
 
 
 class _CalledProgram(RunningProgram):
-    """Base of programs that do more for each call than run their plan."""
+    """Base class of programs that do more for each call than run a plan."""
 
     def __init__(self, program: Program, numbers: Sequence[str]) -> None:
         super().__init__(program, numbers)
@@ -101,7 +101,7 @@ class _CalledProgram(RunningProgram):
         return result
 
     def run(self, key: object, form_key: object, *arguments: Any) -> Any:
-        """Return the result of a call; ``UNSERVED`` if the program does not serve it.
+        """Run the program for a call; return ``UNSERVED`` on a guard failure.
 
         Args:
             key, form_key: keys of the arguments' geometries and of their form.
@@ -232,7 +232,7 @@ class UpdatingProgram(_CalledProgram):
 
 
 def leaf_form(value: Any) -> object:
-    """Return the part of the form key that a tensor or number contributes."""
+    """Return what a tensor or number contributes to the key of a form."""
     return value.geometry.form if isinstance(value, Tensor) else type(value)
 
 
@@ -252,7 +252,7 @@ class _Printer(SequencingEmitter):
 
 
 def _follow(result: Tensor, edge: Edge) -> None:
-    """Set a result to require grad, with its node; it is no view, since nothing else has its memory."""
+    """Mark a new result as requiring grad, with its edge in the autograd graph."""
     form = result.geometry
     form = form.replace(creation=Creation.DETACHED) if form.is_tracked_view else form
     result.geometry = form.replace(requires_grad=True)
@@ -260,13 +260,13 @@ def _follow(result: Tensor, edge: Edge) -> None:
 
 
 def _without_results(kept: Sequence[Any], results: Sequence[Tensor]) -> tuple[Any, ...]:
-    """Return the saved values, with results replaced by references that do not keep their node alive."""
+    """Replace results among the saved values by references without their node, to avoid a reference cycle."""
     places = {id(result): place for place, result in enumerate(results)}
     return tuple([keep_result(value, places[id(value)]) if id(value) in places else value for value in kept])
 
 
 def _restored(node: Node, value: Any) -> Any:
-    """Return a saved value.
+    """Return a saved value of a node, or raise an error if it was a result that has been written since.
 
     Raises:
         SavedTensorChangedError: it is a result that has been written since.

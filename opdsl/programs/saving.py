@@ -48,7 +48,7 @@ def save(path: str | os.PathLike[str], program: Program) -> None:
 
 
 def text_of(program: Program) -> str:
-    """Return a program without its tensors as JSON text.
+    """Return a program as JSON text; its constant tensors are only named.
 
     Raises:
         ProgramError: it contains a value that cannot be saved.
@@ -101,7 +101,7 @@ def _of_step(step: Step) -> dict[str, Any]:
 
 
 def _written(value: Any) -> Any:
-    """Return an operand for JSON; values that JSON cannot distinguish become an object with one key."""
+    """Convert an operand to JSON data; values that JSON lacks become an object with one key, their kind."""
     if value is None or type(value) in (bool, int, str):
         return value
     if isinstance(value, Expression):
@@ -123,7 +123,7 @@ def _written(value: Any) -> Any:
 
 
 def _key_written(key: object) -> Any:
-    """Return a key of a dict for JSON.
+    """Convert a key of a dict to JSON data.
 
     Raises:
         ProgramError: keys of that type cannot be loaded again.

@@ -74,7 +74,7 @@ class Number:
 
 @attrs.frozen
 class Spelling:
-    """Text of a number as ``repr`` writes it, with which a pinned number is compared."""
+    """Number as ``repr`` writes it: a guard compares the text of a pinned number with it."""
 
     text: str
 
@@ -106,7 +106,7 @@ class Called:
 
 @attrs.frozen
 class Asked:
-    """Query of a tensor's metadata.
+    """Query of a tensor's metadata: a size, a stride or the storage offset.
 
     tensor: its name.
     what: ``"storage_offset"``, ``"shape"`` or ``"stride"``.
@@ -311,7 +311,7 @@ def _number(token: str) -> int | float:
 
 
 def written(tree: Tree) -> str:
-    """Print an expression; parsing the text gives an equal tree.
+    """Print an expression as text, which parses to an equal tree.
 
     >>> written(read("max(s1,2)*( -s2 )"))
     'max(s1, 2) * (-s2)'

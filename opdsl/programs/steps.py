@@ -1,4 +1,4 @@
-"""Parts of programs: inputs, steps, results, and the expressions in them."""
+"""Data structures of programs: inputs, steps, results, and the expressions in them."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Expression:
 
 @attrs.frozen
 class Input:
-    """Argument of a program.
+    """Input of a program: a tensor or a number.
 
     name: of the parameter.
     kind: the type of a number; None for a tensor.
@@ -86,7 +86,7 @@ class Input:
 
 @attrs.frozen
 class Result:
-    """Tensor that a step returns.
+    """Named tensor that a step returns.
 
     name: name by which later steps read it.
     dtype, shape, device: of the tensor; sizes are expressions.
@@ -107,7 +107,7 @@ def sizes_of(shape: Sequence[Any]) -> tuple[Size, ...]:
 
 
 class Call(NamedTuple):
-    """Prepared call of a step whose kernel consists of scalar functions.
+    """Prepared call of a step whose kernel consists of scalar functions, used by fusion.
 
     definition: definition of the operator, or of an equivalent one.
     arguments: its arguments in the order of the schema, as in the trace.
@@ -159,7 +159,7 @@ class Step:
 
     @property
     def written(self) -> frozenset[str]:
-        """Return the names of the operands that it writes."""
+        """Return the names of the operands that it writes in place."""
         arguments = dict(
             zip((argument.python_name for argument in self.operator.schema.positional), self.operands, strict=False)
         )
@@ -170,7 +170,7 @@ class Step:
 
     @property
     def writes(self) -> bool:
-        """Return whether it writes an argument."""
+        """Return whether it writes an argument in place."""
         return self.operator.schema.is_mutable or bool(self.written)
 
     @property
@@ -185,7 +185,7 @@ class Step:
 
 
 def unfused(steps: Iterable[Step]) -> list[tuple[Step, ...]]:
-    """Return the parts of each step; a step that is not fused is its only part.
+    """Return, for each step, the steps that were fused into it; an unfused step is its own only part.
 
     A step that only reshapes the result of a fused step has no parts, since a part already returns that result in its
     final shape. A part of several fused steps is only listed for the first.
@@ -225,7 +225,7 @@ def names_in(value: Any) -> frozenset[str]:
 
 
 def short_name(dtype: DType | None) -> str:
-    """Return the name of a dtype without that of the package."""
+    """Return the name of a dtype without the prefix ``opdsl.``."""
     return str(dtype).removeprefix("opdsl.")
 
 

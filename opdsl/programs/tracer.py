@@ -58,7 +58,7 @@ __all__ = ["Tracer", "tracing"]
 
 @contextmanager
 def tracing(function: Callable[..., Any], leaves: Leaves) -> Iterator[Tracer]:
-    """Trace a function with flattened arguments.
+    """Provide a tracer for a function with flattened arguments, as a context manager.
 
     Raises:
         TraceError: the function cannot be traced.
@@ -85,7 +85,7 @@ def _kind(value: Any) -> Kind:
 
 
 class _Mark(NamedTuple):
-    """State of the records at some time, to return to.
+    """Snapshot of what a tracer has recorded, to which it can return.
 
     steps, guards: steps and guards of the program.
     inner: number of steps that kernels have recorded.
@@ -185,7 +185,8 @@ class Tracer(DispatchMode):
     def _pulled_back(
         self, tensors: Sequence[Any], gradients: Sequence[Any] | None, required: set[int], known: set[int]
     ) -> dict[int, Tensor] | None:
-        """Return gradients by the identities of traced tensors; None if the request is invalid, which autograd reports.
+        """Record the backward pass and return gradients by the identities of traced tensors; None for an invalid
+        request.
 
         Args:
             tensors, gradients: tensors at which the backward pass begins, and their gradients.
@@ -207,7 +208,7 @@ class Tracer(DispatchMode):
             return pulled_back(calls, pairs)
 
     def _followed(self, required: set[int] | None = None) -> tuple[list[Followed], set[int]]:
-        """Return ``followed`` of the calls so far, for the given tensors or by default ``required`` ones."""
+        """Return the recorded calls through which gradients flow, see ``followed``."""
         from opdsl.programs.reverse import followed  # imports autograd, which kernels of formulas do not need
 
         return followed(self.calls, self.required if required is None else required)
@@ -278,8 +279,8 @@ class Tracer(DispatchMode):
         return before
 
     def _asks_of_shapes(self, args: tuple[Any, ...]) -> bool:
-        """Return whether all tensors of a call are untraced meta tensors, which view derivatives use to compute
-        shapes.
+        """Return whether a call only computes shapes: all its tensors are untraced meta tensors, as in derivatives of
+        views.
         """
         tensors = list(tensors_in(args))
         is_about_meta = any(spec.device is not None and spec.device.type == "meta" for spec in self.specs)
@@ -290,18 +291,20 @@ class Tracer(DispatchMode):
         )
 
     def mark(self) -> _Mark:
-        """Return a mark of the records so far; see ``go_back``."""
+        """Return a snapshot of what is recorded so far; see ``go_back``."""
         return _Mark(len(self.steps), dict(self.recorder.guards), len(self.recorder.steps))
 
     def go_back(self, mark: _Mark) -> None:
-        """Discard the records made since a mark."""
+        """Discard everything recorded since a snapshot."""
         del self.steps[mark.steps :]
         del self.calls[mark.steps :]
         del self.recorder.steps[mark.inner :]
         self.recorder.guards = mark.guards
 
     def _call_of(self, operator: Operator, arguments: tuple[Any, ...], result: Any) -> Call | None:
-        """Return the prepared call of a step whose kernel consists of scalar functions; None for others."""
+        """Return the prepared call of an operator whose kernel consists of scalar functions, for fusion; None for
+        others.
+        """
         is_alike = operator.name in _ALIKE
         if is_alike:
             name, arranged = _ALIKE[operator.name]
@@ -357,7 +360,7 @@ class Tracer(DispatchMode):
         return Result(name, value.dtype, shape, value.device)
 
     def _text(self, text: str) -> str:
-        """Return an expression in which functions are called by their public names.
+        """Return an expression of sizes with the functions in it called by their public names.
 
         Raises:
             NotLoweredError: it calls a function that programs do not support.
@@ -372,7 +375,7 @@ class Tracer(DispatchMode):
         return text
 
     def _free(self, stem: str) -> str:
-        """Return an unused name: that of the operator, with a number if needed."""
+        """Return an unused name that begins with ``stem``."""
         count = self.taken.get(stem)
         if count is None:
             self.taken[stem] = 0
@@ -445,7 +448,7 @@ class Tracer(DispatchMode):
         return within
 
     def stand_in(self, stem: str, form: TensorMeta) -> Tensor:
-        """Return a contiguous traced tensor that is an additional argument of the program."""
+        """Return a new contiguous traced tensor, for an additional argument of the program."""
         name = self._free(stem)
         stand_in = Tensor()
         stand_in.geometry = geometry(form.dtype, form.device, form.shape)
@@ -475,7 +478,7 @@ class Tracer(DispatchMode):
 
 
 def _require_plain(value: Any) -> None:
-    """Raise an error if a result may contain tensors that the tracer cannot see.
+    """Raise an error if a function returned an object that may hide tensors from the tracer.
 
     Raises:
         NotLoweredError: it contains an object other than tensors, constants, tuples, lists and dicts.
@@ -607,7 +610,7 @@ def _on_meta(operator: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _has_numbers(result: Any) -> bool:
-    """Return whether the result of an operator contains anything but tensors."""
+    """Return whether an operator returned a number, or any other value that is no tensor."""
     listed = result if isinstance(result, (tuple, list)) else (result,)
     return any(output is not None and not isinstance(output, Tensor) for output in listed)
 

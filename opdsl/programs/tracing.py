@@ -87,7 +87,7 @@ def traced(function: Callable[..., Any], leaves: Leaves) -> Program:
 
 
 class Traced(NamedTuple):
-    """Result of tracing a call.
+    """Result of tracing a call: the program, and how the call used autograd.
 
     program: the program; if the call set gradients of tensors, it returns these after the function's results.
     gradients: names of the inputs and constants whose gradients it has set.

@@ -48,7 +48,7 @@ DTYPES = {
 
 
 def quoted(text: str) -> str:
-    r"""Return a string literal, in double quotes where that needs no escape.
+    r"""Return a text as a Python string literal, in double quotes if that needs no escape.
 
     >>> print(quoted("a b"), quoted('say "a"'), quoted("\\u202e"))
     "a b" 'say "a"' "\\u202e"
@@ -58,12 +58,12 @@ def quoted(text: str) -> str:
 
 
 def listed(texts: Iterable[str]) -> str:
-    """Return a list of string literals as source."""
+    """Return texts as a Python list of string literals."""
     return f"[{', '.join(map(quoted, texts))}]"
 
 
 class Expressions:
-    """Writer of expressions that collects the names they use.
+    """Generator of Python expressions for schema parts, which collects the names to import.
 
     names: opdsl names that have to be imported.
     classes: custom class types, with the names of the Python classes that represent them.
@@ -166,7 +166,7 @@ class Expressions:
 
 
 def _prints_back(default: Default) -> bool:
-    """Return whether the Python value of a default prints back the text of the schema."""
+    """Return whether the Python value of a default, printed again, gives exactly the text of the schema."""
     return default_of(default.value).text == default.text
 
 

@@ -8,7 +8,7 @@ WIDTH = 120
 
 
 class Group(NamedTuple):
-    """Comma-separated parts in brackets: a call, its arguments, a dictionary."""
+    """Bracketed group of comma-separated parts in generated source, such as a call or a dictionary."""
 
     head: str
     parts: tuple[Group | str, ...]
@@ -16,12 +16,12 @@ class Group(NamedTuple):
 
 
 def flat(part: Group | str) -> str:
-    """Return a part of generated source on one line."""
+    """Print a part of generated source on one line."""
     return part if isinstance(part, str) else f"{part.head}{', '.join(map(flat, part.parts))}{part.tail}"
 
 
 def rendered(part: Group | str, indent: int = 0, comma: str = "") -> str:
-    """Return a part of generated source on one line if it fits, else with one line for each inner part.
+    """Print a part of generated source on one line if it fits, else with one line for each inner part.
 
     >>> print(rendered(Group("f(", ("a=1", "*", "b=" + "x" * 112), ")")))
     f(

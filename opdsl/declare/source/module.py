@@ -70,7 +70,7 @@ class Written:
 
 @attrs.frozen
 class Fold:
-    """Functional entry with the variants that its declaration derives."""
+    """Functional entry with the entries of the variants that one declaration can derive from it."""
 
     functional: NativeFunction
     inplace: NativeFunction | None
@@ -115,7 +115,7 @@ def write_module(
 
 
 def folds_of(entries: tuple[NativeFunction, ...]) -> dict[int, Fold]:
-    """Return the functional entries that derive others, keyed by ``id``."""
+    """Return the functional entries from which other entries can be derived, keyed by ``id``."""
     folds = {}
     for kinds in by_signature(entries).values():
         functional = kinds.get(SchemaKind.functional)
@@ -147,7 +147,7 @@ def _derives_inplace(functional: NativeFunction, inplace: NativeFunction, out: N
 
 
 def _go_together(functional: NativeFunction, variant: NativeFunction, out: NativeFunction | None) -> bool:
-    """Return whether one declaration can express the structured properties of both entries."""
+    """Return whether one declaration can express how two entries are structured (delegates, structured kernels)."""
     if functional.name.namespace != variant.name.namespace:
         return False
     if out is None or not isinstance(out.structure, Structured):
@@ -171,7 +171,7 @@ def _derived(derive: Callable[[], FunctionSchema]) -> FunctionSchema | None:
 
 
 class Writer:
-    """Writer of declarations, one by one, and of the imports and classes that they need."""
+    """Generator of the source of declarations, and of the imports and classes that they need."""
 
     def __init__(self, entries: tuple[NativeFunction, ...]) -> None:
         self.expressions = Expressions()
@@ -181,7 +181,7 @@ class Writer:
         self.bases = {entry.name.base for entry in entries}
 
     def imports(self) -> list[str]:
-        """Return the import statements."""
+        """Return the lines of the import statements that the generated declarations need."""
         homes: dict[str, list[str]] = {}
         for name in sorted(self.expressions.names | ({"ClassVar"} if self.expressions.classes else set())):
             homes.setdefault(HOMES.get(name, "opdsl"), []).append(name)
@@ -195,14 +195,14 @@ class Writer:
         return lines
 
     def classes(self) -> list[str]:
-        """Return the Python classes that represent custom class types."""
+        """Return the source of placeholder classes for custom class types."""
         return [
             f"class {name}:\n    __schema_type__: ClassVar[str] = {quoted(text)}"
             for text, name in self.expressions.classes.items()
         ]
 
     def declaration(self, fold: Fold) -> str:
-        """Return the source of one declaration."""
+        """Return the source of one declaration: its decorator and its ``def``."""
         entry = fold.functional
         # Types are named before functions, so that no function gets the name of a type.
         signature = self._signature(entry.schema)
@@ -218,7 +218,7 @@ class Writer:
         return f"{rendered(call)}\n{self._definition(name, entry.schema, signature)}"
 
     def _definition(self, name: str, schema: FunctionSchema, signature: tuple[tuple[str, ...], str]) -> str:
-        """Return the ``def``, with a long return annotation broken into lines."""
+        """Return the source of a ``def``, with a long return annotation broken into lines."""
         text = rendered(Group(f"def {name}(", *signature))
         above, newline, last = text.rpartition("\n")
         if len(last) <= WIDTH or len(schema.returns) < 2:
@@ -243,7 +243,7 @@ class Writer:
         return (self.expressions.use("op"), quoted(full)), function
 
     def _function(self, wanted: str, others: Set[str]) -> str:
-        """Return a function name that no other declaration of the module uses or will use."""
+        """Return a function name that is unique in the module."""
         first = name = f"_{wanted}" if wanted[:1].isdigit() else wanted
         while name in self.taken or name in others or name in FORBIDDEN or issoftkeyword(name):
             self.tries[first] += 1
@@ -279,7 +279,7 @@ class Writer:
     # --------------------------------------------------------------------------------------------------- signatures
 
     def _signature(self, schema: FunctionSchema) -> tuple[tuple[str, ...], str]:
-        """Return the parameters of a ``def``, and the text that follows them."""
+        """Return the source of a ``def``'s parameters, and the text that follows them."""
         parameters = [self._parameter(argument) for argument in schema.positional]
         keywords = self._keywords(schema)
         if keywords:
@@ -311,7 +311,7 @@ def _is_option(argument: Argument, option: tuple[str, BaseType]) -> bool:
 
 
 def _keywords(options: Options) -> tuple[Group | str, ...]:
-    """Return options as keyword arguments."""
+    """Return options as the source of keyword arguments."""
     return tuple(
         value._replace(head=f"{key}={value.head}") if isinstance(value, Group) else f"{key}={value}"
         for key, value in options.items()

@@ -74,7 +74,7 @@ def variant_options(
 
 
 def _inherited(options: Options, base: NativeFunction, *, keeps_variants: bool) -> Options:
-    """Return the keys that a variant inherits from its declaration; torchgen's tag ``core`` is not inherited."""
+    """Return the options that a variant inherits from its declaration, without torchgen's tag ``core``."""
     inherited: Options = {key: options[key] for key in ABSENT if key in options}
     tags = [tag for tag in base.tags if tag != "core"]
     inherited["tags"] = listed(tags)
