@@ -469,7 +469,7 @@ class Carrying:
 
 
 def dtype_of(number: Number) -> DType:
-    """Return the dtype in which a Python number is carried, before promotion with tensors."""
+    """Return the dtype in which a scan carries a Python number, before promotion with tensors."""
     default = current.get().default_dtype
     return bool_ if isinstance(number, bool) else int64 if isinstance(number, int) else default
 

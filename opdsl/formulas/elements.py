@@ -135,7 +135,9 @@ class _Composer(ElementNodes):
         return self.numbers[parameter]
 
     def constant(self, number: Any, step: Step, result: Result) -> int:
-        """Add a constant for a step that fills a tensor: one without dimensions, or one like an argument."""
+        """Add the constant of a step that fills a tensor; the tensor has no dimensions, or the shape of an argument
+        (``zeros_like``).
+        """
         of = frozenset[str]()
         if result.shape:
             like = step.operands[0] if step.operands and isinstance(step.operands[0], Expression) else None

@@ -189,11 +189,11 @@ def _text(step: Callable[..., tuple[Any, ...]]) -> FormulaText:
 
 
 class Lifted(NamedTuple):
-    """Function with captured elements turned into leading parameters.
+    """Result of lambda lifting: a function that takes the tensors it captured as leading parameters.
 
-    function: takes the elements first.
-    elements: the captured elements.
-    works_along_dims: whether it also captures dims, along which it may work.
+    function: the new function.
+    elements: the captured tensors.
+    works_along_dims: whether the function also captures dims, along which it may work.
     """
 
     function: Callable[..., Any]
@@ -202,13 +202,14 @@ class Lifted(NamedTuple):
 
 
 def lifted(function: Callable[..., Any], along: Collection[object]) -> Lifted:
-    """Turn the elements that a function captures in its closure into leading parameters.
+    """Lift the tensors in a function's closure into leading parameters (lambda lifting).
 
-    If the function captures dims, only values that vary along the dims of the scan are turned: each step has its own.
+    If the function captures dims, only values that vary along the dims of the scan are lifted, since they differ
+    between steps.
 
     Args:
-        function: the step.
-        along: where the steps go along; dims among it are turned as well, as the index of the step.
+        function: the step function.
+        along: dims or dimension of the scan; captured dims among them are lifted, as the index of the step.
     """
     cells = function.__closure__ if isinstance(function, FunctionType) else None
     if cells is None:

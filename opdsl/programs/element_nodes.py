@@ -47,7 +47,7 @@ class ElementNodes:
     def call(
         self, operands: Sequence[Any], arguments: Sequence[Any], definition: PointwiseDefinition, state: Any
     ) -> list[int]:
-        """Add the scalar function of a pointwise call, with operands converted as in an eager call.
+        """Add the nodes of a pointwise call's scalar function, with operands converted as in an eager call.
 
         Args:
             operands, arguments: of the call: as expressions of the program, and as values of the trace.

@@ -252,7 +252,7 @@ class PlaceGroup(ElementNodes):
         return self.element(source, tuple(numbers), step)
 
     def look_at(self, name: str, place: tuple[int, ...], size: Size, dim: int) -> int:
-        """Add an index read from a tensor; each call of the kernel checks that all indices in that tensor are in
+        """Add a read of an index tensor, of which each call of the kernel checks that all its elements are in
         bounds.
         """
         if (name, place) not in self.reads:
