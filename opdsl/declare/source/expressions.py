@@ -50,8 +50,8 @@ DTYPES = {
 def quoted(text: str) -> str:
     r"""Return a text as a Python string literal, in double quotes if that needs no escape.
 
-    >>> print(quoted("a b"), quoted('say "a"'), quoted("\\u202e"))
-    "a b" 'say "a"' "\\u202e"
+    >>> print(quoted("a b"), quoted('say "a"'), quoted("\u202e"))
+    "a b" 'say "a"' "\u202e"
     """
     literal = ascii(text)
     return f'"{literal[1:-1]}"' if literal[0] == "'" and '"' not in literal and "\\'" not in literal else literal
