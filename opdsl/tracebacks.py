@@ -19,8 +19,7 @@ def shorten(error: BaseException) -> None:
     """Hide the frames of opdsl after the first one of an error's traceback.
 
     Frames of other code are kept, and after each the first frame of opdsl: the operator that it called. An error that
-        is
-    not an ``OpdslError``, and that was raised without user code in between, is a bug of opdsl and is not changed.
+    is not an ``OpdslError``, and that was raised without user code in between, is a bug of opdsl and is not changed.
 
     Args:
         error: caught in the function that a user has called.

@@ -1,7 +1,7 @@
-"""The array API standard, 2024.12, over the operators of opdsl: ``x.__array_namespace__()`` gives this module.
+"""Namespace of the array API standard, 2024.12, over the operators of opdsl: the result of ``x.__array_namespace__()``.
 
-Its functions have the standard's names, signatures and rules of promotion, which in places are not PyTorch's and so not
-those of ``opdsl.<name>``. May import: everything below.
+Its functions have the standard's names, signatures and promotion rules, which differ in places from PyTorch's, and so
+from those of ``opdsl.<name>``. May import: everything below.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ _VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
 
 
 def __array_namespace_info__() -> Info:
-    """What programs can ask of the namespace: devices, dtypes, limits.
+    """Return an object that describes the namespace: devices, dtypes, limits.
 
     >>> from opdsl import array_api as xp
     >>> xp.__array_namespace_info__().default_dtypes()["integral"]
@@ -194,10 +194,10 @@ def __array_namespace_info__() -> Info:
 
 
 def namespace(api_version: str | None) -> ModuleType:
-    """The module of a version of the standard; a later one has all that those before it have.
+    """Return the module for a version of the standard; later versions only add to earlier ones, so there is one module.
 
     Raises:
-        OptionError: it is no version, or later than this one; it is a ValueError.
+        OptionError: there is no such version, or it is later than this one; it is a ValueError.
     """
     if api_version is not None and api_version not in _VERSIONS:
         raise OptionError(f"no version {api_version!r} of the array API is here. Use one of: {', '.join(_VERSIONS)}.")

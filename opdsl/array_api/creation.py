@@ -1,4 +1,4 @@
-"""Functions that make tensors."""
+"""Functions of the array API that create tensors."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ Shape = int | Sequence[int]
 
 
 def asarray(obj: Any, /, *, dtype: DType | None = None, device: Place = None, copy: bool | None = None) -> Tensor:
-    """A tensor of the data.
+    """Return a tensor of the given data.
 
     Args:
-        obj: a tensor, a number, nested sequences of numbers, or what has DLPack, the buffer protocol or ``__array__``.
+        obj: a tensor, a number, nested sequences of numbers, or an object with DLPack, the buffer protocol or
+            ``__array__``.
         dtype: of the result; that of the data by default, the default dtype for Python's floats.
         device: of the result; that of the data by default.
-        copy: True always copies, False never does, None only where it must.
+        copy: True always copies, False never does, None only if necessary.
 
     Raises:
         InterchangeError: ``copy=False``, and the data cannot be shared; it is a ValueError.
-        ConversionError: lists of unequal length, or elements that are no numbers.
+        ConversionError: lists have unequal lengths, or elements are not numbers.
 
     >>> from opdsl import array_api as xp
     >>> xp.asarray([[1, 2], [3, 4]], dtype=xp.float32)
@@ -35,15 +36,15 @@ def asarray(obj: Any, /, *, dtype: DType | None = None, device: Place = None, co
 
 
 def from_dlpack(x: object, /, *, device: Place = None, copy: bool | None = None) -> Tensor:
-    """A tensor over the memory of an object with ``__dlpack__``, or a copy of it: ``opdsl.from_dlpack``.
+    """Return a tensor over the memory of an object with ``__dlpack__``, or a copy of it: ``opdsl.from_dlpack``.
 
     Args:
         x: such an object.
         device: of the result; that of ``x`` by default.
-        copy: True always copies, False never does, None only where it must.
+        copy: True always copies, False never does, None only if necessary.
 
     Raises:
-        InterchangeError: the memory cannot be shared and ``copy`` is False, or it is of no dtype of ours.
+        InterchangeError: the memory cannot be shared and ``copy`` is False, or opdsl lacks its dtype.
 
     >>> from opdsl import array_api as xp
     >>> import numpy
@@ -54,12 +55,12 @@ def from_dlpack(x: object, /, *, device: Place = None, copy: bool | None = None)
 
 
 def empty(shape: Shape, *, dtype: DType | None = None, device: Place = None) -> Tensor:
-    """A tensor whose elements are anything.
+    """Return a tensor with uninitialized elements.
 
     Args:
-        shape: its sizes; a number for one dimension.
+        shape: the sizes; an int for one dimension.
         dtype: of its elements; the default dtype by default.
-        device: where it lives; on the CPU by default.
+        device: of the tensor; the CPU by default.
 
     >>> from opdsl import array_api as xp
     >>> xp.empty((2, 0)).shape
@@ -69,10 +70,10 @@ def empty(shape: Shape, *, dtype: DType | None = None, device: Place = None) -> 
 
 
 def zeros(shape: Shape, *, dtype: DType | None = None, device: Place = None) -> Tensor:
-    """A tensor of zeros, of the default dtype.
+    """Return a tensor of zeros, of the default dtype unless another one is given.
 
     Args:
-        shape, dtype, device: as of ``empty``.
+        shape, dtype, device: see ``empty``.
 
     >>> from opdsl import array_api as xp
     >>> xp.zeros(2)
@@ -82,10 +83,10 @@ def zeros(shape: Shape, *, dtype: DType | None = None, device: Place = None) -> 
 
 
 def ones(shape: Shape, *, dtype: DType | None = None, device: Place = None) -> Tensor:
-    """A tensor of ones, of the default dtype.
+    """Return a tensor of ones, of the default dtype unless another one is given.
 
     Args:
-        shape, dtype, device: as of ``empty``.
+        shape, dtype, device: see ``empty``.
 
     >>> from opdsl import array_api as xp
     >>> xp.ones(2, dtype=xp.int64)
@@ -95,10 +96,10 @@ def ones(shape: Shape, *, dtype: DType | None = None, device: Place = None) -> T
 
 
 def full(shape: Shape, fill_value: complex, *, dtype: DType | None = None, device: Place = None) -> Tensor:
-    """A tensor of one number, of the dtype that Python's number stands for.
+    """Return a tensor filled with one number, by default of the dtype that corresponds to the Python number.
 
     Args:
-        shape, device: as of ``empty``.
+        shape, device: see ``empty``.
         fill_value: the number.
         dtype: of its elements; by default that of the number: int64, the default dtype, or complex.
 
@@ -110,10 +111,10 @@ def full(shape: Shape, fill_value: complex, *, dtype: DType | None = None, devic
 
 
 def empty_like(x: Tensor, /, *, dtype: DType | None = None, device: Place = None) -> Tensor:
-    """A tensor of the shape of another one, whose elements are anything.
+    """Return a tensor with the shape of another one and with uninitialized elements.
 
     Args:
-        x: the other tensor.
+        x: the tensor whose shape is used.
         dtype, device: those of ``x`` by default.
 
     >>> from opdsl import array_api as xp
@@ -124,10 +125,10 @@ def empty_like(x: Tensor, /, *, dtype: DType | None = None, device: Place = None
 
 
 def zeros_like(x: Tensor, /, *, dtype: DType | None = None, device: Place = None) -> Tensor:
-    """Zeros in the shape of another tensor.
+    """Return zeros in the shape of another tensor.
 
     Args:
-        x, dtype, device: as of ``empty_like``.
+        x, dtype, device: see ``empty_like``.
 
     >>> from opdsl import array_api as xp
     >>> xp.zeros_like(xp.asarray([1, 2]))
@@ -137,10 +138,10 @@ def zeros_like(x: Tensor, /, *, dtype: DType | None = None, device: Place = None
 
 
 def ones_like(x: Tensor, /, *, dtype: DType | None = None, device: Place = None) -> Tensor:
-    """Ones in the shape of another tensor.
+    """Return ones in the shape of another tensor.
 
     Args:
-        x, dtype, device: as of ``empty_like``.
+        x, dtype, device: see ``empty_like``.
 
     >>> from opdsl import array_api as xp
     >>> xp.ones_like(xp.asarray([1, 2]))
@@ -150,10 +151,10 @@ def ones_like(x: Tensor, /, *, dtype: DType | None = None, device: Place = None)
 
 
 def full_like(x: Tensor, /, fill_value: complex, *, dtype: DType | None = None, device: Place = None) -> Tensor:
-    """One number in the shape of another tensor.
+    """Return a tensor with the shape of another one, filled with one number.
 
     Args:
-        x, dtype, device: as of ``empty_like``.
+        x, dtype, device: see ``empty_like``.
         fill_value: the number.
 
     >>> from opdsl import array_api as xp
@@ -166,14 +167,15 @@ def full_like(x: Tensor, /, fill_value: complex, *, dtype: DType | None = None, 
 def arange(
     start: float, /, stop: float | None = None, step: float = 1, *, dtype: DType | None = None, device: Place = None
 ) -> Tensor:
-    """The numbers from ``start``, by ``step``, up to ``stop``; from 0 to ``start`` where ``stop`` is None.
+    """Return the numbers from ``start`` up to ``stop`` (excluded) by ``step``; from 0 up to ``start`` if ``stop`` is
+    None.
 
     Args:
-        start: the first number; or the end, where ``stop`` is None.
-        stop: the end, which is no number of them.
-        step: from one number to the next.
-        dtype: of the numbers; int64 where all three are integers, the default dtype otherwise.
-        device: where they live; on the CPU by default.
+        start: the first number; or the end, if ``stop`` is None.
+        stop: the end, which is excluded.
+        step: the difference of consecutive numbers.
+        dtype: of the result; int64 if all three are integers, the default dtype otherwise.
+        device: of the result; the CPU by default.
 
     Raises:
         NumberError: ``step`` is 0.
@@ -184,8 +186,8 @@ def arange(
     """
     if stop is None:
         start, stop = 0, start
-    if (stop - start) * step < 0:  # none, where PyTorch's raises
-        stop = start + 0 * stop  # which keeps the dtype
+    if (stop - start) * step < 0:  # the result is empty, where PyTorch raises an error
+        stop = start + 0 * stop  # keeps the dtype
     return aten.arange(start, stop, step, dtype=dtype, device=device)
 
 
@@ -199,14 +201,14 @@ def linspace(
     device: Place = None,
     endpoint: bool = True,
 ) -> Tensor:
-    """``num`` numbers at equal distances, the last of them ``stop`` unless ``endpoint`` is False.
+    """Return ``num`` evenly spaced numbers, the last of them ``stop`` unless ``endpoint`` is False.
 
     Args:
         start, stop: the ends.
-        num: how many numbers.
+        num: the number of elements.
         dtype: of the numbers; the default dtype, or complex, by default.
-        device: where they live; on the CPU by default.
-        endpoint: whether ``stop`` is the last of them.
+        device: of the result; the CPU by default.
+        endpoint: whether ``stop`` is the last element.
 
     >>> from opdsl import array_api as xp
     >>> xp.linspace(0, 1, 4, endpoint=False)
@@ -220,13 +222,13 @@ def linspace(
 def eye(
     n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: DType | None = None, device: Place = None
 ) -> Tensor:
-    """Ones on the ``k``-th diagonal of a matrix of zeros.
+    """Return a matrix of zeros with ones on the ``k``-th diagonal.
 
     Args:
-        n_rows: how many rows.
-        n_cols: how many columns; as many as rows for None.
-        k: which diagonal: above the main one for positive numbers, beneath it for negative ones.
-        dtype, device: as of ``empty``.
+        n_rows: number of rows.
+        n_cols: number of columns; by default equal to ``n_rows``.
+        k: the diagonal: above the main one if positive, below it if negative.
+        dtype, device: see ``empty``.
 
     >>> from opdsl import array_api as xp
     >>> xp.eye(2, 3, k=1)
@@ -240,11 +242,11 @@ def eye(
 
 
 def meshgrid(*arrays: Tensor, indexing: Literal["xy", "ij"] = "xy") -> list[Tensor]:
-    """The coordinates of a grid, one tensor for each vector of coordinates along an axis.
+    """Return the coordinates of a grid, one tensor for each vector of coordinates along an axis.
 
     Args:
         arrays: vectors of coordinates, of one dtype.
-        indexing: ``"ij"`` has the first vector along the first axis, ``"xy"`` along the second one.
+        indexing: ``"ij"``: the first vector varies along the first axis; ``"xy"``: along the second one.
 
     >>> from opdsl import array_api as xp
     >>> xp.meshgrid(xp.asarray([1, 2]), xp.asarray([3, 4]))[0]
@@ -255,11 +257,11 @@ def meshgrid(*arrays: Tensor, indexing: Literal["xy", "ij"] = "xy") -> list[Tens
 
 
 def tril(x: Tensor, /, *, k: int = 0) -> Tensor:
-    """The triangles of matrices on and beneath the ``k``-th diagonal, zeros above.
+    """Return the triangles of matrices on and below the ``k``-th diagonal, with zeros above.
 
     Args:
         x: the matrices.
-        k: which diagonal; see ``eye``.
+        k: the diagonal; see ``eye``.
 
     >>> from opdsl import array_api as xp
     >>> xp.tril(xp.ones((2, 2)))
@@ -270,11 +272,11 @@ def tril(x: Tensor, /, *, k: int = 0) -> Tensor:
 
 
 def triu(x: Tensor, /, *, k: int = 0) -> Tensor:
-    """The triangles of matrices on and above the ``k``-th diagonal, zeros beneath.
+    """Return the triangles of matrices on and above the ``k``-th diagonal, with zeros below.
 
     Args:
         x: the matrices.
-        k: which diagonal; see ``eye``.
+        k: the diagonal; see ``eye``.
 
     >>> from opdsl import array_api as xp
     >>> xp.triu(xp.ones((2, 2)))

@@ -1,4 +1,4 @@
-"""Dtypes, what they promote to, and what they can hold."""
+"""Functions of the array API on dtypes: promotion, limits, conversion."""
 
 from __future__ import annotations
 
@@ -64,23 +64,25 @@ Numbers = Tensor | complex
 
 
 class _Typed(NamedTuple):
-    """A dtype that counts as that of a tensor with dimensions: the standard has no other rule for those without."""
+    """Stand-in for a tensor with dimensions, used in promotion, since the standard has no special rule for zero-dim
+    tensors.
+    """
 
     dtype: DType
     ndim: int = 1
 
 
 def result_type(*arrays_and_dtypes: Numbers | DType) -> DType:
-    """The dtype that tensors, dtypes and Python numbers are computed in; the standard's rules.
+    """Return the dtype to which tensors, dtypes and Python numbers are promoted, by the standard's rules.
 
-    Tensors without dimensions count as others do, which is where the operators of opdsl, as those of PyTorch, differ.
+    Zero-dim tensors are treated like others, unlike in the operators of opdsl and PyTorch.
 
     Args:
-        arrays_and_dtypes: tensors, dtypes and Python numbers, of which one is no number at least.
+        arrays_and_dtypes: tensors, dtypes and Python numbers; at least one is not a number.
 
     Raises:
         ArgumentError: there is neither a tensor nor a dtype.
-        DTypeError: the standard says of none: uint64 beside signed integers, unsigned integers beside complex numbers.
+        DTypeError: the standard defines none: uint64 with signed integers, unsigned integers with complex numbers.
 
     >>> from opdsl import array_api as xp
     >>> xp.result_type(xp.int8, xp.uint8), xp.result_type(xp.float32, 1.5, 2j)
@@ -98,7 +100,7 @@ def result_type(*arrays_and_dtypes: Numbers | DType) -> DType:
 
 
 def _integer_type(dtypes: list[DType]) -> DType:
-    """The smallest integer dtype that holds the values of all: uint16 and int16 meet in int32."""
+    """Return the smallest integer dtype that holds the values of all given ones: int32 for uint16 and int16."""
     integer_type = to_dtype(numpy.result_type(*(dtype.numpy for dtype in dtypes)))
     if integer_type.category is not Category.INT:
         named = " and ".join(dict.fromkeys(map(repr, dtypes)))
@@ -107,10 +109,10 @@ def _integer_type(dtypes: list[DType]) -> DType:
 
 
 def dtype_of(value: object) -> DType:
-    """The dtype that is given, or that of a tensor.
+    """Return a dtype itself, or the dtype of a tensor.
 
     Raises:
-        ArgumentError: it is neither.
+        ArgumentError: the value is neither.
     """
     if isinstance(value, DType):
         return value
@@ -120,7 +122,7 @@ def dtype_of(value: object) -> DType:
 
 
 def can_cast(from_: DType | Tensor, to: DType, /) -> bool:
-    """Whether promotion leads from one dtype to another.
+    """Return whether promotion can convert one dtype to another.
 
     Args:
         from_: the dtype, or a tensor of it.
@@ -128,7 +130,7 @@ def can_cast(from_: DType | Tensor, to: DType, /) -> bool:
 
     Raises:
         ArgumentError: ``from_`` is neither a dtype nor a tensor.
-        DTypeError: nothing; such dtypes cannot be cast.
+        DTypeError: never raised: the result is False if dtypes have no common one.
 
     >>> from opdsl import array_api as xp
     >>> xp.can_cast(xp.int8, xp.int16), xp.can_cast(xp.float64, xp.float32)
@@ -141,7 +143,7 @@ def can_cast(from_: DType | Tensor, to: DType, /) -> bool:
 
 
 def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> bool:
-    """Whether a dtype is of a kind.
+    """Return whether a dtype is of a kind.
 
     Args:
         dtype: the dtype.
@@ -161,7 +163,7 @@ def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> bool:
 
 
 def of_kind(kind: str) -> tuple[DType, ...]:
-    """The dtypes of a kind.
+    """Return the dtypes of a kind.
 
     Raises:
         OptionError: there is no such kind.
@@ -172,14 +174,14 @@ def of_kind(kind: str) -> tuple[DType, ...]:
 
 
 def finfo(type: DType | Tensor, /) -> limits.finfo:
-    """The limits of a floating-point or complex dtype, or of that of a tensor.
+    """Return the limits of a floating-point or complex dtype, or of a tensor's dtype.
 
     Args:
         type: the dtype, or a tensor of it.
 
     Raises:
-        DTypeError: it is an integer one, or bool.
-        ArgumentError: it is neither a dtype nor a tensor.
+        DTypeError: the dtype is an integer one, or bool.
+        ArgumentError: ``type`` is neither a dtype nor a tensor.
 
     >>> from opdsl import array_api as xp
     >>> xp.finfo(xp.float64).eps
@@ -189,14 +191,14 @@ def finfo(type: DType | Tensor, /) -> limits.finfo:
 
 
 def iinfo(type: DType | Tensor, /) -> limits.iinfo:
-    """The limits of an integer dtype, or of that of a tensor.
+    """Return the limits of an integer dtype, or of a tensor's dtype.
 
     Args:
         type: the dtype, or a tensor of it.
 
     Raises:
-        DTypeError: it is no integer one.
-        ArgumentError: it is neither a dtype nor a tensor.
+        DTypeError: the dtype is not an integer one.
+        ArgumentError: ``type`` is neither a dtype nor a tensor.
 
     >>> from opdsl import array_api as xp
     >>> xp.iinfo(xp.uint8).max
@@ -206,12 +208,12 @@ def iinfo(type: DType | Tensor, /) -> limits.iinfo:
 
 
 def astype(x: Tensor, dtype: DType, /, *, copy: bool = True, device: Device | str | None = None) -> Tensor:
-    """The elements as another dtype.
+    """Return a tensor converted to another dtype.
 
     Args:
         x: the tensor.
         dtype: of the result.
-        copy: whether the result is a copy where nothing changes, too.
+        copy: whether the result is a copy even if nothing changes.
         device: of the result; that of ``x`` by default.
 
     Raises:
@@ -227,17 +229,17 @@ def astype(x: Tensor, dtype: DType, /, *, copy: bool = True, device: Device | st
 
 
 def as_tensor_of(numbers: Numbers, dtype: DType, like: Tensor) -> Tensor:
-    """A tensor, or a number, as a tensor of a dtype on the device of another one."""
+    """Convert a tensor or number to a tensor of the given dtype; a number is put on the device of ``like``."""
     if isinstance(numbers, Tensor):
         return numbers if numbers.dtype is dtype else numbers.to(dtype)
     return like.new_full((), numbers, dtype=dtype)
 
 
 def promoted(x1: Numbers, x2: Numbers) -> tuple[Tensor, Tensor]:
-    """Both arguments of a function as tensors of the dtype that they are computed in.
+    """Convert both arguments of a function to tensors of their common dtype.
 
     Raises:
-        ArgumentError: neither is a tensor, or one is no number.
+        ArgumentError: neither is a tensor, or one is not a number.
     """
     if isinstance(x1, Tensor) and isinstance(x2, Tensor) and x1.dtype is x2.dtype:
         return x1, x2
@@ -248,7 +250,7 @@ def promoted(x1: Numbers, x2: Numbers) -> tuple[Tensor, Tensor]:
 
 
 def sum_dtype(dtype: DType) -> DType:
-    """What elements are summed and multiplied in: 64 bits for integers and bools."""
+    """Return the dtype in which elements are summed and multiplied: 64 bits for integers and bools."""
     if dtype.category > Category.INT:
         return dtype
     return uint64 if dtype in _KINDS["unsigned integer"] else int64

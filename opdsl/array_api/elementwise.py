@@ -1,4 +1,4 @@
-"""Functions of each element: the operators of opdsl by the standard's names, with its promotion."""
+"""Elementwise functions of the array API: operators of opdsl by the standard's names, with its promotion rules."""
 
 from __future__ import annotations
 
@@ -13,19 +13,21 @@ Function = TypeVar("Function", bound=Callable[..., Tensor])
 
 
 class Unary(Protocol):
-    """A function of one tensor."""
+    """Elementwise function of one tensor."""
 
     def __call__(self, x: Tensor, /) -> Tensor: ...
 
 
 class Binary(Protocol):
-    """A function of two tensors, or of one and a Python number."""
+    """Elementwise function of two tensors, or of a tensor and a Python number."""
 
     def __call__(self, x1: Numbers, x2: Numbers, /) -> Tensor: ...
 
 
 def _unary(name: str, doc: str, of: str, example: str, result: str, operator: str = "") -> Unary:
-    """A function, what it gives, of which elements; an example for its documentation; and the operator behind it."""
+    """Build a unary function from its name, the parts of its docstring with an example, and the operator that it
+    calls.
+    """
 
     def function(x: Tensor, /) -> Tensor:
         return aten[operator or name](x)
@@ -34,7 +36,7 @@ def _unary(name: str, doc: str, of: str, example: str, result: str, operator: st
 
 
 def _binary(name: str, doc: str, of: str, left: str, right: str, result: str, operator: str = "") -> Binary:
-    """See ``_unary``."""
+    """Build a binary function, see ``_unary``; both arguments are promoted first."""
 
     def function(x1: Numbers, x2: Numbers, /) -> Tensor:
         return aten[operator or name](*promoted(x1, x2))
@@ -253,7 +255,7 @@ subtract = _binary("subtract", "The difference.", "numbers", "[1, 2]", "0.5", "t
 
 
 def expm1(x: Tensor, /) -> Tensor:
-    """``exp(x) - 1``, exact near 0; of a complex 0 it is 0, with the sign of the imaginary part.
+    """``exp(x) - 1``, accurate near 0; for a complex 0 it is 0 with the sign of the imaginary part.
 
     Args:
         x: floating-point or complex numbers.
@@ -267,7 +269,8 @@ def expm1(x: Tensor, /) -> Tensor:
 
 
 def tanh(x: Tensor, /) -> Tensor:
-    """The hyperbolic tangent; of complex infinities the 0 of its imaginary part has that part's sign, not C's.
+    """Return the hyperbolic tangent. For complex infinities its imaginary part is a 0 with the sign of ``imag(x)``, not
+    as in C.
 
     Args:
         x: floating-point or complex numbers.
@@ -284,7 +287,7 @@ def tanh(x: Tensor, /) -> Tensor:
 
 
 def sign(x: Tensor, /) -> Tensor:
-    """-1, 0 or 1; of complex numbers ``x / abs(x)``, and 0 for 0; NaN of NaN, where PyTorch has 0.
+    """Return -1, 0 or 1; for complex numbers ``x / abs(x)``, or 0 for 0. For NaN it is NaN, where PyTorch returns 0.
 
     Args:
         x: numbers.
@@ -298,7 +301,7 @@ def sign(x: Tensor, /) -> Tensor:
 
 
 def floor_divide(x1: Numbers, x2: Numbers, /) -> Tensor:
-    """The quotient, rounded down; beside infinities it is that of ``x1 / x2``, where PyTorch has NaN or -1.
+    """Return the quotient, rounded down; with infinities that of ``x1 / x2``, where PyTorch returns NaN or -1.
 
     Args:
         x1, x2: real numbers; tensors that broadcast, or a tensor and a Python number.
@@ -315,7 +318,7 @@ def floor_divide(x1: Numbers, x2: Numbers, /) -> Tensor:
 
 
 def remainder(x1: Numbers, x2: Numbers, /) -> Tensor:
-    """What remains of the division, with the sign of the divisor, that of a 0 too.
+    """Return the remainder of the division, with the sign of the divisor, also for a remainder of 0.
 
     Args:
         x1, x2: real numbers; tensors that broadcast, or a tensor and a Python number.
@@ -330,7 +333,7 @@ def remainder(x1: Numbers, x2: Numbers, /) -> Tensor:
 
 
 def round(x: Tensor, /) -> Tensor:
-    """The integer next to it, the even one of two; both parts of complex numbers.
+    """Return the nearest integer, the even one of two; for complex numbers that of both parts.
 
     Args:
         x: numbers.
@@ -343,11 +346,11 @@ def round(x: Tensor, /) -> Tensor:
 
 
 def clip(x: Tensor, /, min: float | Tensor | None = None, max: float | Tensor | None = None) -> Tensor:
-    """The elements, those below ``min`` and above ``max`` replaced by these; the dtype is that of ``x``.
+    """Limit the elements to the range from ``min`` to ``max``; the dtype is that of ``x``.
 
     Args:
         x: real numbers.
-        min, max: the ends: numbers, tensors that broadcast, or None for no end.
+        min, max: the limits: numbers, tensors that broadcast, or None for no limit.
 
     >>> from opdsl import array_api as xp
     >>> xp.clip(xp.asarray([-3, 0, 5]), -1, 2)

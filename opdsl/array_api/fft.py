@@ -1,4 +1,4 @@
-"""Fourier transforms: the standard's extension ``fft``."""
+"""Extension ``fft`` of the array API: Fourier transforms."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ Norm = Literal["backward", "ortho", "forward"]
 
 
 class Transform(Protocol):
-    """A transform along one axis."""
+    """Transform along one axis."""
 
     def __call__(self, x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor: ...
 
 
 class TransformOfAxes(Protocol):
-    """A transform along several axes."""
+    """Transform along several axes."""
 
     def __call__(
         self,
@@ -32,7 +32,7 @@ class TransformOfAxes(Protocol):
 
 
 def _transform(name: str, doc: str, text: str, result: str) -> Transform:
-    """A transform, what it gives, and an example for its documentation."""
+    """Build a transform along one axis from its name, its description, and an example for its docstring."""
 
     def function(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
         return aten[f"fft_{name}"](x, n, axis, norm)
@@ -55,7 +55,7 @@ Args:
 
 
 def _transform_of_axes(name: str, doc: str, text: str, result: str) -> TransformOfAxes:
-    """See ``_transform``."""
+    """Build a transform along several axes, see ``_transform``."""
 
     def function(
         x: Tensor, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: Norm = "backward"
@@ -109,13 +109,13 @@ irfftn = _transform_of_axes(
 
 
 def fftfreq(n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: Device | str | None = None) -> Tensor:
-    """The frequencies of the elements of ``fft``, for ``n`` samples at distance ``d``.
+    """Return the frequencies that belong to the elements of ``fft``, for ``n`` samples at distance ``d``.
 
     Args:
-        n: how many samples.
+        n: the number of samples.
         d: their distance.
         dtype: of the frequencies; the default dtype by default.
-        device: where they live; on the CPU by default.
+        device: of the result; the CPU by default.
 
     >>> from opdsl import array_api as xp
     >>> xp.fft.fftfreq(4)
@@ -125,10 +125,10 @@ def fftfreq(n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: De
 
 
 def rfftfreq(n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: Device | str | None = None) -> Tensor:
-    """The frequencies of the elements of ``rfft``, for ``n`` samples at distance ``d``.
+    """Return the frequencies that belong to the elements of ``rfft``, for ``n`` samples at distance ``d``.
 
     Args:
-        n, d, dtype, device: as of ``fftfreq``.
+        n, d, dtype, device: see ``fftfreq``.
 
     >>> from opdsl import array_api as xp
     >>> xp.fft.rfftfreq(4)
@@ -138,11 +138,11 @@ def rfftfreq(n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: D
 
 
 def fftshift(x: Tensor, /, *, axes: int | Sequence[int] | None = None) -> Tensor:
-    """The elements rolled so that frequency 0 stands in the middle.
+    """Return the elements rolled so that frequency 0 is in the middle.
 
     Args:
-        x: what ``fft`` gives, or ``fftfreq``.
-        axes: which ones; all for None.
+        x: the result of ``fft`` or ``fftfreq``.
+        axes: the axes; all for None.
 
     >>> from opdsl import array_api as xp
     >>> xp.fft.fftshift(xp.fft.fftfreq(4))
@@ -152,11 +152,11 @@ def fftshift(x: Tensor, /, *, axes: int | Sequence[int] | None = None) -> Tensor
 
 
 def ifftshift(x: Tensor, /, *, axes: int | Sequence[int] | None = None) -> Tensor:
-    """The inverse of ``fftshift``.
+    """Return the elements rolled back, as the inverse of ``fftshift``.
 
     Args:
-        x: what ``fftshift`` gives.
-        axes: which ones; all for None.
+        x: the result of ``fftshift``.
+        axes: the axes; all for None.
 
     >>> from opdsl import array_api as xp
     >>> xp.fft.ifftshift(xp.asarray([-2, -1, 0, 1]))

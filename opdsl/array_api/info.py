@@ -1,4 +1,4 @@
-"""What the standard lets programs ask of a namespace: devices, dtypes, limits."""
+"""Namespace information of the array API: devices, dtypes, limits."""
 
 from __future__ import annotations
 
@@ -8,18 +8,20 @@ from opdsl.runtime import Device, DType, cpu, int64
 
 
 class Info:
-    """What ``__array_namespace_info__()`` gives."""
+    """Description of the namespace, returned by ``__array_namespace_info__()``."""
 
     def capabilities(self) -> dict[str, bool | int | None]:
-        """Which features are there: boolean indexing and shapes that depend on elements; and the most dimensions."""
+        """Return the supported features: boolean indexing, shapes that depend on elements, and the maximum number of
+        dimensions.
+        """
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
 
     def default_device(self) -> Device:
-        """Where tensors are made unless a device is named."""
+        """Return the device on which tensors are created by default."""
         return cpu
 
     def default_dtypes(self, *, device: Device | str | None = None) -> dict[str, DType]:
-        """The dtypes of what is made unless one is named."""
+        """Return the default dtypes of created tensors."""
         floating = get_default_dtype()
         return {
             "real floating": floating,
@@ -31,7 +33,7 @@ class Info:
     def dtypes(
         self, *, device: Device | str | None = None, kind: str | tuple[str, ...] | None = None
     ) -> dict[str, DType]:
-        """The dtypes by name, all or those of a kind (see ``isdtype``).
+        """Return the dtypes by name, all or those of a kind (see ``isdtype``).
 
         Raises:
             OptionError: there is no such kind.
@@ -41,7 +43,7 @@ class Info:
         return {dtype.name: dtype for dtype in DTYPES if dtype in dtypes}
 
     def devices(self) -> list[Device]:
-        """The devices that are there."""
-        from opdsl.cuda import device_count  # loads nothing of CUDA's own, but takes a moment
+        """Return the available devices."""
+        from opdsl.cuda import device_count  # slow to import, although it loads no CUDA library
 
         return [cpu, *(Device("cuda", index) for index in range(device_count()))]

@@ -1,4 +1,4 @@
-"""Linear algebra: the standard's extension ``linalg``. Matrices are the last two axes."""
+"""Extension ``linalg`` of the array API: linear algebra. Matrices are the last two axes of a tensor."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from opdsl.runtime.limits import finfo
 
 
 class EighResult(NamedTuple):
-    """What ``eigh`` gives.
+    """Result of ``eigh``.
 
-    eigenvalues: in order.
-    eigenvectors: the columns of matrices.
+    eigenvalues: in ascending order.
+    eigenvectors: as columns of matrices.
 
     >>> from opdsl import array_api as xp
     >>> xp.linalg.eigh(xp.asarray([[2.0]])).eigenvalues
@@ -32,10 +32,10 @@ class EighResult(NamedTuple):
 
 
 class QRResult(NamedTuple):
-    """What ``qr`` gives.
+    """Result of ``qr``.
 
-    Q: with orthonormal columns.
-    R: upper triangular.
+    Q: the factor with orthonormal columns.
+    R: the upper triangular factor.
 
     >>> from opdsl import array_api as xp
     >>> xp.linalg.qr(xp.asarray([[2.0]])).R.abs()
@@ -47,7 +47,7 @@ class QRResult(NamedTuple):
 
 
 class SlogdetResult(NamedTuple):
-    """What ``slogdet`` gives.
+    """Result of ``slogdet``.
 
     sign: of each determinant.
     logabsdet: the logarithm of its absolute value.
@@ -62,9 +62,9 @@ class SlogdetResult(NamedTuple):
 
 
 class SVDResult(NamedTuple):
-    """What ``svd`` gives.
+    """Result of ``svd``.
 
-    U, Vh: with orthonormal columns, and rows.
+    U, Vh: with orthonormal columns and rows, respectively.
     S: the singular values, the largest first.
 
     >>> from opdsl import array_api as xp
@@ -81,7 +81,7 @@ class SVDResult(NamedTuple):
 
 
 def matmul(x1: Tensor, x2: Tensor, /) -> Tensor:
-    """The products of matrices; a vector stands for a row on the left and for a column on the right.
+    """Return the products of matrices; a vector is a row on the left and a column on the right.
 
     Args:
         x1, x2: of shapes (..., M, K) and (..., K, N), or (K).
@@ -94,7 +94,7 @@ def matmul(x1: Tensor, x2: Tensor, /) -> Tensor:
 
 
 def matrix_transpose(x: Tensor, /) -> Tensor:
-    """A view of matrices with rows and columns exchanged.
+    """Return a view of matrices with rows and columns exchanged.
 
     Args:
         x: the matrices.
@@ -108,11 +108,11 @@ def matrix_transpose(x: Tensor, /) -> Tensor:
 
 
 def tensordot(x1: Tensor, x2: Tensor, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> Tensor:
-    """The sums of products over axes of both.
+    """Return the sums of products over axes of both tensors.
 
     Args:
         x1, x2: the tensors.
-        axes: how many, the last of ``x1`` and the first of ``x2``; or which ones of each.
+        axes: their number: the last of ``x1`` and the first of ``x2``; or the axes of each tensor.
 
     >>> from opdsl import array_api as xp
     >>> xp.tensordot(xp.ones((2, 3)), xp.ones((3, 4)), axes=1).shape
@@ -123,11 +123,11 @@ def tensordot(x1: Tensor, x2: Tensor, /, *, axes: int | tuple[Sequence[int], Seq
 
 
 def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
-    """The sums of products of vectors along an axis; the first is conjugated.
+    """Return the dot products of vectors along an axis; the first vector is conjugated.
 
     Args:
         x1, x2: of shapes that broadcast.
-        axis: along which the vectors lie.
+        axis: the axis of the vectors.
 
     Raises:
         ShapeError: the vectors have different numbers of elements.
@@ -143,7 +143,7 @@ def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
 
 
 def outer(x1: Tensor, x2: Tensor, /) -> Tensor:
-    """The products of each element of a vector and each of another.
+    """Return the products of each element of one vector with each element of another.
 
     Args:
         x1, x2: the vectors.
@@ -157,11 +157,11 @@ def outer(x1: Tensor, x2: Tensor, /) -> Tensor:
 
 
 def cross(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
-    """The cross products of vectors of three elements along an axis.
+    """Return the cross products of vectors of three elements along an axis.
 
     Args:
         x1, x2: of shapes that broadcast.
-        axis: along which the vectors lie.
+        axis: the axis of the vectors.
 
     >>> from opdsl import array_api as xp
     >>> xp.linalg.cross(xp.asarray([1.0, 0.0, 0.0]), xp.asarray([0.0, 1.0, 0.0]))
@@ -172,11 +172,11 @@ def cross(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
 
 
 def matrix_power(x: Tensor, n: int, /) -> Tensor:
-    """The product of ``n`` times a square matrix, of its inverse for negative numbers.
+    """Return the ``n``-th power of a square matrix; of its inverse for negative ``n``.
 
     Args:
         x: the matrices.
-        n: how many times.
+        n: the exponent.
 
     Raises:
         LinearAlgebraError: ``n`` is negative, and a matrix is singular.
@@ -199,11 +199,11 @@ def matrix_power(x: Tensor, n: int, /) -> Tensor:
 
 
 def diagonal(x: Tensor, /, *, offset: int = 0) -> Tensor:
-    """A view of the diagonals of matrices.
+    """Return a view of the diagonals of matrices.
 
     Args:
         x: the matrices.
-        offset: which diagonal: above the main one for positive numbers, beneath it for negative ones.
+        offset: the diagonal: above the main one if positive, below it if negative.
 
     >>> from opdsl import array_api as xp
     >>> xp.linalg.diagonal(xp.asarray([[1, 2], [3, 4]]))
@@ -213,12 +213,12 @@ def diagonal(x: Tensor, /, *, offset: int = 0) -> Tensor:
 
 
 def trace(x: Tensor, /, *, offset: int = 0, dtype: DType | None = None) -> Tensor:
-    """The sums along diagonals of matrices; of integers in int64 unless a dtype is named.
+    """Return the sums along diagonals of matrices; integers are summed in 64 bits by default.
 
     Args:
         x: the matrices.
-        offset: which diagonal; see ``diagonal``.
-        dtype: what is summed in.
+        offset: the diagonal; see ``diagonal``.
+        dtype: dtype of the sum.
 
     >>> from opdsl import array_api as xp
     >>> xp.linalg.trace(xp.asarray([[1, 2], [3, 4]]))
@@ -231,11 +231,11 @@ def trace(x: Tensor, /, *, offset: int = 0, dtype: DType | None = None) -> Tenso
 
 
 def cholesky(x: Tensor, /, *, upper: bool = False) -> Tensor:
-    """The triangular factors of Hermitian positive-definite matrices.
+    """Return the Cholesky factors (triangular matrices) of Hermitian positive-definite matrices.
 
     Args:
         x: the matrices.
-        upper: whether the factor is an upper triangle.
+        upper: whether to return the upper triangular factor.
 
     Raises:
         LinearAlgebraError: a matrix is not positive-definite.
@@ -249,7 +249,7 @@ def cholesky(x: Tensor, /, *, upper: bool = False) -> Tensor:
 
 
 def det(x: Tensor, /) -> Tensor:
-    """The determinants of square matrices.
+    """Return the determinants of square matrices.
 
     Args:
         x: the matrices.
@@ -262,7 +262,7 @@ def det(x: Tensor, /) -> Tensor:
 
 
 def inv(x: Tensor, /) -> Tensor:
-    """The inverses of square matrices.
+    """Return the inverses of square matrices.
 
     Args:
         x: the matrices.
@@ -279,7 +279,7 @@ def inv(x: Tensor, /) -> Tensor:
 
 
 def slogdet(x: Tensor, /) -> SlogdetResult:
-    """The signs of determinants, and the logarithms of their absolute values.
+    """Return the signs of determinants, and the logarithms of their absolute values.
 
     Args:
         x: square matrices.
@@ -292,7 +292,7 @@ def slogdet(x: Tensor, /) -> SlogdetResult:
 
 
 def solve(x1: Tensor, x2: Tensor, /) -> Tensor:
-    """What ``x1`` has to be multiplied by to give ``x2``, which is a vector if it has one axis, else matrices.
+    """Return the solution of ``x1 @ x = x2``; ``x2`` is a vector if it has one axis, else matrices.
 
     Args:
         x1: square matrices.
@@ -316,10 +316,10 @@ def solve(x1: Tensor, x2: Tensor, /) -> Tensor:
 
 
 def eigh(x: Tensor, /) -> EighResult:
-    """The eigenvalues of Hermitian matrices in order, and their eigenvectors as columns.
+    """Return the eigenvalues of Hermitian matrices in ascending order, and their eigenvectors as columns.
 
     Args:
-        x: the matrices, of which the lower triangle is read.
+        x: the matrices; only the lower triangle is read.
 
     >>> from opdsl import array_api as xp
     >>> xp.linalg.eigh(xp.asarray([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
@@ -329,10 +329,10 @@ def eigh(x: Tensor, /) -> EighResult:
 
 
 def eigvalsh(x: Tensor, /) -> Tensor:
-    """The eigenvalues of Hermitian matrices in order.
+    """Return the eigenvalues of Hermitian matrices in ascending order.
 
     Args:
-        x: the matrices, of which the lower triangle is read.
+        x: the matrices; only the lower triangle is read.
 
     >>> from opdsl import array_api as xp
     >>> xp.linalg.eigvalsh(xp.asarray([[0.0, 1.0], [1.0, 0.0]]))
@@ -342,11 +342,12 @@ def eigvalsh(x: Tensor, /) -> Tensor:
 
 
 def qr(x: Tensor, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult:
-    """Matrices as products of one with orthonormal columns and an upper triangular one.
+    """Return the QR decompositions of matrices: a factor with orthonormal columns, and an upper triangular one.
 
     Args:
         x: the matrices.
-        mode: ``"reduced"`` has as many orthonormal columns as the smaller size, ``"complete"`` as there are rows.
+        mode: number of orthonormal columns: the smaller size for ``"reduced"``, the number of rows for
+            ``"complete"``.
 
     >>> from opdsl import array_api as xp
     >>> xp.linalg.qr(xp.ones((3, 2)), mode="complete").Q.shape
@@ -356,7 +357,7 @@ def qr(x: Tensor, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRR
 
 
 def svd(x: Tensor, /, *, full_matrices: bool = True) -> SVDResult:
-    """The singular value decompositions ``U * S @ Vh`` of matrices.
+    """Return the singular value decompositions ``U * S @ Vh`` of matrices.
 
     Args:
         x: the matrices.
@@ -370,7 +371,7 @@ def svd(x: Tensor, /, *, full_matrices: bool = True) -> SVDResult:
 
 
 def svdvals(x: Tensor, /) -> Tensor:
-    """The singular values of matrices, the largest first.
+    """Return the singular values of matrices, the largest first.
 
     Args:
         x: the matrices.
@@ -383,7 +384,7 @@ def svdvals(x: Tensor, /) -> Tensor:
 
 
 def _threshold(x: Tensor, singular: Tensor, rtol: float | Tensor | None) -> Tensor:
-    """Below which singular values of matrices count as 0, for each matrix."""
+    """Return for each matrix the threshold at or below which singular values count as 0."""
     if rtol is None:
         rtol = max(x.shape[-2:]) * finfo(x.dtype).eps
     largest = singular.amax(-1)
@@ -391,11 +392,11 @@ def _threshold(x: Tensor, singular: Tensor, rtol: float | Tensor | None) -> Tens
 
 
 def matrix_rank(x: Tensor, /, *, rtol: float | Tensor | None = None) -> Tensor:
-    """How many singular values of each matrix are above ``rtol`` times the largest one.
+    """Return the number of singular values of each matrix that are above ``rtol`` times the largest one.
 
     Args:
         x: the matrices.
-        rtol: one for all matrices, or one for each; the larger size times the dtype's ``eps`` by default.
+        rtol: one number, or one for each matrix; by default the larger size times the dtype's ``eps``.
 
     Raises:
         ShapeError: there are fewer than two dimensions.
@@ -413,11 +414,11 @@ def matrix_rank(x: Tensor, /, *, rtol: float | Tensor | None = None) -> Tensor:
 
 
 def pinv(x: Tensor, /, *, rtol: float | Tensor | None = None) -> Tensor:
-    """The Moore-Penrose pseudo-inverses of matrices.
+    """Return the Moore-Penrose pseudo-inverses of matrices.
 
     Args:
         x: the matrices.
-        rtol: below which part of the largest one singular values count as 0, as of ``matrix_rank``.
+        rtol: singular values up to this fraction of the largest one count as 0, see ``matrix_rank``.
 
     >>> from opdsl import array_api as xp
     >>> xp.linalg.pinv(xp.asarray([[2.0], [0.0]]))
@@ -435,14 +436,14 @@ def pinv(x: Tensor, /, *, rtol: float | Tensor | None = None) -> Tensor:
 
 
 def vector_norm(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False, ord: float = 2) -> Tensor:
-    """The norms of vectors along axes; of all elements for None.
+    """Return the norms of vectors along axes, or of all elements if ``axis`` is None.
 
     Args:
         x: the vectors.
-        axis: along which they lie; several count as one.
-        keepdims: whether the axes stay, with size 1.
-        ord: 2 for the Euclidean norm, 1 for the sum of absolute values, inf and -inf for the largest and the least
-            of them, 0 for how many are not 0, others for the root of the sum of powers.
+        axis: the axes of the vectors; several are treated as one.
+        keepdims: whether the axes are kept, with size 1.
+        ord: 2 for the Euclidean norm, 1 for the sum of absolute values, inf and -inf for the largest and the smallest
+            absolute value, 0 for the number of nonzero elements, others for the root of the sum of powers.
 
     >>> from opdsl import array_api as xp
     >>> xp.linalg.vector_norm(xp.asarray([3.0, 4.0]))
@@ -454,13 +455,14 @@ def vector_norm(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = Fals
 
 
 def matrix_norm(x: Tensor, /, *, keepdims: bool = False, ord: float | Literal["fro", "nuc"] | None = "fro") -> Tensor:
-    """The norms of matrices.
+    """Return the norms of matrices.
 
     Args:
         x: the matrices.
-        keepdims: whether the axes of matrices stay, with size 1.
+        keepdims: whether the axes of matrices are kept, with size 1.
         ord: ``"fro"`` (or None), the root of the sum of squares; ``"nuc"``, the sum of the singular values; 2 and -2,
-            the largest and the least of them; 1 and -1, inf and -inf, those of the sums of columns, and of rows.
+            the largest and the smallest of them; 1 and -1, the largest and the smallest sum of absolute values of a
+            column; inf and -inf, those of a row.
 
     Raises:
         OptionError: there is no such norm.

@@ -1,4 +1,4 @@
-"""Functions that change the shape of tensors, and that put tensors together."""
+"""Functions of the array API that change the shape of tensors, or join tensors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Tensors = Sequence[Tensor]
 
 
 def broadcast_arrays(*arrays: Tensor) -> list[Tensor]:
-    """The tensors as views of the shape that all of them have together.
+    """Return views of the tensors, expanded to their common shape.
 
     Args:
         arrays: of shapes that broadcast.
@@ -27,11 +27,11 @@ def broadcast_arrays(*arrays: Tensor) -> list[Tensor]:
 
 
 def broadcast_to(x: Tensor, /, shape: tuple[int, ...]) -> Tensor:
-    """A view of another shape, in which elements repeat.
+    """Return a view of another shape, in which elements repeat.
 
     Args:
         x: the tensor.
-        shape: the new one; its last sizes are those of ``x`` where these are not 1.
+        shape: the new shape; its last sizes equal those of ``x`` that are not 1.
 
     >>> from opdsl import array_api as xp
     >>> xp.broadcast_to(xp.asarray([1, 2]), (2, 2))
@@ -47,11 +47,11 @@ def _of_one_dtype(arrays: Tensors) -> list[Tensor]:
 
 
 def concat(arrays: Tensors, /, *, axis: int | None = 0) -> Tensor:
-    """The tensors one after another along an axis; their elements in one vector for None.
+    """Return the tensors concatenated along an axis; flattened first if ``axis`` is None.
 
     Args:
         arrays: of equal sizes along the other axes; their dtypes are promoted.
-        axis: along which they follow each other.
+        axis: the axis of concatenation.
 
     >>> from opdsl import array_api as xp
     >>> xp.concat([xp.asarray([1, 2]), xp.asarray([3])])
@@ -62,11 +62,11 @@ def concat(arrays: Tensors, /, *, axis: int | None = 0) -> Tensor:
 
 
 def stack(arrays: Tensors, /, *, axis: int = 0) -> Tensor:
-    """The tensors one after another along a new axis.
+    """Return the tensors concatenated along a new axis.
 
     Args:
         arrays: of one shape; their dtypes are promoted.
-        axis: where the new axis stands in the result.
+        axis: the index of the new axis in the result.
 
     >>> from opdsl import array_api as xp
     >>> xp.stack([xp.asarray([1, 2]), xp.asarray([3, 4])])
@@ -77,11 +77,11 @@ def stack(arrays: Tensors, /, *, axis: int = 0) -> Tensor:
 
 
 def unstack(x: Tensor, /, *, axis: int = 0) -> tuple[Tensor, ...]:
-    """The slices along an axis.
+    """Return the slices along an axis.
 
     Args:
         x: the tensor.
-        axis: along which it is taken apart.
+        axis: the axis that is split.
 
     >>> from opdsl import array_api as xp
     >>> xp.unstack(xp.asarray([[1, 2], [3, 4]]))
@@ -91,11 +91,11 @@ def unstack(x: Tensor, /, *, axis: int = 0) -> tuple[Tensor, ...]:
 
 
 def expand_dims(x: Tensor, /, axis: int) -> Tensor:
-    """A view with a new axis of size 1.
+    """Return a view with a new axis of size 1.
 
     Args:
         x: the tensor.
-        axis: where the new axis stands in the result.
+        axis: the index of the new axis in the result.
 
     >>> from opdsl import array_api as xp
     >>> xp.expand_dims(xp.asarray([1, 2]), -1).shape
@@ -105,14 +105,14 @@ def expand_dims(x: Tensor, /, axis: int) -> Tensor:
 
 
 def squeeze(x: Tensor, /, axis: Axes) -> Tensor:
-    """A view without some axes of size 1.
+    """Return a view without some axes of size 1.
 
     Args:
         x: the tensor.
-        axis: which one, or which ones.
+        axis: the axis or axes.
 
     Raises:
-        OptionError: an axis is of another size; it is a ValueError.
+        OptionError: an axis has another size; it is a ValueError.
 
     >>> from opdsl import array_api as xp
     >>> xp.squeeze(xp.ones((1, 2, 1)), 0).shape
@@ -126,11 +126,11 @@ def squeeze(x: Tensor, /, axis: Axes) -> Tensor:
 
 
 def flip(x: Tensor, /, *, axis: Axes | None = None) -> Tensor:
-    """The elements in opposite order along some axes, or all.
+    """Return the elements in reverse order along some axes, or all.
 
     Args:
         x: the tensor.
-        axis: which ones; all for None.
+        axis: the axes; all for None.
 
     >>> from opdsl import array_api as xp
     >>> xp.flip(xp.asarray([1, 2, 3]))
@@ -141,12 +141,12 @@ def flip(x: Tensor, /, *, axis: Axes | None = None) -> Tensor:
 
 
 def moveaxis(x: Tensor, source: Axes, destination: Axes, /) -> Tensor:
-    """A view with axes in other places.
+    """Return a view with axes moved to other positions.
 
     Args:
         x: the tensor.
-        source: which axes.
-        destination: where each of them stands in the result; the others keep their order.
+        source: the axes to move.
+        destination: the index of each in the result; the other axes keep their order.
 
     >>> from opdsl import array_api as xp
     >>> xp.moveaxis(xp.ones((2, 3, 4)), 0, -1).shape
@@ -156,11 +156,11 @@ def moveaxis(x: Tensor, source: Axes, destination: Axes, /) -> Tensor:
 
 
 def permute_dims(x: Tensor, /, axes: tuple[int, ...]) -> Tensor:
-    """A view with the axes in another order.
+    """Return a view with the axes in another order.
 
     Args:
         x: the tensor.
-        axes: for each axis of the result that of ``x``.
+        axes: for each axis of the result the corresponding axis of ``x``.
 
     >>> from opdsl import array_api as xp
     >>> xp.permute_dims(xp.ones((2, 3, 4)), (2, 0, 1)).shape
@@ -170,12 +170,12 @@ def permute_dims(x: Tensor, /, axes: tuple[int, ...]) -> Tensor:
 
 
 def repeat(x: Tensor, repeats: int | Tensor, /, *, axis: int | None = None) -> Tensor:
-    """Each element, or slice along an axis, several times.
+    """Return a tensor in which each element, or slice along an axis, is repeated.
 
     Args:
         x: the tensor.
-        repeats: how often, all or each.
-        axis: of the slices; None takes the elements in a row.
+        repeats: the number of repetitions, for all or for each.
+        axis: of the slices; None flattens the tensor first.
 
     >>> from opdsl import array_api as xp
     >>> xp.repeat(xp.asarray([1, 2]), xp.asarray([1, 3]))
@@ -185,12 +185,12 @@ def repeat(x: Tensor, repeats: int | Tensor, /, *, axis: int | None = None) -> T
 
 
 def reshape(x: Tensor, /, shape: tuple[int, ...], *, copy: bool | None = None) -> Tensor:
-    """The elements in another shape.
+    """Return the elements in another shape.
 
     Args:
         x: the tensor.
-        shape: the new one; one size may be -1.
-        copy: True always copies, False never does, None only where it must.
+        shape: the new shape; one size may be -1.
+        copy: True always copies, False never does, None only if necessary.
 
     Raises:
         OptionError: ``copy=False``, and no view has that shape; it is a ValueError.
@@ -207,12 +207,12 @@ def reshape(x: Tensor, /, shape: tuple[int, ...], *, copy: bool | None = None) -
 
 
 def roll(x: Tensor, /, shift: Axes, *, axis: Axes | None = None) -> Tensor:
-    """The elements moved along axes; what falls out on one side comes in on the other.
+    """Return the elements shifted along axes; those that are shifted out at one end enter at the other.
 
     Args:
         x: the tensor.
-        shift: by how much, for each axis.
-        axis: which ones; None takes the elements in a row.
+        shift: the number of positions, for each axis.
+        axis: the axes; None shifts the flattened tensor.
 
     >>> from opdsl import array_api as xp
     >>> xp.roll(xp.arange(4), 1)
@@ -222,11 +222,11 @@ def roll(x: Tensor, /, shift: Axes, *, axis: Axes | None = None) -> Tensor:
 
 
 def tile(x: Tensor, repetitions: tuple[int, ...], /) -> Tensor:
-    """The whole tensor several times along each axis.
+    """Return the whole tensor repeated along each axis.
 
     Args:
         x: the tensor.
-        repetitions: how often along each axis, of which there may be more than ``x`` has.
+        repetitions: the number of repetitions along each axis; there may be more axes than in ``x``.
 
     >>> from opdsl import array_api as xp
     >>> xp.tile(xp.asarray([1, 2]), (2, 1))

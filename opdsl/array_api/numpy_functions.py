@@ -1,7 +1,8 @@
-"""NumPy's functions of tensors: what ``Tensor.__array_function__`` does.
+"""Implementation of ``Tensor.__array_function__``, by which NumPy's functions accept tensors.
 
-Those that the standard has, too, give tensors, which gradients pass; all others compute on arrays over the tensors'
-memory, and give arrays. dask and others that call NumPy's functions on blocks of any kind need no more.
+Functions that the array API has, too, return tensors, with gradients; all others compute on arrays over the tensors'
+memory, and return arrays. This is sufficient for dask and other libraries that call NumPy's functions on blocks of any
+type.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ Shape = int | Sequence[int]
 
 
 def call(function: Function, types: Sequence[type], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """What a function of NumPy's gives for arguments of which one is a tensor at least; see ``__array_function__``."""
+    """Return the result of a NumPy function with tensors among its arguments; see ``__array_function__``."""
     if not all(issubclass(type_, (Tensor, numpy.ndarray)) for type_ in types):
         return NotImplemented
     counterpart = _counterpart(function.__module__, function.__name__)
     bound = None if counterpart is None else _bound(function, counterpart, args, kwargs)
     if counterpart is not None and bound is not None:
-        with suppress(ArgumentError, DTypeError):  # NumPy takes more: determinants of integers, say
+        with suppress(ArgumentError, DTypeError):  # NumPy accepts more, such as determinants of integer matrices
             result = counterpart(*bound.args, **bound.kwargs)
             if result is not NotImplemented:
                 return result
@@ -43,7 +44,7 @@ def call(function: Function, types: Sequence[type], args: Sequence[Any], kwargs:
 
 @cache
 def _counterpart(module: str, name: str) -> Function | None:
-    """What computes a function of NumPy's on tensors."""
+    """Return the function that computes a NumPy function on tensors, or None."""
     space = _SPACES.get(module)
     if space is None or name.startswith("_"):
         return None
@@ -58,7 +59,7 @@ _SPACES: dict[str, ModuleType] = {
     "numpy.fft": standard.fft,
 }
 
-# Functions of the standard that NumPy calls otherwise, too, and their arguments.
+# Further names that NumPy has for functions of the standard, and for arguments.
 _RENAMED = {"amax": "max", "amin": "min"}
 _ARGUMENTS = {"a_min": "min", "a_max": "max"}
 
@@ -66,9 +67,9 @@ _ARGUMENTS = {"a_min": "min", "a_max": "max"}
 def _bound(
     function: Function, counterpart: Function, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> inspect.BoundArguments | None:
-    """The arguments as those of a counterpart; None where it lacks one that is given.
+    """Bind the arguments of a NumPy function to its counterpart; return None if the counterpart lacks one of them.
 
-    Arguments that come first have names of their own in either; options are known by their names.
+    Leading arguments have different names in NumPy and in the standard; options are matched by name.
     """
     options = {name: value for name, value in kwargs.items() if not _is_default(value)}
     try:
@@ -89,7 +90,7 @@ _signature = cache(inspect.signature)
 
 
 def _dtype(value: Any) -> DType:
-    """What NumPy takes for a dtype, ``"f4"`` and ``float`` among it."""
+    """Convert anything that NumPy accepts as a dtype, such as ``"f4"`` and ``float``."""
     return value if isinstance(value, DType) else to_dtype(numpy.dtype(value))
 
 
@@ -98,7 +99,7 @@ def _is_default(value: object) -> bool:
 
 
 def _mapped(change: Callable[[Any], Any], value: Any) -> Any:
-    """A structure with each of its parts changed."""
+    """Apply a function to each leaf of nested lists, tuples and dicts."""
     if isinstance(value, (list, tuple)):
         return type(value)(_mapped(change, element) for element in value)
     return (
@@ -109,12 +110,12 @@ def _mapped(change: Callable[[Any], Any], value: Any) -> Any:
 
 
 def _array(value: Any) -> Any:
-    """A tensor as an array over its memory; a dtype as NumPy's."""
+    """Convert a tensor to an array over its memory, and a dtype to NumPy's."""
     return numpy.asarray(value) if isinstance(value, Tensor) else value.numpy if isinstance(value, DType) else value
 
 
 def _tensor(value: Any) -> Any:
-    """An array as a tensor, a number of NumPy's as Python's."""
+    """Convert an array to a tensor, and a NumPy scalar to a Python number."""
     return value.item() if isinstance(value, numpy.generic) else operand(value)
 
 
@@ -122,7 +123,7 @@ def _tensor(value: Any) -> Any:
 
 
 def _asarray(a: Any, dtype: DType | None = None) -> Tensor:
-    """Python's numbers are NumPy's: float64 and int64."""
+    """Return a tensor with NumPy's dtypes for Python numbers: float64 and int64."""
     output = standard.asarray(a if isinstance(a, Tensor) else numpy.asarray(a))
     return output if dtype is None else output.to(dtype)
 
@@ -147,7 +148,7 @@ def _dot(a: Any, b: Any) -> Tensor:
 
 
 def _floating(name: str) -> Function:
-    """A statistic, which NumPy computes of integers in float64."""
+    """Build a statistic that computes integers in float64, as NumPy does."""
 
     def function(
         a: Tensor, axis: Any = None, dtype: DType | None = None, *, ddof: float = 0.0, keepdims: bool = False
@@ -174,7 +175,9 @@ def _cumulative(name: str) -> Function:
 
 
 def _like(name: str) -> Function:
-    """A new tensor beside another one, of its shape or of another."""
+    """Build a function that creates a tensor with the dtype and device of another one, and with its shape or a given
+    one.
+    """
 
     def function(a: Tensor, dtype: DType | None = None, *, shape: Shape | None = None) -> Tensor:
         function: Tensor = getattr(standard, name)(
@@ -253,7 +256,7 @@ def _is_real(x: Tensor) -> bool:
 
 
 def _result_type(*arrays_and_dtypes: Any) -> Any:
-    """NumPy's dtype, by NumPy's rules."""
+    """Return NumPy's result dtype, by NumPy's rules."""
     dtypes = (and_dtype.dtype.numpy if isinstance(and_dtype, Tensor) else and_dtype for and_dtype in arrays_and_dtypes)
     return numpy.result_type(*dtypes)
 

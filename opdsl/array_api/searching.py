@@ -1,4 +1,4 @@
-"""Functions that find, order and take elements."""
+"""Functions of the array API that search, sort and gather elements."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from opdsl.runtime import Tensor, int64, wrap_dimension
 
 
 def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
-    """The slices at positions along an axis, which vectors need not name.
+    """Return the slices at the given indices along an axis; for a vector the axis may be omitted.
 
     Args:
         x: the tensor.
-        indices: a vector of positions, which may count from the end.
+        indices: a vector of indices; negative ones count from the end.
         axis: of the slices.
 
     Raises:
-        DimensionError: no axis is named, and ``x`` is no vector.
+        DimensionError: no axis is given, and ``x`` is not a vector.
 
     >>> from opdsl import array_api as xp
     >>> xp.take(xp.asarray([[1, 2], [3, 4]]), xp.asarray([1, 0]), axis=0)
@@ -38,12 +38,12 @@ def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
 
 
 def take_along_axis(x: Tensor, indices: Tensor, /, *, axis: int = -1) -> Tensor:
-    """For each place of ``indices`` the element at that position along an axis; positions may count from the end.
+    """Return for each index the element at that index along an axis; negative indices count from the end.
 
     Args:
         x: the tensor.
-        indices: of as many axes; other sizes broadcast.
-        axis: along which positions count.
+        indices: with as many axes as ``x``; the sizes of the other axes broadcast.
+        axis: the axis that is indexed.
 
     >>> from opdsl import array_api as xp
     >>> xp.take_along_axis(xp.asarray([[5, 3], [7, 9]]), xp.asarray([[1], [-2]]))
@@ -58,12 +58,12 @@ def take_along_axis(x: Tensor, indices: Tensor, /, *, axis: int = -1) -> Tensor:
 
 
 def argmax(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
-    """Where the largest element stands, the first of them.
+    """Return the index of the largest element, of the first one if there are several.
 
     Args:
         x: real numbers.
-        axis: along which; all elements in a row for None.
-        keepdims: whether the axis stays, with size 1.
+        axis: the axis; None for the flattened tensor.
+        keepdims: whether the axis is kept, with size 1.
 
     >>> from opdsl import array_api as xp
     >>> xp.argmax(xp.asarray([[1, 5], [7, 2]]), axis=1)
@@ -73,10 +73,10 @@ def argmax(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> 
 
 
 def argmin(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
-    """Where the least element stands, the first of them.
+    """Return the index of the smallest element, of the first one if there are several.
 
     Args:
-        x, axis, keepdims: as of ``argmax``.
+        x, axis, keepdims: see ``argmax``.
 
     >>> from opdsl import array_api as xp
     >>> xp.argmin(xp.asarray([[1, 5], [7, 2]]))
@@ -86,12 +86,12 @@ def argmin(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> 
 
 
 def count_nonzero(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
-    """How many elements are not 0.
+    """Return the number of elements that are not 0.
 
     Args:
         x: the tensor.
-        axis: over which ones; all for None.
-        keepdims: whether the axes stay, with size 1.
+        axis: over the axes; all for None.
+        keepdims: whether the axes are kept, with size 1.
 
     >>> from opdsl import array_api as xp
     >>> xp.count_nonzero(xp.asarray([[1, 0], [7, 2]]), axis=0)
@@ -101,7 +101,7 @@ def count_nonzero(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = Fa
 
 
 def nonzero(x: Tensor, /) -> tuple[Tensor, ...]:
-    """The positions of all elements that are not 0, a vector for each axis.
+    """Return the indices of all elements that are not 0, a vector for each axis.
 
     Args:
         x: the tensor.
@@ -121,13 +121,13 @@ def nonzero(x: Tensor, /) -> tuple[Tensor, ...]:
 def searchsorted(
     x1: Tensor, x2: Tensor, /, *, side: Literal["left", "right"] = "left", sorter: Tensor | None = None
 ) -> Tensor:
-    """Where elements would stand in a sorted vector.
+    """Return the indices at which elements would have to be inserted into a sorted vector.
 
     Args:
         x1: the vector.
         x2: the elements.
-        side: before or behind elements that are equal.
-        sorter: positions that put ``x1`` in order, where it is not.
+        side: before (``left``) or after (``right``) equal elements.
+        sorter: indices that sort ``x1``, if it is not sorted.
 
     >>> from opdsl import array_api as xp
     >>> xp.searchsorted(xp.asarray([1, 3, 5]), xp.asarray([0, 3, 9]))
@@ -138,7 +138,7 @@ def searchsorted(
 
 
 def where(condition: Tensor, x1: Numbers, x2: Numbers, /) -> Tensor:
-    """The elements of ``x1`` where a condition holds, those of ``x2`` elsewhere.
+    """Return the elements of ``x1`` where a condition holds, and those of ``x2`` elsewhere.
 
     Args:
         condition: bools.
@@ -155,12 +155,12 @@ def where(condition: Tensor, x1: Numbers, x2: Numbers, /) -> Tensor:
 
 
 def sort(x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
-    """The elements in order along an axis.
+    """Return the elements sorted along an axis.
 
     Args:
         x: real numbers.
-        axis: along which.
-        descending: whether the largest stands first.
+        axis: the axis.
+        descending: whether the largest comes first.
         stable: whether equal elements keep their order.
 
     >>> from opdsl import array_api as xp
@@ -171,10 +171,10 @@ def sort(x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: bool
 
 
 def argsort(x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
-    """The positions that put the elements in order along an axis.
+    """Return the indices that sort the elements along an axis.
 
     Args:
-        x, axis, descending, stable: as of ``sort``.
+        x, axis, descending, stable: see ``sort``.
 
     >>> from opdsl import array_api as xp
     >>> xp.argsort(xp.asarray([3, 1, 2]))
@@ -187,7 +187,7 @@ def argsort(x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: b
 
 
 class UniqueAll(NamedTuple):
-    """What ``unique_all`` finds."""
+    """Result of ``unique_all``."""
 
     values: Tensor
     indices: Tensor
@@ -196,21 +196,21 @@ class UniqueAll(NamedTuple):
 
 
 class UniqueCounts(NamedTuple):
-    """What ``unique_counts`` finds."""
+    """Result of ``unique_counts``."""
 
     values: Tensor
     counts: Tensor
 
 
 class UniqueInverse(NamedTuple):
-    """What ``unique_inverse`` finds."""
+    """Result of ``unique_inverse``."""
 
     values: Tensor
     inverse_indices: Tensor
 
 
 def _unique(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The distinct elements in order, that of the real parts first; where each element is among them; and how often."""
+    """Return the distinct elements in order (complex ones by real part first), the inverse indices, and the counts."""
     if not x.dtype.is_complex:
         uniques = aten._unique2(x.flatten(), True, True, True)
         return uniques[0], uniques[1].reshape(x.shape), uniques[2]
@@ -219,7 +219,7 @@ def _unique(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def unique_all(x: Tensor, /) -> UniqueAll:
-    """The distinct elements in order, where each first stands, where each element is among them, and how often.
+    """Return the distinct elements in order, the index of their first occurrence, the inverse indices, and the counts.
 
     Args:
         x: the tensor; NaNs are all distinct.
@@ -229,13 +229,13 @@ def unique_all(x: Tensor, /) -> UniqueAll:
     tensor([1, 0])
     """
     values, inverse, counts = _unique(x)
-    # Stable, so that the first of equal elements stands first.
+    # The sort is stable, so that the first of equal elements comes first.
     indices = aten.argsort(inverse.flatten(), stable=True)[aten.cumsum(counts, 0) - counts]
     return UniqueAll(values, indices, inverse, counts)
 
 
 def unique_counts(x: Tensor, /) -> UniqueCounts:
-    """The distinct elements in order, and how often they are there.
+    """Return the distinct elements in order, and the number of occurrences of each.
 
     Args:
         x: the tensor; NaNs are all distinct.
@@ -249,7 +249,7 @@ def unique_counts(x: Tensor, /) -> UniqueCounts:
 
 
 def unique_inverse(x: Tensor, /) -> UniqueInverse:
-    """The distinct elements in order, and where each element is among them.
+    """Return the distinct elements in order, and for each element of ``x`` its index among them.
 
     Args:
         x: the tensor; NaNs are all distinct.
@@ -263,7 +263,7 @@ def unique_inverse(x: Tensor, /) -> UniqueInverse:
 
 
 def unique_values(x: Tensor, /) -> Tensor:
-    """The distinct elements in order.
+    """Return the distinct elements in order.
 
     Args:
         x: the tensor; NaNs are all distinct.

@@ -1,4 +1,4 @@
-"""Reductions, running sums and differences."""
+"""Functions of the array API that compute reductions, cumulative sums and differences."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from opdsl.runtime import DType, Tensor, bool_
 
 
 def reduced(operator: str, x: Tensor, axis: Axes | None, keepdims: bool, **options: object) -> Tensor:
-    """A reduction over axes: all for None, none for ``()``, where each element is reduced alone."""
+    """Compute a reduction over axes: over all for None, over none for ``()``, which reduces each element alone."""
     if axis == ():
         x, axis, keepdims = x.unsqueeze(-1), -1, False
     axes = tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
@@ -18,12 +18,12 @@ def reduced(operator: str, x: Tensor, axis: Axes | None, keepdims: bool, **optio
 
 
 def all(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
-    """Whether all elements are true.
+    """Return whether all elements are true.
 
     Args:
-        x: the tensor; what is not 0 is true.
-        axis: over which ones; all for None.
-        keepdims: whether the axes stay, with size 1.
+        x: the tensor; nonzero elements are true.
+        axis: over the axes; all for None.
+        keepdims: whether the axes are kept, with size 1.
 
     >>> from opdsl import array_api as xp
     >>> xp.all(xp.asarray([[True, False], [True, True]]), axis=1)
@@ -33,10 +33,10 @@ def all(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Te
 
 
 def any(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
-    """Whether one element is true.
+    """Return whether any element is true.
 
     Args:
-        x, axis, keepdims: as of ``all``.
+        x, axis, keepdims: see ``all``.
 
     >>> from opdsl import array_api as xp
     >>> xp.any(xp.asarray([[True, False], [False, False]]), axis=1)
@@ -46,11 +46,11 @@ def any(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Te
 
 
 def max(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
-    """The largest element; NaN where one is.
+    """Return the largest element; NaN if any element is NaN.
 
     Args:
         x: real numbers.
-        axis, keepdims: as of ``all``.
+        axis, keepdims: see ``all``.
 
     >>> from opdsl import array_api as xp
     >>> xp.max(xp.asarray([[1, 5], [7, 2]]), axis=0)
@@ -60,11 +60,11 @@ def max(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Te
 
 
 def min(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
-    """The least element; NaN where one is.
+    """Return the smallest element; NaN if any element is NaN.
 
     Args:
         x: real numbers.
-        axis, keepdims: as of ``all``.
+        axis, keepdims: see ``all``.
 
     >>> from opdsl import array_api as xp
     >>> xp.min(xp.asarray([[1, 5], [7, 2]]), axis=0)
@@ -74,11 +74,11 @@ def min(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Te
 
 
 def mean(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
-    """The arithmetic mean.
+    """Return the arithmetic mean.
 
     Args:
         x: floating-point or complex numbers.
-        axis, keepdims: as of ``all``.
+        axis, keepdims: see ``all``.
 
     >>> from opdsl import array_api as xp
     >>> xp.mean(xp.asarray([[1.0, 5.0], [7.0, 2.0]]), axis=0)
@@ -88,12 +88,12 @@ def mean(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> T
 
 
 def sum(x: Tensor, /, *, axis: Axes | None = None, dtype: DType | None = None, keepdims: bool = False) -> Tensor:
-    """The sum; of integers and bools in int64 unless a dtype is named.
+    """Return the sum; integers and bools are summed in 64 bits by default.
 
     Args:
         x: numbers.
-        axis, keepdims: as of ``all``.
-        dtype: what is summed in.
+        axis, keepdims: see ``all``.
+        dtype: dtype of the sum.
 
     >>> from opdsl import array_api as xp
     >>> xp.sum(xp.asarray([[1, 5], [7, 2]]), axis=0)
@@ -103,12 +103,12 @@ def sum(x: Tensor, /, *, axis: Axes | None = None, dtype: DType | None = None, k
 
 
 def prod(x: Tensor, /, *, axis: Axes | None = None, dtype: DType | None = None, keepdims: bool = False) -> Tensor:
-    """The product; of integers and bools in int64 unless a dtype is named.
+    """Return the product; integers and bools are multiplied in 64 bits by default.
 
     Args:
         x: numbers.
-        axis, keepdims: as of ``all``.
-        dtype: what is multiplied in.
+        axis, keepdims: see ``all``.
+        dtype: dtype of the product.
 
     >>> from opdsl import array_api as xp
     >>> xp.prod(xp.asarray([[1, 5], [7, 2]]), axis=0)
@@ -120,19 +120,19 @@ def prod(x: Tensor, /, *, axis: Axes | None = None, dtype: DType | None = None, 
     if axis == ():
         return x.to(dtype, copy=True)
     axes = tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    # One at a time, the last first, so that the others keep their places.
+    # One axis at a time, the last first, so that the indices of the others remain valid.
     for number in sorted((number % x.ndim for number in axes), reverse=True):
         x = aten.prod(x, number, keepdim=keepdims, dtype=dtype)
     return x if axes else x.to(dtype, copy=True)
 
 
 def std(x: Tensor, /, *, axis: Axes | None = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:
-    """The standard deviation, the sum of squares divided by the count less ``correction``.
+    """Return the standard deviation, with the sum of squares divided by the count minus ``correction``.
 
     Args:
         x: floating-point numbers.
-        axis, keepdims: as of ``all``.
-        correction: 1 for a sample's.
+        axis, keepdims: see ``all``.
+        correction: 1 for the sample estimate.
 
     >>> from opdsl import array_api as xp
     >>> xp.std(xp.asarray([1.0, 3.0]), correction=1)
@@ -142,12 +142,12 @@ def std(x: Tensor, /, *, axis: Axes | None = None, correction: float = 0.0, keep
 
 
 def var(x: Tensor, /, *, axis: Axes | None = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:
-    """The variance, the sum of squares divided by the count less ``correction``.
+    """Return the variance, with the sum of squares divided by the count minus ``correction``.
 
     Args:
         x: floating-point numbers.
-        axis, keepdims: as of ``all``.
-        correction: 1 for a sample's.
+        axis, keepdims: see ``all``.
+        correction: 1 for the sample estimate.
 
     >>> from opdsl import array_api as xp
     >>> xp.var(xp.asarray([1.0, 3.0]))
@@ -173,16 +173,16 @@ def _cumulative(operator: str, x: Tensor, axis: int | None, dtype: DType | None,
 def cumulative_sum(
     x: Tensor, /, *, axis: int | None = None, dtype: DType | None = None, include_initial: bool = False
 ) -> Tensor:
-    """The sums of the first elements along an axis, that of none in front where ``include_initial``.
+    """Return the cumulative sums along an axis, starting with 0 if ``include_initial`` is true.
 
     Args:
         x: numbers.
-        axis: along which; vectors need not name it.
-        dtype: what is summed in; 64 bits for integers by default.
+        axis: the axis; may be omitted for a vector.
+        dtype: dtype of the sums; 64 bits for integers by default.
         include_initial: whether the result begins with a 0.
 
     Raises:
-        DimensionError: no axis is named, and ``x`` is no vector.
+        DimensionError: no axis is given, and ``x`` is not a vector.
 
     >>> from opdsl import array_api as xp
     >>> xp.cumulative_sum(xp.asarray([1, 2, 3]), include_initial=True)
@@ -194,16 +194,16 @@ def cumulative_sum(
 def cumulative_prod(
     x: Tensor, /, *, axis: int | None = None, dtype: DType | None = None, include_initial: bool = False
 ) -> Tensor:
-    """The products of the first elements along an axis, that of none in front where ``include_initial``.
+    """Return the cumulative products along an axis, starting with 1 if ``include_initial`` is true.
 
     Args:
         x: numbers.
-        axis: along which; vectors need not name it.
-        dtype: what is multiplied in; 64 bits for integers by default.
+        axis: the axis; may be omitted for a vector.
+        dtype: dtype of the products; 64 bits for integers by default.
         include_initial: whether the result begins with a 1.
 
     Raises:
-        DimensionError: no axis is named, and ``x`` is no vector.
+        DimensionError: no axis is given, and ``x`` is not a vector.
 
     >>> from opdsl import array_api as xp
     >>> xp.cumulative_prod(xp.asarray([2, 3, 4]))
@@ -215,13 +215,13 @@ def cumulative_prod(
 def diff(
     x: Tensor, /, *, axis: int = -1, n: int = 1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:
-    """The ``n``-th differences of elements that follow each other along an axis.
+    """Return the ``n``-th differences of consecutive elements along an axis.
 
     Args:
         x: numbers.
-        axis: along which.
-        n: how often differences are taken.
-        prepend, append: what stands before and behind ``x``, as elements of it.
+        axis: the axis.
+        n: the order of the differences.
+        prepend, append: elements to add before and after ``x``.
 
     >>> from opdsl import array_api as xp
     >>> xp.diff(xp.asarray([1, 4, 9, 16]), n=2)

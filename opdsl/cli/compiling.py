@@ -64,9 +64,8 @@ def compile_kernels(
     """Compile the kernels of operators into the cache, for all dtypes and classes of memory layouts.
 
     Of each NAME: `opdsl compile add softmax`; the name of a packet stands for all of its overloads. With --select, of
-        those
-    that the file selects too; with neither, of all operators. Kernels in the cache are not compiled again: a second run
-    does nothing.
+    those that the file selects too; with neither, of all operators. Kernels in the cache are not compiled again: a
+    second run does nothing.
 
     With --from, run a script instead: `opdsl compile --from train.py -- --steps 1`. The kernels that it uses are in the
     cache then; with OPDSL_CACHE_DIR, in a folder that can be shipped in an image.

@@ -50,8 +50,7 @@ def list_operators(
     """List operators: name, kind, dispatch keys that have kernels, tags.
 
     PATTERN is a part of the name, or has wildcards: `opdsl list '*.out'`. Without --namespace, the operators of aten
-        are
-    listed; with --module, those of the namespaces in which the module declares some.
+    are listed; with --module, those of the namespaces in which the module declares some.
 
     With --missing: name, category, replacement, and why it is missing. `wrap` means that
     opdsl.interop.torch.wrap("aten::name") calls PyTorch's, `-` that opdsl has no tensors of the kind that it takes.

@@ -354,9 +354,8 @@ def _function(gradients: Gradients) -> type[torch.autograd.Function]:
     """Build the ``autograd.Function`` of an operator.
 
     Its inputs are: the lengths of the list arguments of the operator, or None if there are none; whether grad mode is
-        on
-    within a functorch transform, or None outside of one; and the arguments with their lists flattened, since torch does
-    not record tensors in lists.
+    on within a functorch transform, or None outside of one; and the arguments with their lists flattened, since torch
+    does not record tensors in lists.
     """
     beneath, recipe_of = gradients.beneath, gradients.recipe_of
 

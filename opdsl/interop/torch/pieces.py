@@ -210,8 +210,7 @@ def reshape_views(nodes: Iterable[torch.fx.Node]) -> None:
     """Replace ``view`` by ``reshape``, so that torch copies where it cannot create a view.
 
     Results may have other strides than their fakes: torch's batch norm of transposed tensors is contiguous, but its
-        fake is
-    not.
+    fake is not.
 
     Args:
         nodes: nodes that torch runs, of a functional graph.

@@ -1,6 +1,7 @@
-"""``torch.nn.functional``: its names, the order and the defaults of its arguments, reductions as strings.
+"""Counterpart of ``torch.nn.functional``: the same names, argument order and defaults, with reductions as strings.
 
-What is not here is in docs/limits.md. Other operators of ``opdsl.nn`` are here, too, with their schemas' arguments.
+docs/limits.md lists the missing functions. Other operators of ``opdsl.nn`` are available here, too, with the arguments
+of their schemas.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _operators = python_module("nn")
 
 
 def _functions() -> dict[str, FunctionType]:
-    """The functions of all topics, by name."""
+    """Return the functions of all topics, by name."""
     topics = [importlib.import_module(f"{__name__}.{topic}") for topic in _TOPICS.split()]
     return {
         name: value

@@ -1,4 +1,4 @@
-"""What functions of several topics ask."""
+"""Helpers for functions of several topics: reductions, sizes, checks."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 
 
 def reduction_of(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> str:
-    """Which of ``none``, ``mean`` and ``sum`` is meant; the two arguments that PyTorch had before it count.
+    """Return the reduction, ``none``, ``mean`` or ``sum``; PyTorch's two former arguments take precedence, with a
+    warning.
 
     Raises:
-        OptionError: it is none of them; it is a ValueError.
+        OptionError: there is no such reduction; it is a ValueError.
     """
     if size_average is not None or reduce is not None:
         averages, reduces = size_average is not False, reduce is not False
@@ -35,20 +36,20 @@ def reduction_of(reduction: str, size_average: bool | None = None, reduce: bool 
 
 
 def code_of(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> int:
-    """The number that operators take for a reduction."""
+    """Return the number by which operators take a reduction."""
     return REDUCTIONS[reduction_of(reduction, size_average, reduce)]
 
 
 def reduced(loss: Tensor, reduction: str) -> Tensor:
-    """The losses, their mean, or their sum."""
+    """Return the losses, their mean, or their sum, according to a reduction."""
     return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
 
 
 def sizes(size: Size, count: int) -> tuple[int, ...]:
-    """One number for each of ``count`` dimensions.
+    """Return a size as a tuple with one number for each of ``count`` dimensions.
 
     Raises:
-        OptionError: there are more or fewer; it is a ValueError.
+        OptionError: it has another number of elements; it is a ValueError.
     """
     numbers = (size,) * count if isinstance(size, int) else tuple(size)
     if len(numbers) != count:
@@ -57,10 +58,10 @@ def sizes(size: Size, count: int) -> tuple[int, ...]:
 
 
 def check_images(name: str, input: Tensor, count: int) -> None:
-    """That an input has so many spatial dimensions, with or without a batch.
+    """Check that an input has ``count`` spatial dimensions, with or without a batch dimension.
 
     Raises:
-        ShapeError: it has others.
+        ShapeError: it has another number.
     """
     check(
         input.ndim in (count + 1, count + 2),
@@ -69,12 +70,12 @@ def check_images(name: str, input: Tensor, count: int) -> None:
 
 
 def stride_of(stride: Size | None) -> Size:
-    """What operators take for a stride; none for that of the window."""
+    """Return a stride as operators take it: an empty tuple for None, which stands for the window size."""
     return () if stride is None else stride
 
 
 def adaptive_size(input: Tensor, output_size: int | Sequence[int | None] | None, count: int) -> list[int]:
-    """The size of an adaptive pool for each dimension; None stands for the size of the input.
+    """Return the output size of adaptive pooling for each dimension; None stands for the size of the input.
 
     Raises:
         OptionError: the input has too few dimensions; it is a ValueError.
@@ -89,5 +90,5 @@ def adaptive_size(input: Tensor, output_size: int | Sequence[int | None] | None,
 
 
 def in_place_or_not(name: str, inplace: bool, input: Tensor, *rest: object) -> Tensor:
-    """An operator, or that of the same name that writes its input."""
+    """Call an operator, or its in-place variant, on an input."""
     return aten[name + "_" if inplace else name](input, *rest)

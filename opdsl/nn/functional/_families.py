@@ -1,4 +1,4 @@
-"""Functions that are alike, each declared once: activations, and those of one, two and three dimensions."""
+"""Builders for families of similar functions: activations, and functions for one, two and three dimensions."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ R = TypeVar("R")
 
 
 def _written(model: FunctionType, name: str, parameters: Sequence[str], returned: str, doc: str) -> Any:
-    """A function with some parameters of another one, in its module.
+    """Build a function with some of the parameters of another one, in the module of that one.
 
     Args:
-        model: the other one.
+        model: the other function.
         name: of the function.
         parameters: by name.
-        returned: what it returns, as Python writes it.
+        returned: the returned expression, as source text.
         doc: its documentation.
     """
     type_ = inspect.signature(model).parameters
@@ -39,9 +39,9 @@ def _written(model: FunctionType, name: str, parameters: Sequence[str], returned
 
 
 def activation(function: Callable[P, Tensor]) -> Callable[P, Tensor]:
-    """A function of numbers that calls the operator of its name, or, for ``inplace``, the one that writes its input.
+    """Build an activation function that calls the operator of the same name, or its in-place variant if ``inplace``.
 
-    What all of them say of ``input``, ``inplace`` and the ``x`` of examples is added to the documentation.
+    The descriptions of ``input`` and ``inplace`` and the example's ``x`` are added to the documentation.
     """
     model = cast(FunctionType, function)
     name, parameters = model.__name__, list(inspect.signature(model).parameters)
@@ -53,7 +53,7 @@ def activation(function: Callable[P, Tensor]) -> Callable[P, Tensor]:
 
 
 def in_place(function: Callable[P, Tensor]) -> Callable[P, Tensor]:
-    """An activation that writes its input: the same without ``inplace``."""
+    """Build the variant of an activation that writes its input, without the parameter ``inplace``."""
     model = cast(FunctionType, function)
     name, type_ = model.__name__, inspect.signature(model).parameters
     parameters = [text for text in type_ if text != "inplace"]
@@ -65,7 +65,9 @@ def in_place(function: Callable[P, Tensor]) -> Callable[P, Tensor]:
 
 
 def _documented(doc: str, of_input: str, more: Sequence[str]) -> str:
-    """A documentation with what is said of the input, and further arguments behind its own."""
+    """Return a docstring with the descriptions of the input and of further arguments, and with setup code for its
+    example.
+    """
     text, _, example = doc.partition("\n\n>>> ")
     summary, _, own = text.partition("\n\nArgs:\n")
     lines = [f"    input: {of_input}", *([own] if own else []), *(f"    {text}" for text in more)]
@@ -86,13 +88,13 @@ _NUMBERS = {
 
 
 def by_dims(name: str, function: Callable[Concatenate[int, P], R], *ranks: int) -> tuple[Callable[P, R], ...]:
-    """Functions that differ in how many spatial dimensions there are, each of which calls the same one.
+    """Build functions for different numbers of spatial dimensions, each of which calls the same function.
 
     Args:
-        name: of each, with ``{dims}`` for the number.
-        function: what they compute, by the number, ``dims``, and their arguments. ``{dims}``, ``{space}``,
-            ``{images}``, ``{kernel}`` and ``{numbers}`` in its documentation are what belongs to the number.
-        ranks: the numbers.
+        name: of each, with ``{dims}`` for the number of dimensions.
+        function: the implementation, which takes the number, ``dims``, and their arguments. ``{dims}``, ``{space}``,
+            ``{images}``, ``{kernel}`` and ``{numbers}`` in its documentation are replaced according to the number.
+        ranks: the numbers of dimensions.
     """
     model = cast(FunctionType, function)
     doc, parameters = inspect.getdoc(model) or "", list(inspect.signature(model).parameters)[1:]

@@ -1,5 +1,5 @@
 # mypy: disable-error-code="empty-body"
-"""Activations."""
+"""Activation functions."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 
 @activation
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """The input where it is positive, ``alpha * (exp(input) - 1)`` elsewhere.
+    """Return the input where it is positive, and ``alpha * (exp(input) - 1)`` elsewhere.
 
     Args:
-        alpha: the negative of what the result approaches for small numbers.
+        alpha: the result approaches ``-alpha`` for large negative numbers.
 
     >>> F.elu(x)
     tensor([-0.8647,  0.5000,  4.0000])
@@ -48,7 +48,7 @@ elu_ = in_place(elu)
 
 @activation
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
-    """``elu``, scaled so that mean and variance of the input stay.
+    """Return ``elu``, scaled such that mean and variance of the input are kept.
 
     >>> F.selu(x)
     tensor([-1.5202,  0.5254,  4.2028])
@@ -60,10 +60,10 @@ selu_ = in_place(selu)
 
 @activation
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """The input where it is positive, ``alpha * (exp(input / alpha) - 1)`` elsewhere.
+    """Return the input where it is positive, and ``alpha * (exp(input / alpha) - 1)`` elsewhere.
 
     Args:
-        alpha: the negative of what the result approaches for small numbers; at 0 the slope is 1 for all of them.
+        alpha: the result approaches ``-alpha`` for large negative numbers; the slope at 0 is 1 for any ``alpha``.
 
     >>> F.celu(x, 2.0)
     tensor([-1.2642,  0.5000,  4.0000])
@@ -75,7 +75,7 @@ celu_ = in_place(celu)
 
 @activation
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """The input where it is positive, ``negative_slope`` times it elsewhere.
+    """Return the input where it is positive, and ``negative_slope * input`` elsewhere.
 
     Args:
         negative_slope: the factor of negative numbers.
@@ -89,10 +89,11 @@ leaky_relu_ = in_place(leaky_relu)
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """The input where it is positive, ``weight`` times it elsewhere; one weight, or one for each channel.
+    """Return the input where it is positive, and ``weight * input`` elsewhere, with one weight, or one for each
+    channel.
 
     Args:
-        input: the numbers; the second dimension is that of channels.
+        input: any numbers; the second dimension is the channels.
         weight: one number, or one for each channel.
 
     >>> import opdsl, opdsl.nn.functional as F
@@ -107,11 +108,11 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 def rrelu(
     input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """``leaky_relu`` with random slopes between ``lower`` and ``upper``, their mean unless ``training``.
+    """Return ``leaky_relu`` with random slopes between ``lower`` and ``upper``, or their mean unless ``training``.
 
     Args:
-        lower, upper: between which slopes of negative numbers are drawn.
-        training: whether they are drawn; their mean is taken otherwise.
+        lower, upper: the range of random slopes for negative numbers.
+        training: whether slopes are random; otherwise the mean of the range is used.
 
     >>> F.rrelu(x, 0.1, 0.3)
     tensor([-0.4000,  0.5000,  4.0000])
@@ -123,7 +124,7 @@ rrelu_ = in_place(rrelu)
 
 @activation
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
-    """The input, cut to the range from ``min_val`` to ``max_val``.
+    """Return the input, limited to the range from ``min_val`` to ``max_val``.
 
     Args:
         min_val, max_val: the ends of the range.
@@ -156,11 +157,11 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 
 @activation
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """The input where it is above a threshold, ``value`` elsewhere.
+    """Return the input where it is above a threshold, and ``value`` elsewhere.
 
     Args:
-        threshold: above which they stay.
-        value: what the others become.
+        threshold: the input is kept above this number.
+        value: replaces the other numbers.
 
     >>> F.threshold(x, 1.0, 20.0)
     tensor([20., 20.,  4.])
@@ -189,10 +190,10 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
-    """The input times the normal distribution's probability below it; with ``"tanh"``, an approximation of it.
+    """``input * Phi(input)`` with the normal distribution function ``Phi``, or an approximation of it by ``tanh``.
 
     Args:
-        input: the numbers.
+        input: any numbers.
         approximate: ``"none"``, or ``"tanh"``.
 
     >>> import opdsl, opdsl.nn.functional as F
@@ -203,7 +204,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """The first half along a dimension, times the sigmoid of the second.
+    """Return the first half along a dimension, multiplied by the sigmoid of the second half.
 
     Args:
         input: an even number of elements along the dimension.
@@ -226,10 +227,10 @@ def sigmoid(input: Tensor) -> Tensor:
 
 
 def logsigmoid(input: Tensor) -> Tensor:
-    """The logarithm of ``sigmoid``, without overflow.
+    """Return the logarithm of ``sigmoid``, without overflow.
 
     Args:
-        input: the numbers.
+        input: any numbers.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> x = opdsl.tensor([-2.0, 0.5, 4.0])
@@ -244,8 +245,8 @@ def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     """``log(1 + exp(beta * input)) / beta``; the input itself where ``beta * input`` is above a threshold.
 
     Args:
-        beta: how sharp the bend at 0 is.
-        threshold: of ``beta * input``, above which the input itself is the result.
+        beta: the sharpness of the bend at 0.
+        threshold: limit of ``beta * input``, above which the result is the input.
 
     >>> F.softplus(x)
     tensor([0.1269, 0.9741, 4.0181])
@@ -256,7 +257,7 @@ def softsign(input: Tensor) -> Tensor:
     """``input / (1 + abs(input))``
 
     Args:
-        input: the numbers.
+        input: any numbers.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> x = opdsl.tensor([-2.0, 0.5, 4.0])
@@ -268,7 +269,7 @@ def softsign(input: Tensor) -> Tensor:
 
 @activation
 def tanh(input: Tensor) -> Tensor:
-    """The hyperbolic tangent.
+    """Return the hyperbolic tangent.
 
     >>> F.tanh(x)
     tensor([-0.9640,  0.4621,  0.9993])
@@ -279,7 +280,7 @@ def tanhshrink(input: Tensor) -> Tensor:
     """``input - tanh(input)``
 
     Args:
-        input: the numbers.
+        input: any numbers.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> x = opdsl.tensor([-2.0, 0.5, 4.0])
@@ -291,10 +292,10 @@ def tanhshrink(input: Tensor) -> Tensor:
 
 @activation
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """The input, 0 where its absolute value is at most ``lambd``.
+    """Return the input, with 0 where its absolute value is at most ``lambd``.
 
     Args:
-        lambd: up to which absolute value they become 0.
+        lambd: the largest absolute value that becomes 0.
 
     >>> F.hardshrink(x)
     tensor([-2.,  0.,  4.])
@@ -303,10 +304,10 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 @activation
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """The input, moved towards 0 by ``lambd``.
+    """Return the input, moved towards 0 by ``lambd``; numbers that would cross 0 become 0.
 
     Args:
-        lambd: by how much they move; those that would pass 0 become 0.
+        lambd: the distance by which they are moved.
 
     >>> F.softshrink(x)
     tensor([-1.5000,  0.0000,  3.5000])
@@ -317,7 +318,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 
 def _dimension(name: str, input: Tensor, dim: int | None, stacklevel: int) -> int:
-    """The dimension that is meant, which PyTorch no longer wants to be left out."""
+    """Return ``dim``, or PyTorch's deprecated default if it is None, with a warning."""
     if dim is not None:
         return dim
     warnings.warn(
@@ -328,12 +329,13 @@ def _dimension(name: str, input: Tensor, dim: int | None, stacklevel: int) -> in
 
 
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Tensor:
-    """``exp(input)``, divided by its sum along a dimension.
+    """Return ``exp(input)``, divided by its sum along a dimension.
 
     Args:
-        input: the numbers.
-        dim: along which they sum to 1; None takes the first or second one, with a warning, as in PyTorch.
-        dtype: what the input is converted to before, and so the dtype of the result.
+        input: any numbers.
+        dim: the dimension along which they sum to 1; None chooses the first or second one, with a warning, as in
+            PyTorch.
+        dtype: the dtype that the input is converted to first, which is that of the result.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> x = opdsl.tensor([-2.0, 0.5, 4.0])
@@ -344,11 +346,11 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 
 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Tensor:
-    """``softmax`` of the negative.
+    """Return ``softmax`` of the negative input.
 
     Args:
-        input: the numbers.
-        dim, dtype: as of ``softmax``.
+        input: any numbers.
+        dim, dtype: see ``softmax``.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> x = opdsl.tensor([-2.0, 0.5, 4.0])
@@ -359,11 +361,11 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Tensor:
-    """The logarithm of ``softmax``, without overflow.
+    """Return the logarithm of ``softmax``, without overflow.
 
     Args:
-        input: the numbers.
-        dim, dtype: as of ``softmax``.
+        input: any numbers.
+        dim, dtype: see ``softmax``.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> x = opdsl.tensor([-2.0, 0.5, 4.0])
@@ -374,14 +376,14 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
 
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
-    """Samples of the Gumbel-softmax distribution.
+    """Return random samples of the Gumbel-softmax distribution.
 
     Args:
-        logits: logarithms of unnormalised probabilities.
+        logits: logarithms of unnormalized probabilities.
         tau: the temperature.
         hard: whether the result is one-hot, with the gradient of the soft one.
         eps: has no effect, as in PyTorch.
-        dim: along which the probabilities lie.
+        dim: the dimension of the probabilities.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.gumbel_softmax(opdsl.zeros(2, 3), hard=True).sum(-1)

@@ -1,4 +1,4 @@
-"""Attention."""
+"""Attention functions."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def scaled_dot_product_attention(
 
     Args:
         query, key, value: of shapes (..., L, E), (..., S, E) and (..., S, V).
-        attn_mask: what is added; or of bools, where True takes part.
+        attn_mask: added to the scores; or boolean, where True includes a pair.
         dropout_p: the probability that a weight is 0.
-        is_causal: whether a query meets no later key; without ``attn_mask``.
-        scale: ``1 / sqrt(E)`` by default.
-        enable_gqa: whether several heads of queries may share one of keys and values.
+        is_causal: whether queries ignore later keys; only without ``attn_mask``.
+        scale: the factor of the scores; ``1 / sqrt(E)`` by default.
+        enable_gqa: whether several query heads may share a head of keys and values (grouped-query attention).
 
     Raises:
-        OptionError: both ``attn_mask`` and ``is_causal``; it is a ValueError.
+        OptionError: both ``attn_mask`` and ``is_causal`` are given; it is a ValueError.
 
     >>> import opdsl
     >>> q = opdsl.zeros(1, 2, 4)
@@ -48,7 +48,7 @@ def scaled_dot_product_attention(
 
 
 def _additive(mask: Tensor | None, like: Tensor) -> Tensor | None:
-    """A mask of bools, where True takes no part, as what is added."""
+    """Convert a boolean mask, where True excludes, to one that is added: -inf where True."""
     if mask is None or mask.dtype.is_floating_point:
         return mask
     if mask.dtype is not bool_:
@@ -62,7 +62,7 @@ def _projected(
     bias: Tensor | None,
     weights: tuple[Tensor | None, ...],
 ) -> list[Tensor]:
-    """Queries, keys and values, by one weight in three parts or by three weights."""
+    """Return the projections of queries, keys and values, by one weight in three parts or by three weights."""
     parts = weights if weight is None else weight.chunk(3)
     biases = (None, None, None) if bias is None else bias.chunk(3)
     projected = []
@@ -102,32 +102,34 @@ def multi_head_attention_forward(
     average_attn_weights: bool = True,
     is_causal: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
-    """Attention of several heads, projections included.
+    """Compute multi-head attention, including the input and output projections.
 
     Args:
         query, key, value: of shapes (L, N, E), (S, N, E) and (S, N, E), or without the batch N.
-        embed_dim_to_check: what E has to be.
-        num_heads: which divide E between them.
-        in_proj_weight, in_proj_bias: what queries, keys and values are projected by, one after another.
-        bias_k, bias_v: one more key and value.
+        embed_dim_to_check: the expected E.
+        num_heads: the number of heads, into which E is divided.
+        in_proj_weight, in_proj_bias: the input projections of queries, keys and values, concatenated.
+        bias_k, bias_v: an additional key and value.
         add_zero_attn: whether a key and a value of zeros are added.
         dropout_p: the probability that a weight is 0, when ``training``.
-        out_proj_weight, out_proj_bias: what the result is projected by.
-        training: whether weights are dropped.
-        key_padding_mask: of shape (N, S): True where a key takes no part, or what is added.
-        need_weights: whether the weights are a result, too.
-        attn_mask: of shape (L, S) or (N * num_heads, L, S): True where a pair takes no part, or what is added.
-        use_separate_proj_weight, q_proj_weight, k_proj_weight, v_proj_weight: three weights for the first projection.
+        out_proj_weight, out_proj_bias: the output projection.
+        training: whether dropout is applied.
+        key_padding_mask: of shape (N, S): boolean, where True excludes a key, or added to the scores.
+        need_weights: whether the weights are returned, too.
+        attn_mask: of shape (L, S) or (N * num_heads, L, S): boolean, where True excludes a pair, or added to the
+            scores.
+        use_separate_proj_weight, q_proj_weight, k_proj_weight, v_proj_weight: separate
+            weights of the input projections.
         static_k, static_v: projected keys and values, of shape (N * num_heads, S, E / num_heads).
-        average_attn_weights: whether the weights are their mean over the heads.
-        is_causal: says that ``attn_mask`` is causal, which is needed all the same.
+        average_attn_weights: whether the returned weights are averaged over the heads.
+        is_causal: hint that ``attn_mask`` is causal; the mask is required nevertheless.
 
     Returns:
         The result, of the shape of ``query``, and the weights or None.
 
     Raises:
-        ShapeError: sizes that do not fit.
-        OptionError: weights that are missing, ``is_causal`` without a mask; it is a ValueError.
+        ShapeError: the sizes do not fit.
+        OptionError: weights are missing, or ``is_causal`` is given without a mask; it is a ValueError.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> x, identity, shift = opdsl.ones(3, 1, 4), opdsl.eye(4), opdsl.zeros(4)

@@ -1,4 +1,4 @@
-"""Pools of means, and of norms."""
+"""Average pooling, and power-average (Lp) pooling."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ def avg_pool1d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Tensor:
-    """The means of windows along one dimension.
+    """Return the means of windows along one dimension.
 
     Args:
         input: of shape (N, C, L) or (C, L).
         kernel_size: of a window.
-        stride: how far one window lies from the next; ``kernel_size`` for None.
-        padding: how many zeros stand before and behind.
-        ceil_mode: whether a last window that is cut off counts.
-        count_include_pad: whether those zeros count in means.
+        stride: the distance between windows; ``kernel_size`` for None.
+        padding: the number of zeros added at both ends.
+        ceil_mode: whether to include a last window that is cut off.
+        count_include_pad: whether the means include these zeros.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.avg_pool1d(opdsl.tensor([[1.0, 3.0, 5.0, 9.0]]), 2)
@@ -46,12 +46,12 @@ def _avg_pool(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:
-    """The means of windows {space}.
+    """Return the means of windows {space}.
 
     Args:
         input: of shape {images}.
-        kernel_size, stride, padding, ceil_mode, count_include_pad: as of ``avg_pool1d``{numbers}.
-        divisor_override: what sums are divided by instead of their number of elements.
+        kernel_size, stride, padding, ceil_mode, count_include_pad: see ``avg_pool1d``{numbers}.
+        divisor_override: the divisor of sums, in place of the number of elements.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.avg_pool2d(opdsl.arange(8.0).reshape(1, 2, 4), 2)
@@ -67,11 +67,11 @@ avg_pool2d, avg_pool3d = by_dims("avg_pool{dims}d", _avg_pool, 2, 3)
 
 
 def adaptive_avg_pool1d(input: Tensor, output_size: Size) -> Tensor:
-    """The means of as many windows as are asked for.
+    """Return the means of ``output_size`` windows.
 
     Args:
         input: of shape (N, C, L) or (C, L).
-        output_size: how many windows.
+        output_size: the number of windows.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.adaptive_avg_pool1d(opdsl.tensor([[1.0, 3.0, 5.0]]), 2)
@@ -81,11 +81,11 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Size) -> Tensor:
 
 
 def _adaptive_avg_pool(dims: int, input: Tensor, output_size: int | Sequence[int | None] | None) -> Tensor:
-    """The means of as many windows {space} as are asked for.
+    """Return the means of ``output_size`` windows {space}.
 
     Args:
         input: of shape {images}.
-        output_size: how many windows, for all dimensions or for each; None stands for the size that is there.
+        output_size: the number of windows, for all dimensions or for each; None stands for the size of the input.
 
     Raises:
         OptionError: the input has too few dimensions; it is a ValueError.
@@ -110,12 +110,12 @@ def _lp_pool(
     stride: Size | None = None,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """The norms of windows {space}.
+    """Return the p-norms of windows {space}, with p given by ``norm_type``.
 
     Args:
         input: of shape {images}.
-        norm_type: of the norm.
-        kernel_size, stride, ceil_mode: as of ``avg_pool{dims}d``.
+        norm_type: the exponent p of the norm.
+        kernel_size, stride, ceil_mode: see ``avg_pool{dims}d``.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.lp_pool1d(opdsl.tensor([[3.0, 4.0, 6.0, 8.0]]), 2, 2)

@@ -1,4 +1,6 @@
-"""Losses of classes and of distributions. ``size_average`` and ``reduce`` are what PyTorch had before ``reduction``."""
+"""Losses for classes and probability distributions. ``size_average`` and ``reduce`` are PyTorch's deprecated
+arguments.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +22,14 @@ def nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The negative log probabilities of the target classes.
+    """Return the negative log probabilities of the target classes.
 
     Args:
         input: log probabilities, of shape (N, C, ...) or (C).
         target: the classes, of shape (N, ...) or ().
-        weight: of the classes, by whose sum a mean is divided.
-        size_average, reduce, reduction: as of ``l1_loss``.
-        ignore_index: a target that does not count.
+        weight: of the classes; a mean is divided by their sum.
+        size_average, reduce, reduction: see ``l1_loss``.
+        ignore_index: a target class that is ignored.
 
     Raises:
         OptionError: there is no such reduction; it is a ValueError.
@@ -49,13 +51,13 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:
-    """The cross entropy of classes, or of their probabilities, and unnormalised log probabilities.
+    """Return the cross entropy of target classes, or of their probabilities, and unnormalized log probabilities.
 
     Args:
-        input: unnormalised log probabilities, of shape (N, C, ...) or (C).
+        input: unnormalized log probabilities, of shape (N, C, ...) or (C).
         target: the classes, of shape (N, ...) or (); or their probabilities, of the shape of the input.
-        weight, size_average, ignore_index, reduce, reduction: as of ``nll_loss``.
-        label_smoothing: the part of the targets that is spread over all classes.
+        weight, size_average, ignore_index, reduce, reduction: see ``nll_loss``.
+        label_smoothing: the fraction of the targets that is distributed over all classes.
 
     Raises:
         OptionError: there is no such reduction; it is a ValueError.
@@ -80,13 +82,13 @@ def linear_cross_entropy(
     label_smoothing: float = 0.0,
     options: None = None,
 ) -> Tensor:
-    """``cross_entropy`` of a linear map of the input, whose ``options`` for large vocabularies are not here.
+    """Return ``cross_entropy`` of a linear map of the input; ``options`` for large vocabularies are not supported.
 
     Args:
         input: of shape (N, in) or (in).
-        linear_weight, linear_bias: the map, of shapes (C, ..., in) and (C, ...).
-        target, weight, reduction, label_smoothing: as of ``cross_entropy``.
-        ignore_index: a target that does not count; -100 for None.
+        linear_weight, linear_bias: the linear map, of shapes (C, ..., in) and (C, ...).
+        target, weight, reduction, label_smoothing: see ``cross_entropy``.
+        ignore_index: a target class that is ignored; -100 for None.
         options: None.
 
     Raises:
@@ -112,7 +114,7 @@ def linear_cross_entropy(
 
 
 def _check_linear_map(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
-    """That a linear map of classes fits the input."""
+    """Check that the shapes of a linear map and the input fit."""
     form, name = weight.shape, "linear_cross_entropy"
     check(input.ndim in (1, 2), f"{name}: expected input with dimensionality 1 or 2, got {input.ndim}")
     check(len(form) >= 2, f"{name}: expected linear_weight with dimensionality at least 2, got {len(form)}")
@@ -133,16 +135,16 @@ def binary_cross_entropy(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The cross entropy of probabilities and targets from 0 to 1.
+    """Return the cross entropy of probabilities and targets from 0 to 1.
 
     Args:
         input: probabilities.
         target: numbers from 0 to 1, of the same shape.
-        weight: of the elements; it broadcasts.
-        size_average, reduce, reduction: as of ``l1_loss``.
+        weight: of the elements; may broadcast.
+        size_average, reduce, reduction: see ``l1_loss``.
 
     Raises:
-        OptionError: both have different shapes; it is a ValueError.
+        OptionError: input and target have different shapes; it is a ValueError.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.binary_cross_entropy(opdsl.tensor([0.5, 0.25]), opdsl.tensor([1.0, 0.0]), reduction="none")
@@ -168,16 +170,16 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """``binary_cross_entropy`` of the sigmoid of the input, without overflow.
+    """Return ``binary_cross_entropy`` of the sigmoid of the input, without overflow.
 
     Args:
-        input: what the sigmoid is taken of.
+        input: logits, to which the sigmoid is applied.
         target: numbers from 0 to 1, of the same shape.
-        weight, size_average, reduce, reduction: as of ``binary_cross_entropy``.
-        pos_weight: what the part of targets 1 is multiplied by.
+        weight, size_average, reduce, reduction: see ``binary_cross_entropy``.
+        pos_weight: the factor of the loss of positive targets.
 
     Raises:
-        OptionError: both have different shapes; it is a ValueError.
+        OptionError: input and target have different shapes; it is a ValueError.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.binary_cross_entropy_with_logits(opdsl.tensor([0.0, -100.0]), opdsl.tensor([1.0, 1.0]), reduction="none")
@@ -197,16 +199,16 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    """The Kullback-Leibler divergence of log probabilities and probabilities (or their logarithms).
+    """Return the Kullback-Leibler divergence of log probabilities and probabilities (or their logarithms).
 
     ``reduction="batchmean"`` divides the sum by the first size, which is the divergence's definition.
 
     Args:
         input: log probabilities.
         target: probabilities, or their logarithms.
-        size_average, reduce: as of ``l1_loss``.
+        size_average, reduce: see ``l1_loss``.
         reduction: ``"none"``, ``"batchmean"``, ``"mean"`` or ``"sum"``.
-        log_target: whether the target is logarithms.
+        log_target: whether the target consists of logarithms.
 
     Raises:
         OptionError: there is no such reduction; it is a ValueError.
@@ -230,15 +232,15 @@ def ctc_loss(
     reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Tensor:
-    """The connectionist temporal classification loss.
+    """Return the connectionist temporal classification loss.
 
     Args:
         log_probs: log probabilities, of shape (T, N, C) or (T, C).
         targets: classes, of shape (N, S), or all of them in one vector.
-        input_lengths, target_lengths: how much of each counts.
-        blank: the class that stands between others.
-        reduction: ``none``, ``sum``, or ``mean``, which divides each loss by the length of its target before.
-        zero_infinity: whether losses of targets that do not fit are 0.
+        input_lengths, target_lengths: the valid length of each sequence.
+        blank: the class of the blank label.
+        reduction: ``none``, ``sum``, or ``mean``, which divides each loss by the length of its target first.
+        zero_infinity: whether the infinite losses of targets that are too long are replaced by 0.
 
     Raises:
         OptionError: there is no such reduction; it is a ValueError.

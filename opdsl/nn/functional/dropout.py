@@ -1,4 +1,4 @@
-"""Dropout."""
+"""Dropout functions."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ def _drop(name: str, input: Tensor, p: float, training: bool, inplace: bool) -> 
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Each element 0 with probability ``p``, the others divided by ``1 - p``.
+    """Return the input with each element set to 0 with probability ``p``, and the others divided by ``1 - p``.
 
     Args:
-        input: the numbers.
+        input: any numbers.
         p: the probability.
-        training: whether anything is dropped; the input is the result otherwise.
-        inplace: whether they are written where they are.
+        training: whether to apply dropout; otherwise the input is returned.
+        inplace: whether the input is written.
 
     Raises:
-        OptionError: ``p`` is no probability; it is a ValueError.
+        OptionError: ``p`` is not between 0 and 1; it is a ValueError.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> sorted(set(F.dropout(opdsl.ones(100)).tolist())), F.dropout(opdsl.ones(2), training=False)
@@ -36,14 +36,14 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Dropout that keeps mean and variance, for ``selu``.
+    """Return the input after dropout that keeps mean and variance, for ``selu``.
 
     Args:
-        input: the numbers.
-        p, training, inplace: as of ``dropout``; nothing is dropped unless ``training``.
+        input: any numbers.
+        p, training, inplace: see ``dropout``; by default nothing is dropped.
 
     Raises:
-        OptionError: ``p`` is no probability; it is a ValueError.
+        OptionError: ``p`` is not between 0 and 1; it is a ValueError.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.alpha_dropout(opdsl.ones(2))
@@ -53,14 +53,14 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
 
 
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """``alpha_dropout`` of whole channels.
+    """Return the input after ``alpha_dropout`` of whole channels.
 
     Args:
         input: of shape (N, C, ...).
-        p, training, inplace: as of ``alpha_dropout``.
+        p, training, inplace: see ``alpha_dropout``.
 
     Raises:
-        OptionError: ``p`` is no probability; it is a ValueError.
+        OptionError: ``p`` is not between 0 and 1; it is a ValueError.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.feature_alpha_dropout(opdsl.ones(1, 2, 1)).tolist()
@@ -70,14 +70,14 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
 
 
 def _dropout(dims: int, input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Dropout of whole channels of {images}.
+    """Return the input after dropout of whole channels of {images}.
 
     Args:
         input: of shape {images}.
-        p, training, inplace: as of ``dropout``.
+        p, training, inplace: see ``dropout``.
 
     Raises:
-        OptionError: ``p`` is no probability; it is a ValueError.
+        OptionError: ``p`` is not between 0 and 1; it is a ValueError.
         ShapeError: the input has another number of dimensions.
 
     >>> import opdsl, opdsl.nn.functional as F
@@ -101,14 +101,15 @@ dropout1d, dropout3d = by_dims("dropout{dims}d", _dropout, 1, 3)
 
 
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Dropout of whole channels of (N, C, H, W); three dimensions are (N, C, L), as in PyTorch, with a warning.
+    """Return the input after dropout of whole channels of (N, C, H, W); three dimensions are (N, C, L), with a warning,
+    as in PyTorch.
 
     Args:
         input: of shape (N, C, H, W), or (N, C, L).
-        p, training, inplace: as of ``dropout``.
+        p, training, inplace: see ``dropout``.
 
     Raises:
-        OptionError: ``p`` is no probability; it is a ValueError.
+        OptionError: ``p`` is not between 0 and 1; it is a ValueError.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.dropout2d(opdsl.ones(1, 2, 1, 1), p=1.0).tolist()

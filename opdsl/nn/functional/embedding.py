@@ -1,4 +1,4 @@
-"""Classes and words as vectors."""
+"""Embeddings, and one-hot encoding."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from opdsl.dispatch import no_grad
 from opdsl.errors import OptionError, UnsupportedModeError
 from opdsl.runtime import Tensor
 
-# What an operator calls the ways in which a bag is made one row.
+# Codes of the operator for the reductions of a bag.
 BAGS = {"sum": 0, "mean": 1, "max": 2}
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """For each class a vector of zeros with a one at its place.
+    """Return for each class a vector of zeros with a one at its index.
 
     Args:
         tensor: the classes, int64 from 0 on.
-        num_classes: how many there are; one more than the largest for -1.
+        num_classes: the number of classes; one more than the largest for -1.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.one_hot(opdsl.tensor([0, 2]))
@@ -27,7 +27,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
 
 
 def _renorm(weight: Tensor, places: Tensor, max_norm: float, norm_type: float) -> None:
-    """Cuts the rows that are looked up to a norm, in place."""
+    """Limit the norms of the looked-up rows of a table, in place."""
     with no_grad():
         rows = aten._unique2(places.reshape(-1))[0]
         weight.index_copy_(0, rows, weight.index_select(0, rows).renorm(norm_type, 0, max_norm))
@@ -42,16 +42,16 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
-    """The rows of a table at given places.
+    """Return the rows of a table at given indices.
 
     Args:
-        input: the places.
+        input: the indices.
         weight: the table.
-        padding_idx: a row that gets no gradient.
-        max_norm: rows that are longer are cut to it, in the table itself.
-        norm_type: of that norm.
-        scale_grad_by_freq: whether a row's gradient is divided by how often it is looked up.
-        sparse: refused where True: there are no sparse tensors.
+        padding_idx: the index of a row that gets no gradient.
+        max_norm: rows with a larger norm are scaled down to it, in the table itself.
+        norm_type: the exponent of that norm.
+        scale_grad_by_freq: whether a row's gradient is divided by the number of its lookups.
+        sparse: has to be False, since there are no sparse tensors.
 
     Raises:
         OptionError: the table has no row ``padding_idx``; it is a ValueError.
@@ -83,20 +83,20 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> Tensor:
-    """The sums, means or maxima of rows of a table, bag by bag.
+    """Return the sums, means or maxima of rows of a table, one for each bag of indices.
 
     Args:
-        input: the places of rows: bags of equal size as rows, or all bags in a vector.
+        input: the indices: a matrix whose rows are bags of equal size, or a vector of all bags.
         weight: the table.
-        offsets: where each bag begins in the vector.
-        max_norm, norm_type, scale_grad_by_freq, sparse: as of ``embedding``.
-        mode: ``sum``, ``mean`` or ``max``; an empty bag gives zeros.
-        per_sample_weights: what each row is multiplied by, of a sum.
+        offsets: the start of each bag in the vector.
+        max_norm, norm_type, scale_grad_by_freq, sparse: see ``embedding``.
+        mode: ``sum``, ``mean`` or ``max``; the result for an empty bag is zeros.
+        per_sample_weights: the factor of each row, for ``mode="sum"``.
         include_last_offset: whether the last offset is the end of the last bag.
-        padding_idx: a row that does not count.
+        padding_idx: the index of a row that is ignored.
 
     Raises:
-        OptionError: shapes or modes that do not fit; it is a ValueError.
+        OptionError: shapes do not fit, or there is no such mode; it is a ValueError.
         UnsupportedModeError: ``per_sample_weights`` without ``mode="sum"``.
 
     >>> import opdsl, opdsl.nn.functional as F

@@ -1,4 +1,4 @@
-"""Linear maps, distances, convolutions and what they are made of."""
+"""Linear maps, distances, convolutions, and their blocks as columns."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """The cosines of vectors along a dimension.
+    """Return the cosine similarity of vectors along a dimension.
 
     Args:
         x1, x2: the vectors, of shapes that broadcast.
-        dim: along which they lie.
-        eps: the least that a norm counts as.
+        dim: the dimension of the vectors.
+        eps: lower limit of norms.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.cosine_similarity(opdsl.tensor([[1.0, 0.0]]), opdsl.tensor([[3.0, 4.0]]))
@@ -58,13 +58,13 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 
 
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
-    """The distances of vectors along the last dimension.
+    """Return the distances of vectors along the last dimension.
 
     Args:
         x1, x2: the vectors, of shapes that broadcast.
-        p: of the norm.
-        eps: what is added to each difference, so that gradients are finite.
-        keepdim: whether the dimension stays, with size 1.
+        p: the exponent of the norm.
+        eps: added to each difference, so that gradients are finite.
+        keepdim: whether the dimension is kept, with size 1.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.pairwise_distance(opdsl.tensor([0.0, 0.0]), opdsl.tensor([3.0, 4.0]), eps=0.0)
@@ -74,11 +74,11 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
 
 
 def pdist(input: Tensor, p: float = 2) -> Tensor:
-    """The distances of each two rows.
+    """Return the distance of each pair of rows.
 
     Args:
         input: of shape (N, M).
-        p: of the norm.
+        p: the exponent of the norm.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.pdist(opdsl.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 4.0]]))
@@ -88,13 +88,13 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
-    """Vectors along a dimension, divided by their norms, or by ``eps`` where these are less.
+    """Return vectors along a dimension, divided by their norms, or by ``eps`` if these are smaller.
 
     Args:
         input: the vectors.
-        p: of the norm.
-        dim: along which they lie.
-        eps: the least that a norm counts as.
+        p: the exponent of the norm.
+        dim: the dimension of the vectors.
+        eps: lower limit of norms.
         out: a tensor to write the result into.
 
     >>> import opdsl, opdsl.nn.functional as F
@@ -113,18 +113,18 @@ def grouped_mm(
     bias: Tensor | None = None,
     out_dtype: DType | None = None,
 ) -> Tensor:
-    """Products of groups of matrices.
+    """Return the products of groups of matrices.
 
     Args:
-        mat_a, mat_b: three dimensions are a matrix for each group; of two dimensions each group has a part: rows of
-            ``mat_a``, columns of ``mat_b``, or, where both have two, what is summed over.
-        offs: where each part ends.
+        mat_a, mat_b: with three dimensions, a matrix for each group; with two, each group is a part: rows of
+            ``mat_a``, columns of ``mat_b``, or, if both have two, a range of the summed dimension.
+        offs: the end of each part.
         bias: None, as in PyTorch.
         out_dtype: of the result.
 
     Raises:
-        OptionError: a bias is given, or parts without their ends; it is a ValueError.
-        ShapeError: factors of other than 2 or 3 dimensions, or that do not fit.
+        OptionError: a bias is given, or ``offs`` is missing; it is a ValueError.
+        ShapeError: matrices have other than 2 or 3 dimensions, or do not fit.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.grouped_mm(opdsl.eye(2), opdsl.ones(2, 2, 1), offs=opdsl.tensor([1, 2]))
@@ -164,17 +164,17 @@ def _conv(
     dilation: Size = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Convolution {space}.
+    """Return the convolution {space}.
 
     Args:
         input: of shape {images}.
         weight: of shape (out, C / groups, {kernel}).
         bias: of shape (out).
-        stride: how far one block that is read lies from the next{numbers}.
-        padding: how many zeros stand before and behind; or ``"valid"`` for none, or ``"same"`` for as many as keep
-            the size.
-        dilation: how far the elements of one block lie apart.
-        groups: into how many parts channels fall, each of which is convolved alone.
+        stride: the distance between the blocks that are read{numbers}.
+        padding: the number of zeros added at both ends; or ``"valid"`` for none, or ``"same"`` for the number that
+            keeps the size.
+        dilation: the distance between the elements of a block.
+        groups: the number of parts of the channels that are convolved separately.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.conv1d(opdsl.tensor([[1.0, 2.0, 4.0, 7.0]]), opdsl.tensor([[[-1.0, 1.0]]]))
@@ -202,14 +202,14 @@ def _conv_transpose(
     groups: int = 1,
     dilation: Size = 1,
 ) -> Tensor:
-    """The transposed convolution {space}.
+    """Return the transposed convolution {space}.
 
     Args:
         input: of shape {images}.
         weight: of shape (C, out / groups, {kernel}).
-        bias, stride, groups, dilation: as of ``conv{dims}d``, whose gradient for its input this computes.
-        padding: how many elements are cut off on both sides.
-        output_padding: how many more elements the result has at its end.
+        bias, stride, groups, dilation: see ``conv{dims}d``; this computes the gradient of its input.
+        padding: the number of elements cut off at both ends.
+        output_padding: the number of additional elements at the end of the result.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.conv_transpose1d(opdsl.tensor([[1.0, 2.0]]), opdsl.tensor([[[1.0, 10.0]]]))
@@ -227,13 +227,13 @@ conv_transpose1d, conv_transpose2d, conv_transpose3d = by_dims("conv_transpose{d
 
 
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
-    """Convolution over time of (time, batch, channels), by a weight of (width, input channels, output channels).
+    """Return the convolution over time of a (time, batch, channels) input.
 
     Args:
         input: of shape (time, batch, channels).
         weight: of shape (width, input channels, output channels).
         bias: of shape (output channels).
-        pad: how many zeros stand before and behind.
+        pad: the number of zeros added at both ends.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.conv_tbc(opdsl.ones(3, 1, 1), opdsl.ones(2, 1, 1), opdsl.zeros(1)).flatten()
@@ -243,12 +243,12 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tenso
 
 
 def unfold(input: Tensor, kernel_size: Size, dilation: Size = 1, padding: Size = 0, stride: Size = 1) -> Tensor:
-    """The blocks that a convolution reads, as columns.
+    """Return the blocks that a convolution reads, as columns.
 
     Args:
         input: of shape (N, C, H, W) or (C, H, W).
         kernel_size: of a block.
-        dilation, padding, stride: as of ``conv2d``.
+        dilation, padding, stride: see ``conv2d``.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.unfold(opdsl.arange(6.0).reshape(1, 1, 2, 3), 2)
@@ -263,12 +263,12 @@ def unfold(input: Tensor, kernel_size: Size, dilation: Size = 1, padding: Size =
 def fold(
     input: Tensor, output_size: Size, kernel_size: Size, dilation: Size = 1, padding: Size = 0, stride: Size = 1
 ) -> Tensor:
-    """The sum of blocks, given as columns, where ``unfold`` takes them from.
+    """Return the sum of blocks, given as columns, at the positions from which ``unfold`` takes them.
 
     Args:
         input: of shape (N, C * K * L, blocks) or without the batch N.
         output_size: of the images, (H, W).
-        kernel_size, dilation, padding, stride: as of ``unfold``.
+        kernel_size, dilation, padding, stride: see ``unfold``.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.fold(opdsl.ones(1, 4, 2), (2, 3), 2)

@@ -1,4 +1,4 @@
-"""Losses of margins. ``size_average`` and ``reduce`` are what PyTorch had before ``reduction``."""
+"""Margin losses. ``size_average`` and ``reduce`` are PyTorch's deprecated arguments."""
 
 from __future__ import annotations
 
@@ -20,18 +20,19 @@ def multi_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """How far other classes come within a margin of the target class.
+    """Return the amounts by which the scores of other classes exceed the target's score minus a margin, averaged over
+    classes.
 
     Args:
         input: scores, of shape (N, C) or (C).
         target: the classes, of shape (N) or ().
         p: 1, or 2 for squares.
-        margin: by how much the target's score is to be above the others.
+        margin: the required distance of the target's score from the others.
         weight: of the classes.
-        size_average, reduce, reduction: as of ``l1_loss``.
+        size_average, reduce, reduction: see ``l1_loss``.
 
     Raises:
-        OptionError: there is no such reduction or power, or ``weight`` is no vector; it is a ValueError.
+        OptionError: there is no such reduction or power, or ``weight`` is not a vector; it is a ValueError.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.multi_margin_loss(opdsl.tensor([[1.0, 3.0, 0.0]]), opdsl.tensor([1]))
@@ -51,12 +52,13 @@ def multilabel_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """How far other classes come within 1 of the target classes, of which -1 ends the list.
+    """Return the amounts by which the scores of other classes exceed those of the target classes minus 1, averaged over
+    classes.
 
     Args:
         input: scores, of shape (N, C) or (C).
         target: classes in the same shape, the list of each row ended by -1.
-        size_average, reduce, reduction: as of ``l1_loss``.
+        size_average, reduce, reduction: see ``l1_loss``.
 
     Raises:
         OptionError: there is no such reduction; it is a ValueError.
@@ -76,13 +78,13 @@ def multilabel_soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The mean over classes of ``binary_cross_entropy_with_logits``.
+    """Return the mean over classes of ``binary_cross_entropy_with_logits``.
 
     Args:
         input: scores, of shape (..., C).
         target: 0 or 1 for each class.
         weight: of the classes.
-        size_average, reduce, reduction: as of ``l1_loss``.
+        size_average, reduce, reduction: see ``l1_loss``.
 
     Raises:
         OptionError: there is no such reduction; it is a ValueError.
@@ -108,7 +110,7 @@ def soft_margin_loss(
     Args:
         input: scores.
         target: 1 or -1 for each, of the same shape.
-        size_average, reduce, reduction: as of ``l1_loss``.
+        size_average, reduce, reduction: see ``l1_loss``.
 
     Raises:
         OptionError: there is no such reduction; it is a ValueError.
@@ -128,13 +130,13 @@ def hinge_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The input where the target is 1, ``max(0, margin - input)`` where it is -1.
+    """Return the input where the target is 1, and ``max(0, margin - input)`` where it is -1.
 
     Args:
         input: distances.
         target: 1 or -1 for each, of the same shape.
-        margin: how far pairs of target -1 are to be apart.
-        size_average, reduce, reduction: as of ``l1_loss``.
+        margin: the required distance of pairs with target -1.
+        size_average, reduce, reduction: see ``l1_loss``.
 
     Raises:
         OptionError: there is no such reduction; it is a ValueError.
@@ -159,12 +161,12 @@ def margin_ranking_loss(
 
     Args:
         input1, input2: scores.
-        target: 1 where the first is to be larger, -1 where the second is.
-        margin: by how much.
-        size_average, reduce, reduction: as of ``l1_loss``.
+        target: 1 where the first has to be larger, -1 where the second has to be.
+        margin: the required difference.
+        size_average, reduce, reduction: see ``l1_loss``.
 
     Raises:
-        ShapeError: they have different numbers of dimensions.
+        ShapeError: the tensors have different numbers of dimensions.
         OptionError: there is no such reduction; it is a ValueError.
 
     >>> import opdsl, opdsl.nn.functional as F
@@ -188,13 +190,13 @@ def cosine_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """How far the cosines of vectors are from 1 where the target is 1, and above a margin where it is -1.
+    """``1 - cosine`` of pairs of vectors where the target is 1, and ``max(0, cosine - margin)`` where it is -1.
 
     Args:
         input1, input2: vectors, of shape (N, D) or (D).
         target: 1 or -1 for each pair, of shape (N) or ().
-        margin: the cosine above which pairs of target -1 cost.
-        size_average, reduce, reduction: as of ``l1_loss``.
+        margin: the largest cosine without loss for pairs with target -1.
+        size_average, reduce, reduction: see ``l1_loss``.
 
     Raises:
         OptionError: there is no such reduction; it is a ValueError.
@@ -222,10 +224,10 @@ def triplet_margin_loss(
 
     Args:
         anchor, positive, negative: vectors along the last dimension.
-        margin: by how much the negative is to be further away than the positive.
-        p, eps: of the norm, as of ``pairwise_distance``.
-        swap: whether the distance of positive and negative counts for the negative's where it is less.
-        size_average, reduce, reduction: as of ``l1_loss``.
+        margin: the required difference of the distances to the negative and to the positive.
+        p, eps: of the norm, see ``pairwise_distance``.
+        swap: whether the distance from positive to negative is used if it is smaller than from anchor to negative.
+        size_average, reduce, reduction: see ``l1_loss``.
 
     Raises:
         OptionError: the margin is not positive; it is a ValueError.
@@ -250,12 +252,12 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Tensor:
-    """``triplet_margin_loss`` for any distance.
+    """Return ``triplet_margin_loss`` for any distance function.
 
     Args:
-        anchor, positive, negative: what the distance takes.
+        anchor, positive, negative: tensors that the distance function accepts.
         distance_function: of two tensors; ``pairwise_distance`` for None.
-        margin, swap: as of ``triplet_margin_loss``.
+        margin, swap: see ``triplet_margin_loss``.
         reduction: ``"none"``, ``"mean"`` or ``"sum"``.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Pools of maxima, and what undoes them."""
+"""Max pooling, and its inverse."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from opdsl.nn.functional._families import by_dims
 from opdsl.runtime import Tensor
 
 Pair = tuple[Tensor, Tensor]
-# Without and with the positions: Python's types do not tell them apart by a bool that is not known.
+# A tensor, or a pair with the indices; type checkers cannot decide between them by a bool.
 Pooled = Any
 
 
@@ -26,12 +26,12 @@ def _max_pool_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Pair:
-    """The largest elements of windows {space}, and where they stand.
+    """Return the largest elements of windows {space}, and their indices.
 
     Args:
         input: of shape {images}.
-        kernel_size, stride, padding, dilation, ceil_mode: as of ``max_pool1d``{numbers}.
-        return_indices: has no effect: they always come.
+        kernel_size, stride, padding, dilation, ceil_mode: see ``max_pool1d``{numbers}.
+        return_indices: has no effect; indices are always returned.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.max_pool1d_with_indices(opdsl.tensor([[1.0, 3.0, 9.0, 5.0]]), 2)
@@ -60,16 +60,16 @@ def _max_pool(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Pooled:
-    """The largest elements of windows {space}, and where they stand if ``return_indices``.
+    """Return the largest elements of windows {space}, and their indices if ``return_indices``.
 
     Args:
         input: of shape {images}.
         kernel_size: of a window{numbers}.
-        stride: how far one window lies from the next; ``kernel_size`` for None.
-        padding: how many elements stand before and behind that are never the largest.
-        dilation: how far the elements of one window lie apart.
-        ceil_mode: whether a last window that is cut off counts.
-        return_indices: whether a second result says where the elements stand.
+        stride: the distance between windows; ``kernel_size`` for None.
+        padding: the number of elements added at both ends, which are never the largest.
+        dilation: the distance between the elements of a window.
+        ceil_mode: whether to include a last window that is cut off.
+        return_indices: whether the indices of the elements are returned, too.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.max_pool1d(opdsl.tensor([[1.0, 3.0, 9.0, 5.0]]), 2)
@@ -91,12 +91,12 @@ max_pool1d, max_pool2d, max_pool3d = by_dims("max_pool{dims}d", _max_pool, 1, 2,
 
 
 def adaptive_max_pool1d_with_indices(input: Tensor, output_size: Size, return_indices: bool = False) -> Pair:
-    """The largest elements of as many windows as are asked for, and where they stand.
+    """Return the largest elements of ``output_size`` windows, and their indices.
 
     Args:
         input: of shape (N, C, L) or (C, L).
-        output_size: how many windows.
-        return_indices: has no effect: they always come.
+        output_size: the number of windows.
+        return_indices: has no effect; indices are always returned.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.adaptive_max_pool1d_with_indices(opdsl.tensor([[1.0, 3.0, 2.0]]), 2)
@@ -107,12 +107,12 @@ def adaptive_max_pool1d_with_indices(input: Tensor, output_size: Size, return_in
 
 
 def adaptive_max_pool1d(input: Tensor, output_size: Size, return_indices: bool = False) -> Pooled:
-    """The largest elements of as many windows as are asked for, and where they stand if ``return_indices``.
+    """Return the largest elements of ``output_size`` windows, and their indices if ``return_indices``.
 
     Args:
         input: of shape (N, C, L) or (C, L).
-        output_size: how many windows.
-        return_indices: whether a second result says where the elements stand.
+        output_size: the number of windows.
+        return_indices: whether the indices of the elements are returned, too.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.adaptive_max_pool1d(opdsl.tensor([[1.0, 3.0, 2.0]]), 2)
@@ -125,12 +125,12 @@ def adaptive_max_pool1d(input: Tensor, output_size: Size, return_indices: bool =
 def _adaptive_max_pool_with_indices(
     dims: int, input: Tensor, output_size: int | Sequence[int | None] | None, return_indices: bool = False
 ) -> Pair:
-    """The largest elements of as many windows {space} as are asked for, and where they stand.
+    """Return the largest elements of ``output_size`` windows {space}, and their indices.
 
     Args:
         input: of shape {images}.
-        output_size: as of ``adaptive_avg_pool2d``.
-        return_indices: has no effect: they always come.
+        output_size: see ``adaptive_avg_pool2d``.
+        return_indices: has no effect; indices are always returned.
 
     Raises:
         OptionError: the input has too few dimensions; it is a ValueError.
@@ -153,12 +153,12 @@ adaptive_max_pool2d_with_indices, adaptive_max_pool3d_with_indices = by_dims(
 def _adaptive_max_pool(
     dims: int, input: Tensor, output_size: int | Sequence[int | None] | None, return_indices: bool = False
 ) -> Pooled:
-    """The largest elements of as many windows {space} as are asked for, and where if ``return_indices``.
+    """Return the largest elements of ``output_size`` windows {space}, and their indices if ``return_indices``.
 
     Args:
         input: of shape {images}.
-        output_size: as of ``adaptive_avg_pool2d``.
-        return_indices: whether a second result says where the elements stand.
+        output_size: see ``adaptive_avg_pool2d``.
+        return_indices: whether the indices of the elements are returned, too.
 
     Raises:
         OptionError: the input has too few dimensions; it is a ValueError.
@@ -188,17 +188,17 @@ def _fractional_max_pool(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> Pooled:
-    """The largest elements of windows {space} at random places, and where if ``return_indices``.
+    """Return the largest elements of windows {space} at random positions, and their indices if ``return_indices``.
 
     Args:
         input: of shape {images}.
         kernel_size: of the windows.
-        output_size: how many windows there are along each dimension; or
-        output_ratio: which part of the elements.
-        return_indices: whether a second result says where the elements stand.
+        output_size: the number of windows along each dimension; or
+        output_ratio: the number of windows as a fraction of the size.
+        return_indices: whether the indices of the elements are returned, too.
 
     Raises:
-        OptionError: not one of size and ratio is given, or a ratio outside of (0, 1); it is a ValueError.
+        OptionError: not exactly one of size and ratio is given, or a ratio is not in (0, 1); it is a ValueError.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.fractional_max_pool2d(opdsl.ones(1, 8, 8), 2, output_ratio=0.5).shape
@@ -241,13 +241,13 @@ def _max_unpool(
     padding: Size = 0,
     output_size: Sequence[int] | None = None,
 ) -> Tensor:
-    """The elements where ``max_pool{dims}d`` found them, zeros elsewhere.
+    """Return a tensor with the elements at the indices where ``max_pool{dims}d`` found them, and zeros elsewhere.
 
     Args:
         input: the largest elements.
-        indices: where they stood.
+        indices: their indices.
         kernel_size, stride, padding: of the pooling.
-        output_size: of the result, where several are possible.
+        output_size: of the result, if several sizes are possible.
 
     Raises:
         OptionError: no pooling of that size gives the input; it is a ValueError.

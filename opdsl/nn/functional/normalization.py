@@ -1,4 +1,4 @@
-"""Normalization."""
+"""Normalization functions."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Each channel, less its mean and divided by its deviation: those of the batch, or the running ones.
+    """Return each channel normalized to mean 0 and variance 1, by the statistics of the batch, or by the running ones.
 
     Args:
         input: of shape (N, C, ...).
-        running_mean, running_var: of shape (C), which are changed when ``training``; they serve for the batch's
-            otherwise.
-        weight, bias: of shape (C): what each channel is multiplied by then, and what is added.
-        training: whether the batch's own mean and variance are taken.
-        momentum: the part of the batch in the running ones.
-        eps: what is added to variances.
+        running_mean, running_var: of shape (C); updated in place if ``training``, else used in place of the batch's
+            statistics.
+        weight, bias: of shape (C): factor and summand of each channel, applied after normalization.
+        training: whether to use the batch's mean and variance.
+        momentum: the weight of the batch in the update of running statistics.
+        eps: added to variances.
 
     Raises:
         OptionError: a channel has one value only, or ``eps`` is not positive, when training; it is a ValueError.
-        ShapeError: an input without dimensions.
+        ShapeError: the input has no dimensions.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.batch_norm(opdsl.tensor([[1.0], [3.0]]), None, None, training=True)
@@ -64,12 +64,12 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Each channel of each example, less its mean and divided by its deviation.
+    """Return each channel of each example normalized to mean 0 and variance 1.
 
     Args:
         input: of shape (N, C, ...).
-        running_mean, running_var, weight, bias, momentum, eps: as of ``batch_norm``.
-        use_input_stats: whether each channel's own mean and variance are taken.
+        running_mean, running_var, weight, bias, momentum, eps: see ``batch_norm``.
+        use_input_stats: whether to use each channel's own mean and variance.
 
     Raises:
         OptionError: a channel has one value only; it is a ValueError.
@@ -90,13 +90,13 @@ def layer_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """The last dimensions together, less their mean and divided by their deviation.
+    """Return the input normalized to mean 0 and variance 1 over its last dimensions.
 
     Args:
         input: of shape (..., *normalized_shape).
         normalized_shape: the sizes of the last dimensions.
-        weight, bias: of that shape: what is multiplied by then, and what is added.
-        eps: what is added to variances.
+        weight, bias: of that shape: factor and summand, applied after normalization.
+        eps: added to variances.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.layer_norm(opdsl.tensor([[1.0, 3.0], [0.0, 10.0]]), (2,))
@@ -109,17 +109,17 @@ def layer_norm(
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
-    """Groups of channels, less their mean and divided by their deviation.
+    """Return groups of channels normalized to mean 0 and variance 1.
 
     Args:
         input: of shape (N, C, ...).
-        num_groups: into which the channels fall.
-        weight, bias: of shape (C): what each channel is multiplied by then, and what is added.
-        eps: what is added to variances.
+        num_groups: the number of groups of channels.
+        weight, bias: of shape (C): factor and summand of each channel, applied after normalization.
+        eps: added to variances.
 
     Raises:
-        ShapeError: an input without channels, or channels that do not fall into such groups.
-        OptionError: a mean of one value only; it is a ValueError.
+        ShapeError: the input has no channels, or their number is not divisible by ``num_groups``.
+        OptionError: a group has one value only; it is a ValueError.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.group_norm(opdsl.tensor([[1.0, 3.0, 0.0, 10.0]]), 2)
@@ -134,13 +134,13 @@ def group_norm(
 def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
-    """The last dimensions together, divided by the root of their mean square.
+    """Return the input divided by the root mean square over its last dimensions.
 
     Args:
         input: of shape (..., *normalized_shape).
         normalized_shape: the sizes of the last dimensions.
-        weight: of that shape: what is multiplied by then.
-        eps: what is added to mean squares; that of the dtype for None.
+        weight: of that shape: factor, applied after normalization.
+        eps: added to mean squares; the dtype's ``eps`` for None.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.rms_norm(opdsl.tensor([3.0, 4.0]), (2,))
@@ -150,11 +150,11 @@ def rms_norm(
 
 
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
-    """The input, divided by a power of the mean square of neighbouring channels.
+    """Return the input divided by a power of the mean square of neighboring channels.
 
     Args:
         input: of shape (N, C, ...).
-        size: how many channels are neighbours.
+        size: the number of neighboring channels.
         alpha, beta, k: the divisor is ``(k + alpha * mean square) ** beta``.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Losses of numbers. ``size_average`` and ``reduce`` are what PyTorch had before ``reduction``."""
+"""Regression losses. ``size_average`` and ``reduce`` are PyTorch's deprecated arguments."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from opdsl.runtime import Tensor
 
 
 def _beside(input: Tensor, target: Tensor, weight: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """Both in the shape that they have together."""
+    """Return input and target broadcast to their common shape, with PyTorch's warning if their shapes differ."""
     if target.shape != input.shape:
         warnings.warn(
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "
@@ -28,7 +28,7 @@ def _beside(input: Tensor, target: Tensor, weight: Tensor | None = None) -> tupl
 
 
 def _weighted(loss: Tensor, weight: Tensor, reduction: str) -> Tensor:
-    """The mean is that of the weights, not of the elements."""
+    """Return weighted losses after reduction; their mean is divided by the sum of the weights."""
     total = loss * weight
     return total.sum() / weight.sum() if reduction == "mean" else reduced(total, reduction)
 
@@ -41,13 +41,13 @@ def l1_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """The absolute differences.
+    """Return the absolute differences.
 
     Args:
-        input, target: the numbers, of one shape.
-        size_average, reduce: what PyTorch had before ``reduction``.
+        input, target: numbers, of equal shape.
+        size_average, reduce: deprecated, use ``reduction``.
         reduction: ``"none"``, ``"mean"`` or ``"sum"``.
-        weight: of the differences, by whose sum a mean is divided.
+        weight: of the differences; a mean is divided by their sum.
 
     Raises:
         OptionError: there is no such reduction; it is a ValueError.
@@ -72,11 +72,11 @@ def mse_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """The squares of the differences.
+    """Return the squared differences.
 
     Args:
-        input, target: the numbers, of one shape.
-        size_average, reduce, reduction, weight: as of ``l1_loss``.
+        input, target: numbers, of equal shape.
+        size_average, reduce, reduction, weight: see ``l1_loss``.
 
     Raises:
         OptionError: there is no such reduction; it is a ValueError.
@@ -101,12 +101,12 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Tensor:
-    """Half the squares of differences below ``beta``, divided by it; above, these less ``beta / 2``.
+    """Return ``0.5 * d ** 2 / beta`` for absolute differences ``d`` below ``beta``, and ``d - beta / 2`` above.
 
     Args:
-        input, target: the numbers, of one shape.
-        size_average, reduce, reduction: as of ``l1_loss``.
-        beta: up to which difference it is a parabola; ``l1_loss`` for 0.
+        input, target: numbers, of equal shape.
+        size_average, reduce, reduction: see ``l1_loss``.
+        beta: the largest difference of the quadratic part; 0 for ``l1_loss``.
 
     Raises:
         OptionError: there is no such reduction; it is a ValueError.
@@ -124,12 +124,12 @@ def smooth_l1_loss(
 def huber_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
 ) -> Tensor:
-    """``delta`` times ``smooth_l1_loss`` with ``beta=delta``.
+    """Return ``delta`` times ``smooth_l1_loss`` with ``beta=delta``.
 
     Args:
-        input, target: the numbers, of one shape.
+        input, target: numbers, of equal shape.
         reduction: ``"none"``, ``"mean"`` or ``"sum"``.
-        delta: up to which difference it is a parabola.
+        delta: the largest difference of the quadratic part.
         weight: of the differences.
 
     Raises:
@@ -156,15 +156,15 @@ def poisson_nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The negative log likelihood of counts, given the rates (or their logarithms) of a Poisson distribution.
+    """Return the negative log likelihood of counts, given the rates (or their logarithms) of a Poisson distribution.
 
     Args:
         input: the rates, or their logarithms.
         target: the counts.
-        log_input: whether the input is logarithms.
+        log_input: whether the input consists of logarithms.
         full: whether Stirling's approximation of ``log(target!)`` is added.
-        size_average, reduce, reduction: as of ``l1_loss``.
-        eps: what is added to rates, so that their logarithms are finite.
+        size_average, reduce, reduction: see ``l1_loss``.
+        eps: added to rates, so that their logarithms are finite.
 
     Raises:
         OptionError: there is no such reduction; it is a ValueError.
@@ -179,14 +179,14 @@ def poisson_nll_loss(
 def gaussian_nll_loss(
     input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Tensor:
-    """The negative log likelihood of normal distributions.
+    """Return the negative log likelihood of samples of normal distributions.
 
     Args:
         input: the means.
         target: the samples.
         var: the variances: one number, one for each element, or one for each row.
-        full: whether the constant is added.
-        eps: the least variance, which has no gradient.
+        full: whether the constant term is added.
+        eps: lower limit of variances, ignored by gradients.
         reduction: ``none``, ``mean`` or ``sum``.
 
     Raises:

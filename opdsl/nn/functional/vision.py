@@ -1,4 +1,4 @@
-"""Images: padding, resizing, sampling, shuffling."""
+"""Functions on images: padding, resizing, sampling, shuffling."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _Number = TypeVar("_Number", int, float)
 
 
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
-    """More elements before and after those of the last dimensions; ``pad`` begins with the last one.
+    """Return the input padded at both ends of its last dimensions; ``pad`` begins with the last dimension.
 
     Args:
-        input: the numbers.
-        pad: how many elements before and behind, a pair for each dimension; negative numbers cut off.
+        input: any numbers.
+        pad: the numbers of elements before and after, a pair for each dimension; negative numbers crop.
         mode: ``"constant"``, ``"reflect"``, ``"replicate"`` or ``"circular"``.
-        value: of a constant; 0 for None.
+        value: of the padding for ``"constant"``; 0 for None.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.pad(opdsl.tensor([[1, 2], [3, 4]]), (1, 0))
@@ -32,11 +32,11 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
 
 
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
-    """Channels as finer pixels.
+    """Return the input with channels rearranged into blocks of pixels, which increases the resolution.
 
     Args:
         input: of shape (..., C * upscale_factor ** 2, H, W).
-        upscale_factor: by which both sizes grow.
+        upscale_factor: the factor of height and width.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.pixel_shuffle(opdsl.arange(4).reshape(1, 4, 1, 1), 2).tolist()
@@ -46,11 +46,11 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
-    """Pixels as more channels.
+    """Return the input with blocks of pixels rearranged into channels, which decreases the resolution.
 
     Args:
         input: of shape (..., C, H * downscale_factor, W * downscale_factor).
-        downscale_factor: by which both sizes shrink.
+        downscale_factor: the divisor of height and width.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.pixel_unshuffle(opdsl.arange(4).reshape(1, 1, 2, 2), 2).flatten()
@@ -60,11 +60,11 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """Groups of channels, mixed.
+    """Return the input with its channels interleaved from groups.
 
     Args:
         input: of shape (N, C, ...).
-        groups: how many groups of channels, of which the result takes one after another from each.
+        groups: the number of groups; the result takes one channel of each group in turn.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.channel_shuffle(opdsl.arange(4).reshape(1, 4, 1), 2).flatten()
@@ -74,10 +74,10 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
 
 
 def native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """``channel_shuffle``.
+    """Return the result of ``channel_shuffle``.
 
     Args:
-        input, groups: as of ``channel_shuffle``.
+        input, groups: see ``channel_shuffle``.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.native_channel_shuffle(opdsl.arange(4).reshape(1, 4, 1), 2).flatten()
@@ -102,7 +102,7 @@ _RESIZING: dict[str, tuple[dict[int, str], bool]] = {
     "trilinear": ({3: "upsample_trilinear3d"}, True),
 }
 
-# Those that average over all that an element covers.
+# Modes that support antialiasing.
 _ANTIALIASED = ("bilinear", "bicubic")
 
 
@@ -115,20 +115,20 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> Tensor:
-    """Images of another size.
+    """Return the images resampled to another size.
 
     Args:
         input: of shape (N, C, ...), with one to three spatial dimensions.
         size: of the result; or
-        scale_factor: by which the sizes grow, for all dimensions or for each.
+        scale_factor: the factor of the sizes, for all dimensions or for each.
         mode: ``nearest``, ``nearest-exact``, ``area``; ``linear``, ``bilinear``, ``bicubic``, ``trilinear``.
-        align_corners: whether the centres of corner pixels meet, rather than their outer corners.
-        recompute_scale_factor: whether the sizes that come out, rather than the factors, say how far pixels are apart.
-        antialias: whether an element is an average over all that it covers, of images by ``bilinear`` or ``bicubic``.
+        align_corners: whether the centers of corner pixels are aligned, rather than their outer corners.
+        recompute_scale_factor: whether pixel distances are computed from the resulting sizes, not from the factors.
+        antialias: whether to average over the area of a pixel when shrinking; for ``bilinear`` and ``bicubic``.
 
     Raises:
-        OptionError: arguments that exclude each other; it is a ValueError.
-        UnsupportedModeError: a mode that has no such number of dimensions, or ``antialias``.
+        OptionError: arguments exclude each other; it is a ValueError.
+        UnsupportedModeError: the mode does not support the number of dimensions, or ``antialias``.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.interpolate(opdsl.tensor([[[1.0, 2.0]]]), scale_factor=2)
@@ -178,13 +178,13 @@ def upsample(
     mode: str = "nearest",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """``interpolate``, by its former name.
+    """Return the result of ``interpolate``; a deprecated name.
 
     Args:
-        input, size, scale_factor, mode, align_corners: as of ``interpolate``.
+        input, size, scale_factor, mode, align_corners: see ``interpolate``.
 
     Raises:
-        OptionError, UnsupportedModeError: as of ``interpolate``.
+        OptionError, UnsupportedModeError: see ``interpolate``.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> import warnings
@@ -199,13 +199,13 @@ def upsample(
 def upsample_nearest(
     input: Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None
 ) -> Tensor:
-    """``interpolate(mode="nearest")``, by its former name.
+    """Return the result of ``interpolate(mode="nearest")``; a deprecated name.
 
     Args:
-        input, size, scale_factor: as of ``interpolate``.
+        input, size, scale_factor: see ``interpolate``.
 
     Raises:
-        OptionError, UnsupportedModeError: as of ``interpolate``.
+        OptionError, UnsupportedModeError: see ``interpolate``.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> import warnings
@@ -220,13 +220,13 @@ def upsample_nearest(
 def upsample_bilinear(
     input: Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None
 ) -> Tensor:
-    """``interpolate(mode="bilinear", align_corners=True)``, by its former name.
+    """Return the result of ``interpolate(mode="bilinear", align_corners=True)``; a deprecated name.
 
     Args:
-        input, size, scale_factor: as of ``interpolate``.
+        input, size, scale_factor: see ``interpolate``.
 
     Raises:
-        OptionError, UnsupportedModeError: as of ``interpolate``.
+        OptionError, UnsupportedModeError: see ``interpolate``.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> import warnings
@@ -252,15 +252,15 @@ def _corners(align_corners: bool | None) -> bool:
 
 
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
-    """Where affine maps take the pixels of images, for ``grid_sample``.
+    """Return the points to which affine maps move the pixels of images, for ``grid_sample``.
 
     Args:
         theta: the matrices, of shape (N, 2, 3) or (N, 3, 4).
         size: of the images: (N, C, H, W) or (N, C, D, H, W).
-        align_corners: whether -1 and 1 are the centres of the corner pixels, rather than their outer corners.
+        align_corners: whether -1 and 1 are the centers of the corner pixels, rather than their outer corners.
 
     Raises:
-        OptionError: shapes that do not fit; it is a ValueError.
+        OptionError: the shapes do not fit; it is a ValueError.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.affine_grid(opdsl.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]]), (1, 1, 1, 2), align_corners=True)
@@ -289,14 +289,14 @@ def grid_sample(
     padding_mode: str = "zeros",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """Images at given points.
+    """Return the values of images, interpolated at given points.
 
     Args:
         input: of shape (N, C, H, W) or (N, C, D, H, W).
         grid: points (x, y) or (x, y, z) from -1 to 1, in the last dimension.
         mode: ``bilinear``, ``nearest``, or ``bicubic`` for images without depth.
-        padding_mode: what lies outside: ``zeros``, the pixels at the ``border``, or their ``reflection``.
-        align_corners: whether -1 and 1 are the centres of the corner pixels, rather than their outer corners.
+        padding_mode: the values outside: ``zeros``, the pixels at the ``border``, or their ``reflection``.
+        align_corners: whether -1 and 1 are the centers of the corner pixels, rather than their outer corners.
 
     Raises:
         OptionError: there is no such mode, or shapes do not fit; it is a ValueError.
