@@ -160,7 +160,7 @@ class UnsupportedModeError(OpdslError, NotImplementedError):
 
 
 class DivisionError(OpdslError, RuntimeError, ZeroDivisionError):
-    """Raised when an integer is divided by 0."""
+    """Raised when an integer is divided by 0 by an operator whose result is an integer."""
 
 
 class DeviceError(OpdslError, RuntimeError):

@@ -143,7 +143,7 @@ def can_cast(from_: DType | Tensor, to: DType, /) -> bool:
 
 
 def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> bool:
-    """Return whether a dtype is of a kind.
+    """Return whether a dtype is of a kind, such as integer or real floating-point.
 
     Args:
         dtype: the dtype.
@@ -163,7 +163,7 @@ def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> bool:
 
 
 def of_kind(kind: str) -> tuple[DType, ...]:
-    """Return the dtypes of a kind.
+    """Return the dtypes of a kind, such as ``"integral"``.
 
     Raises:
         OptionError: there is no such kind.

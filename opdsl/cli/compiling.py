@@ -150,7 +150,7 @@ def targets_of(device: str, architectures: Sequence[str]) -> tuple[str, ...]:
 
 
 def dtype_named(name: str) -> DType:
-    """Return the dtype of a name.
+    """Return the dtype with a name, as given to ``--dtype``.
 
     Raises:
         OptionError: there is no such dtype.

@@ -107,7 +107,7 @@ def _qualify(name: str) -> str:
 
 
 def close_names(name: str) -> list[str]:
-    """Return names of operators and packets with a similar spelling, with or without namespace as the given one."""
+    """Return similarly spelled names of operators and packets, with a namespace if the given name has one."""
     from difflib import get_close_matches
 
     known = dict.fromkeys((*registry.operators, *registry.packets))

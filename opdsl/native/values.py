@@ -330,7 +330,7 @@ def _ufunc(reading: Reading, node: Node) -> tuple[UfuncInnerLoop, ...]:
 
 
 def _inner_loop(reading: Reading, node: Node, key: UfuncKey) -> UfuncInnerLoop | None:
-    """Read ``name (dtype, dtype)``."""
+    """Read the text of a ufunc loop, ``name (dtype, dtype)``."""
     text = _text(reading, node, "INV-33")
     if text is None:
         return None

@@ -52,7 +52,7 @@ def _targets(make: Maker) -> Iterator[Sample]:
 def _gradients(*shape: int) -> Samples:
     def samples(make: Maker) -> Iterator[Sample]:
         places = (shape[0], *shape[2:])
-        total = make().new_full((), math.prod(places))  # the gradient's gradient takes it for the sum of the weights
+        total = make().new_full((), math.prod(places))  # the second gradient reads it as the sum of the weights
         yield Sample(make(), make(*shape), _classes(*places), None, 1, _NO_CLASS, total)
         yield Sample(make(*places), make(*shape), _classes(*places), _weights(make, _CLASSES), 0, 1, total)
 

@@ -74,7 +74,7 @@ def _number(value: Any) -> Any:
     values = value if isinstance(value, tuple) else (value,)
     if not any(isinstance(number, torch.SymInt) for number in values):
         return value
-    from opdsl.interop.torch.symbols import Sizes, symbol  # with torch's symbols, which are imported now
+    from opdsl.interop.torch.symbols import Sizes, symbol  # imports torch's symbolic shapes, which is slow
 
     return Sizes(map(symbol, value)) if isinstance(value, tuple) else symbol(value)
 

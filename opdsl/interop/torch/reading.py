@@ -177,7 +177,7 @@ class GraphReader:
         for name in str(node.target).split("."):
             attributes = getattr(attributes, name)
         if not isinstance(attributes, torch.Tensor):
-            return  # a graph within the graph
+            return  # a nested graph
         self.constant(node, attributes)
         kept = node.meta.get(KEPT)
         if isinstance(kept, Tensor) and Crossing().tensor(kept.detach()).data_ptr() == attributes.data_ptr():

@@ -41,7 +41,11 @@ def check(subject: Subject) -> Iterator[str]:
 
 
 def _differences(sample: Sample, function: Callable[..., Any], *, rounds_once: bool) -> Iterator[str]:
-    """Yield how programs differ from the call. ``rounds_once``: intermediate results are rounded in programs only."""
+    """Yield how results of traced programs differ from the results of the call.
+
+    ``rounds_once``: small differences are allowed, since a formula rounds only its result, while the operators of its
+    programs round intermediate results, too.
+    """
     own = sample.copy()
     try:
         wanted = _outcome(own, lambda: function(*own.positional, **own.named))

@@ -21,7 +21,7 @@ _TOLERANCE = 1e-9
 
 
 class Twin:
-    """Call in torch as a function of the torch tensors that can have gradients, like ``Call`` for opdsl.
+    """Call of an operator in torch as a function of its differentiable tensors; the torch counterpart of ``Call``.
 
     Args:
         call: the call in opdsl.

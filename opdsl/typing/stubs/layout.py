@@ -97,7 +97,7 @@ def variable(name: str, annotation: str, doc: str | None = None, *, indent: int 
 
 
 def class_of(name: str, bases: Sequence[str], body: Sequence[Statement], doc: str | None = None) -> Statement:
-    """Return a class."""
+    """Return the statement of a class; ``...`` is its body if there is neither a body nor documentation."""
     joined = ", ".join(bases)
     head = [f"class {name}({joined}):" if bases else f"class {name}:"]
     documentation = docstring(doc)
@@ -123,7 +123,7 @@ def _body(body: Sequence[Statement]) -> tuple[str, ...]:
 
 
 def module(doc: str | None, statements: Sequence[Statement]) -> str:
-    """Return the text of a file."""
+    """Return the text of a stub file, with blank lines between statements of different kinds."""
     lines = list(docstring(doc))
     before: Statement | None = None
     for statement in statements:
