@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -36,7 +36,6 @@ from opdsl.declare.overloads import inherited, overload_function, require_table
 from opdsl.declare.primitives import attach_primitives
 from opdsl.declare.removed import Removed
 from opdsl.declare.scope import Scope
-from opdsl.declare.sharding import sharding
 from opdsl.declare.signature import caller_names, location
 from opdsl.declare.views import (
     copy_body,
@@ -61,9 +60,11 @@ from opdsl.schema.kinds import DECORATORS, KINDS
 from opdsl.schema.model import GENERATED
 from opdsl.schema.variants import functional_schema
 from opdsl.schema.variants import out_schema as generated_out_schema
-from opdsl.sharding.rules import Rule
-from opdsl.sharding.windows import Window
 from opdsl.tracebacks import without_own_frames
+
+if TYPE_CHECKING:
+    from opdsl.sharding.rules import Rule
+    from opdsl.sharding.windows import Window
 
 VIEW_COPY_KEY = "CompositeExplicitAutogradNonFunctional"
 """Where copies of views are registered: they are made anew where views are functions."""
@@ -99,6 +100,8 @@ class OperatorHandle(Calling):
         selects: str = "",
     ) -> Rule:
         """See ``Operator.sharding``."""
+        from opdsl.declare.sharding import sharding
+
         with without_own_frames():
             for overload in self.declaration.overloads:
                 sharding(overload.main, labels, along, rows, elementwise, windows, selects)

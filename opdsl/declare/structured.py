@@ -14,7 +14,6 @@ from opdsl.declare.signature import location
 from opdsl.dispatch import DispatchKey
 from opdsl.errors import KernelSignatureError
 from opdsl.kernels import StructuredDefinition
-from opdsl.kernels.definitions.cuda_source import cuda_source
 from opdsl.runtime import Array
 from opdsl.schema import BaseType
 from opdsl.schema.implementation import meta_parameters
@@ -128,6 +127,8 @@ def _require_filling(
 
 def _require_launch(attachment: Attachment, definition: StructuredDefinition, keys: Sequence[DispatchKey]) -> None:
     """Check the launch function of a CUDA C++ kernel, whose parameters are matched by name."""
+    from opdsl.kernels.definitions.cuda_source import cuda_source
+
     declaration, outs = attachment.declaration, attachment.declaration.out_names()
     require_launch(attachment.function, keys, declaration.main, attachment.decorator)
     types = {

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from opdsl.errors import DivisionError
 from opdsl.kernels.checks import holds
-from opdsl.kernels.definitions.reduction import ReductionDefinition
 from opdsl.kernels.primitives.copying import cast as cast_to
 from opdsl.kernels.primitives.indirect import looked_at_later
 from opdsl.runtime.dtype import int64
@@ -48,6 +47,8 @@ class _AllNonzero(NamedTuple):
 
 @cache
 def _all_nonzero() -> StructuredKernel:
+    from opdsl.kernels.definitions.reduction import ReductionDefinition
+
     schema = parse_schema("all_nonzero(Tensor self) -> Tensor")
     definition = ReductionDefinition(schema, "all_nonzero")
     definition.add(
