@@ -27,6 +27,7 @@ from opdsl.formulas.dim_rules import (
 )
 from opdsl.formulas.dim_scatter import scatter
 from opdsl.formulas.dim_tensor import Dim, DimTensor, functions, names
+from opdsl.formulas.dim_windows import affine_call
 from opdsl.formulas.ragged import spread_all
 from opdsl.kernels.definitions.python_kernel import PythonKernel
 from opdsl.programs.branches import Conditions, MaskedBranch, conditions, masked_branch
@@ -154,6 +155,7 @@ def _computed(bound: Call) -> Any:
             if all(map(_is_of_dims, operands(bound.arguments))):
                 for value in dim_tensors(result):
                     value.is_of_dims = True
+                    value.affine = affine_call(bound)
             return result
     raise AssertionError("the last rule answers or raises")
 

@@ -13,6 +13,7 @@ from opdsl.formulas.dim_axes import aligned, axes_as_they_lie, over, union
 from opdsl.formulas.dim_binding import FOLDED, Axis, Call, Pack
 from opdsl.formulas.dim_rules import full, invoke, joined_masks, mapped, operands, placed, positional, results
 from opdsl.formulas.dim_tensor import Dim, DimTensor, functions, names
+from opdsl.formulas.dim_windows import convolved
 from opdsl.formulas.ragged import fold_ragged, ragged_among
 from opdsl.runtime import Tensor, bool_
 from opdsl.runtime.limits import iinfo
@@ -374,7 +375,8 @@ def contracted(call: Call) -> Any:
         return NotImplemented  # a batch of many small products, each one library call
     for source in later.sources:
         source.require_unchanged()
-    return _einsum(factors, folded)
+    convolution = convolved(factors, folded)
+    return _einsum(factors, folded) if convolution is None else convolution
 
 
 def _has_own(factor: DimTensor, factors: Sequence[DimTensor], folded: set[Dim]) -> bool:

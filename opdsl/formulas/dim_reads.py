@@ -8,8 +8,10 @@ from typing import Any, NamedTuple, cast
 import numpy
 
 from opdsl.errors import DimensionError, DimError, OptionError, PositionError
+from opdsl.formulas.dim_affine import Windows
 from opdsl.formulas.dim_axes import aligned, axes_of, computed_later, dim_tensors, over, union
 from opdsl.formulas.dim_tensor import Dim, DimTensor, arange, functions, names
+from opdsl.formulas.dim_windows import windows_of
 from opdsl.formulas.ragged import RaggedDim, neutral_outside, ragged_among, spread_all
 from opdsl.formulas.ranges import end_of
 from opdsl.programs.branches import MaskedBranch, conditions, masked_branch
@@ -166,6 +168,7 @@ def _read(value: Tensor, index: object, parts: list[Any], outside: Outside | Non
     if mask is not None:
         result = DimTensor(result.tensor, result.dims, joined_mask(mask, result.mask), result.is_of_dims)
     result.is_gathered = bool(reading.positions())
+    result.windows = reading.windows() if result.is_gathered and result.mask is None else None
     return result
 
 
@@ -295,6 +298,11 @@ class _Reading:
     def positions(self) -> list[Position]:
         """Return the computed indices of the read."""
         return [label for label in self.labels if isinstance(label, Position)]
+
+    def windows(self) -> Windows | None:
+        """Return the read as sliding windows; None if it is none."""
+        labels = [(label.value, label.mode) if isinstance(label, Position) else label for label in self.labels]
+        return windows_of(self.seen, labels)
 
     def gathered(self) -> Tensor:
         """Return the elements that are read as a ``DimTensor`` over the dims of all parts."""

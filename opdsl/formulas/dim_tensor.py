@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from opdsl.dispatch import set_grad_enabled
 from opdsl.dispatch.state import current
 from opdsl.errors import DimAttributeError, DimError, NotPickledError
+from opdsl.formulas.dim_affine import Affine, Windows
 from opdsl.formulas.dim_sources import Source
 from opdsl.runtime import Device, DType, Tensor, is_installed
 from opdsl.runtime.init_hooks import prepare
@@ -61,6 +62,8 @@ class DimTensor(_Value):
         later: the deferred computation, instead of ``tensor`` and ``dims``.
 
     is_gathered: whether it was read at computed indices, so that its elements are copies.
+    affine: the affine function of dims that it is, if it is known to be one.
+    windows: the read of a tensor at affine indices that it is, if it is known to be one.
 
     >>> import opdsl
     >>> i, j = opdsl.dims(2)
@@ -70,7 +73,7 @@ class DimTensor(_Value):
             [ 6., 16.]])
     """
 
-    __slots__ = ("__weakref__", "_dims", "_later", "_tensor", "is_gathered", "is_of_dims", "mask")
+    __slots__ = ("__weakref__", "_dims", "_later", "_tensor", "affine", "is_gathered", "is_of_dims", "mask", "windows")
 
     # Makes NumPy leave ``array + x`` to ``__radd__``.
     __array_ufunc__ = None
@@ -93,6 +96,8 @@ class DimTensor(_Value):
         self.is_of_dims = is_of_dims
         self._later = later
         self.is_gathered = False
+        self.affine: Affine | None = None
+        self.windows: Windows | None = None
 
     def __reduce__(self) -> tuple[object, ...]:
         """Refuse to be pickled or copied.
@@ -124,6 +129,7 @@ class DimTensor(_Value):
                 value = later.compute()
         if isinstance(value, DimTensor):
             self._tensor, self._dims, self.mask = value.tensor, value.dims, value.mask
+            self.is_gathered, self.affine, self.windows = value.is_gathered, value.affine, value.windows
         else:
             self._tensor, self._dims = value, ()
         self._later = None

@@ -1,0 +1,178 @@
+"""Contractions of sliding windows over dims, which are convolutions, against PyTorch and loops."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy
+import pytest
+import torch
+from torch.nn import functional
+
+import opdsl
+from opdsl import Tensor, dim, dims, formula
+
+RANDOM = numpy.random.default_rng(0)
+
+
+def normal(*shape: int) -> Any:
+    """Return random numbers in float64."""
+    return RANDOM.standard_normal(shape)
+
+
+def along(x: Tensor, weight: Tensor, stride: int, dilation: int, offset: int, size: int) -> Tensor:
+    """Contract windows along the last dimension."""
+    o, c, t, k = dims(4, [*weight.shape[:2], size, weight.shape[-1]])
+    read = x.outside(0.0)[..., c, stride * t + k * dilation + offset]
+    return (read * weight[o, c, k]).sum((c, k)).order(..., o, t)
+
+
+def by_loops(x: Any, weight: Any, stride: int, dilation: int, offset: int, size: int) -> Any:
+    """Do the same in NumPy, element by element of a window."""
+    result = numpy.zeros((*x.shape[:-2], weight.shape[0], size))
+    for t, k in itertools.product(range(size), range(weight.shape[-1])):
+        at = stride * t + dilation * k + offset
+        if 0 <= at < x.shape[-1]:
+            result[..., t] += x[..., at] @ weight[:, :, k].T
+    return result
+
+
+CASES = [
+    (stride, dilation, offset, size)
+    for stride in (1, 2, 3)
+    for dilation in (1, 2, -1, -3)
+    for offset in (-4, -1, 0, 3)
+    for size in (1, 5, 9)
+]
+
+
+@pytest.mark.parametrize(("stride", "dilation", "offset", "size"), CASES)
+def test_windows_reach_outside_on_either_side(stride: int, dilation: int, offset: int, size: int) -> None:
+    x, weight = normal(2, 3, 8), normal(4, 3, 3)
+    run = formula(along)
+    result = run(opdsl.from_numpy(x), opdsl.from_numpy(weight), stride, dilation, offset, size)
+    numpy.testing.assert_allclose(result.numpy(), by_loops(x, weight, stride, dilation, offset, size), atol=1e-12)
+
+
+@formula
+def in_planes(x: Tensor, weight: Tensor) -> Tensor:
+    """Contract windows of planes, whose channels have two dims."""
+    o, g, c, i, j, u, v = dims(7, [*weight.shape[:3], x.shape[-2] - 2, x.shape[-1] - 1, *weight.shape[3:]])
+    return (x[..., g, c, i + u, j + v] * weight[o, g, c, u, v]).sum((g, c, u, v)).order(..., o, i, j)
+
+
+def planes_text(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    """Do the same in PyTorch."""
+    return functional.conv2d(x.flatten(-4, -3), weight.flatten(1, 2))
+
+
+@formula
+def in_volumes(x: Tensor, weight: Tensor) -> Tensor:
+    """Contract windows of volumes, of one channel."""
+    o, i, j, k, u, v, w = dims(7, [weight.shape[0], *x.shape[-3:], *weight.shape[1:]])
+    read = x.outside(0.0)[..., i + u - 1, j + v - 1, k - w]
+    return (weight[o, u, v, w] * read).sum((u, v, w)).order(..., o, i, j, k)
+
+
+def volumes_text(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    """Do the same in PyTorch."""
+    padded = functional.pad(x[:, None], (weight.shape[-1] - 1, 0, 1, weight.shape[-2] - 2, 1, weight.shape[-3] - 2))
+    return functional.conv3d(padded, weight[:, None].flip(-1))
+
+
+@formula
+def of_batches(x: Tensor, weight: Tensor) -> Tensor:
+    """Contract windows of a dim that the weight does not have, in an order of its own."""
+    b, o, c, t, k = dims(5, [x.shape[1], *weight.shape[:2], x.shape[0], weight.shape[2]])
+    return (x.outside(0.0)[t + k - 1, b, c] * weight[o, c, k]).sum((k, c)).order(t, o, b)
+
+
+def batches_text(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    """Do the same in PyTorch."""
+    return functional.conv1d(x.permute(1, 2, 0), weight, padding=1).permute(2, 1, 0)
+
+
+WRITTEN = [
+    pytest.param(in_planes, planes_text, ((2, 2, 3, 6, 7), (4, 2, 3, 3, 2)), id="planes"),
+    pytest.param(in_planes, planes_text, ((2, 3, 6, 7), (4, 2, 3, 3, 2)), id="planes-alone"),
+    pytest.param(in_volumes, volumes_text, ((2, 4, 5, 6), (3, 3, 2, 3)), id="volumes"),
+    pytest.param(of_batches, batches_text, ((7, 2, 3), (4, 3, 3)), id="batches"),
+]
+
+
+@pytest.mark.parametrize(("run", "text", "shapes"), WRITTEN)
+def test_values_and_gradients_of_both_orders(run: Any, text: Any, shapes: Any) -> None:
+    if text is planes_text and len(shapes[0]) == 4:
+        shapes = ((2, 3, 6, 7), shapes[1])
+    arrays = [normal(*shape) for shape in shapes]
+    ours = [opdsl.from_numpy(array.copy()).requires_grad_() for array in arrays]
+    theirs = [torch.from_numpy(array.copy()).requires_grad_() for array in arrays]
+    for module, operands, function in ((opdsl, ours, run), (torch, theirs, text)):
+        result = function(*operands)
+        gradients = module.autograd.grad(result.sin().sum(), operands, create_graph=True)
+        second = module.autograd.grad(sum((gradient**2).sum() for gradient in gradients), operands)
+        operands[:] = [result, *gradients, *second]
+    for mine, wanted in zip(ours, theirs, strict=True):
+        numpy.testing.assert_allclose(mine.detach().numpy(), wanted.detach().numpy(), atol=1e-9)
+
+
+def test_a_formula_of_windows_is_a_convolution() -> None:
+    program = opdsl.trace(in_volumes, opdsl.ones(2, 4, 5, 6), opdsl.ones(3, 3, 2, 3))
+    assert "convolution" in program.source
+
+
+def test_windows_whose_elements_are_skipped_are_none() -> None:
+    @formula
+    def skipping(x: Tensor, weight: Tensor) -> Tensor:
+        o, c, t, k = dims(4, [*weight.shape[:2], x.shape[-1], weight.shape[-1]])
+        return (x.outside("skip")[..., c, t + k - 1] * weight[o, c, k]).sum((c, k)).order(..., o, t)
+
+    x, weight = normal(2, 3, 8), normal(4, 3, 3)
+    result = skipping(opdsl.from_numpy(x), opdsl.from_numpy(weight))
+    numpy.testing.assert_allclose(result.numpy(), by_loops(x, weight, 1, 1, -1, 8), atol=1e-12)
+
+
+def test_one_element_stands_for_all_channels() -> None:
+    @formula
+    def shared(x: Tensor, weight: Tensor) -> Tensor:
+        o, c, t, k = dims(4, [*weight.shape[:2], x.shape[-1] - 2, weight.shape[-1]])
+        return (x[..., c, t + k] * weight[o, c, k]).sum((c, k)).order(..., o, t)
+
+    x, weight = normal(2, 1, 8), normal(4, 3, 3)
+    result = shared(opdsl.from_numpy(x), opdsl.from_numpy(weight))
+    wanted = by_loops(x.repeat(3, axis=1), weight, 1, 1, 0, 6)
+    numpy.testing.assert_allclose(result.numpy(), wanted, atol=1e-12)
+
+
+def test_a_read_outside_is_an_error() -> None:
+    @formula
+    def beyond(x: Tensor, weight: Tensor) -> Tensor:
+        o, c, t, k = dims(4, [*weight.shape[:2], x.shape[-1], weight.shape[-1]])
+        return (x[..., c, t + k] * weight[o, c, k]).sum((c, k)).order(..., o, t)
+
+    with pytest.raises(opdsl.errors.PositionError):
+        beyond(opdsl.ones(2, 3, 8), opdsl.ones(4, 3, 3))
+
+
+def test_dims_that_are_ranges_and_no_read_tells() -> None:
+    @formula
+    def every_other(x: Tensor, weight: Tensor) -> Tensor:
+        o, c, k = dims(3)
+        t = dim(range(1, x.shape[-1] - 2, 2))
+        return (weight[o, c, k] * x[..., c, t + k]).sum((c, k)).order(..., o, t)
+
+    x, weight = normal(2, 3, 9), normal(4, 3, 3)
+    result = every_other(opdsl.from_numpy(x), opdsl.from_numpy(weight))
+    numpy.testing.assert_allclose(result.numpy(), by_loops(x, weight, 2, 1, 1, 3), atol=1e-12)
+
+
+def test_new_sizes_and_batches() -> None:
+    run = formula(along)
+    for length in (6, 9, 7, 12, 6):
+        x, weight = normal(5, 2, 3, length), normal(4, 3, 3)
+        wanted = by_loops(x, weight, 2, 1, -1, length // 2)
+        ours = [opdsl.from_numpy(x), opdsl.from_numpy(weight)]
+        result = opdsl.vmap(lambda x, weight=ours[1], size=length // 2: run(x, weight, 2, 1, -1, size))(ours[0])
+        numpy.testing.assert_allclose(result.numpy(), wanted, atol=1e-12)
+        numpy.testing.assert_allclose(run(*ours, 2, 1, -1, length // 2).numpy(), wanted, atol=1e-12)
