@@ -1,4 +1,4 @@
-"""What a gradient costs: forward and backward passes, against PyTorch in the same process."""
+"""Benchmark of gradients: forward and backward passes, compared with PyTorch in the same process."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def damped_in_torch(x: torch.Tensor, rate: torch.Tensor) -> torch.Tensor:
 
 
 def perceptron(library: Any, make: Callable[[Any], Any]) -> Callable[[], Any]:
-    """One step of a perceptron of three layers: forward, loss, backward.
+    """Return a function that runs one training step of a three-layer perceptron: forward pass, loss, backward pass.
 
     Args:
         library: opdsl or torch.
-        make: a tensor of an array.
+        make: converts an array to a tensor.
     """
     random = numpy.random.default_rng(0)
     images = make(random.normal(size=(BATCH, SIZES[0])).astype(numpy.float32))
@@ -63,7 +63,7 @@ def perceptron(library: Any, make: Callable[[Any], Any]) -> Callable[[], Any]:
 
 
 def chain(library: Any) -> Callable[[], Any]:
-    """Many operations on 4 elements, one after the other, and back."""
+    """Return a function that runs 1,000 multiplications of 4 elements, one after the other, and their backward pass."""
     x, factor = library.ones(4, requires_grad=True), library.full((4,), 1.0001)
     seed = library.ones(4)
 
@@ -79,14 +79,14 @@ def chain(library: Any) -> Callable[[], Any]:
 
 
 def backward_of(function: Callable[..., Any], library: Any) -> Callable[[], Any]:
-    """The backward pass alone of a formula."""
+    """Return a function that runs only the backward pass of a function of two tensors."""
     x, rate = library.rand(LARGE, requires_grad=True), library.rand(LARGE)
     result, seed = function(x, rate), library.ones(LARGE)
     return lambda: library.autograd.grad(result, x, seed, retain_graph=True)
 
 
 def run() -> Report:
-    """Measure everything."""
+    """Measure all cases."""
     torch.set_num_threads(2)
     opdsl.set_num_threads(2)
     report = Report("Gradients", threads=2)

@@ -1,6 +1,7 @@
-"""What the most used calls cost on small tensors, one statement for both sides, against PyTorch in the same process.
+"""Benchmark of the most used calls on small tensors, compared with PyTorch in the same process, statement by
+statement.
 
-Measured is what the processor does for the process: all is on one thread, and others may use the machine, too.
+The clock counts the processor time of this process, which runs on one thread, since other programs may use the machine.
 """
 
 from __future__ import annotations
@@ -312,7 +313,7 @@ GROUPS = {
     ),
 }
 
-# What has another name, or place, on PyTorch's side.
+# Names that differ on PyTorch's side.
 THEIRS = {
     "nn.cross_entropy_loss": "nn.cross_entropy",
     "nn.": "F.",
@@ -320,7 +321,7 @@ THEIRS = {
 
 
 def values() -> dict[str, numpy.ndarray]:
-    """The tensors of the statements."""
+    """Return the arrays from which both sides build the tensors that statements use, by name."""
     a = numpy.array([0.5, 2.0, 1.5, 3.0], numpy.float32)
     m = numpy.arange(16, dtype=numpy.float32).reshape(4, 4) % 7
     place = numpy.array([0, 2])
@@ -347,7 +348,9 @@ def values() -> dict[str, numpy.ndarray]:
 
 
 def sides() -> dict[str, object]:
-    """What both sides' statements name: ``our_a`` is our ``a``."""
+    """Return the variables of both sides' statements: ``our_a`` is the tensor ``a`` of opdsl, ``their_a`` that of
+    PyTorch.
+    """
     own = {"xp": opdsl, "nn": opdsl.nn, **{name: opdsl.from_numpy(value.copy()) for name, value in values().items()}}
     theirs = {
         "xp": torch,
@@ -361,7 +364,7 @@ def sides() -> dict[str, object]:
 
 
 def cases(statements: Iterable[str]) -> list[Case]:
-    """Each statement for both sides."""
+    """Return a case for each statement, with the names of each side filled in."""
     names = "|".join(["xp", "nn", "F", *values()])
 
     def of(side: str, statement: str) -> str:
@@ -377,7 +380,7 @@ def cases(statements: Iterable[str]) -> list[Case]:
 
 
 def run() -> Report:
-    """Measure everything."""
+    """Measure all statements."""
     torch.set_num_threads(1)
     report = Report("The most used calls on small tensors", threads=1)
     known = sides()

@@ -1,7 +1,9 @@
-"""Operators that are written with the constructs of the language, against PyTorch on one thread of the CPU.
+"""Benchmark of operators written with the constructs of the language, compared with PyTorch on one thread of
+the CPU.
 
-Windows, margins, other sizes and points of images: of at most 1,000 elements and of many, forward, and forward and
-backward, with channels side by side too. Then scalar functions that loop, lists of tensors, rows and recurrences.
+Pooling, padding, interpolation, columns, sampling of images and depthwise convolutions run on at most 1,000 elements
+and on many, forward, and forward and backward, also in channels-last layout. Then come scalar functions that loop,
+lists of tensors, rows and recurrences.
 """
 
 from __future__ import annotations
@@ -24,14 +26,14 @@ Tensors = dict[str, torch.Tensor]
 SMALL, LARGE = 1.5, 1.2
 """The ratios to stay within."""
 
-# What images, signals and volumes measure, small and large: by how many dimensions they have besides batch and channel.
+# Small and large shapes of signals, images and volumes, by the number of dimensions besides batch and channel.
 SHAPES = {
     1: ((2, 4, 100), (16, 64, 1024)),
     2: ((2, 4, 10, 10), (8, 32, 56, 56)),
     3: ((1, 4, 6, 6, 6), (2, 16, 24, 24, 24)),
 }
 
-# By family: how many dimensions, and the statement; f is the module of functions, x the images.
+# Statements by family, each with its number of spatial dimensions; f is the module of functions, x the images.
 FAMILIES: dict[str, list[tuple[int, str]]] = {
     "Largest elements": [
         (1, "{f}.max_pool1d({x}, 2)"),
@@ -118,17 +120,17 @@ def linear_recurrence(a: Tensor, b: Tensor, dim: int) -> Tensor:
 @lib.op
 @formula
 def rms_norm(self: Tensor, weight: Tensor, eps: float = 1e-6) -> Tensor:
-    """Rows of mean square 1, each column by its weight."""
+    """Divide rows by their root mean square and multiply each column by its weight."""
     return self * weight / opdsl.sqrt((self * self).mean(-1, True) + eps)
 
 
 def rms_norm_of_torch(x: torch.Tensor, weight: torch.Tensor, eps: float = 1e-6) -> torch.Tensor:
-    """The same by calls."""
+    """Compute ``rms_norm`` by calls of PyTorch."""
     return x * weight / torch.sqrt((x * x).mean(-1, keepdim=True) + eps)
 
 
 def recurrence_of_torch(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """The same in a loop over columns."""
+    """Compute ``linear_recurrence`` by PyTorch, in a Python loop over columns."""
     h, output = torch.zeros(a.shape[0]), []
     for k in range(a.shape[1]):
         h = a[:, k] * h + b[:, k]
@@ -137,23 +139,25 @@ def recurrence_of_torch(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 
 
 def as_ours(tensor: torch.Tensor) -> Tensor:
-    """A copy, in the same layout."""
+    """Return a copy as a tensor of opdsl, with the same memory layout."""
     return opdsl.from_dlpack(tensor.detach()).clone().requires_grad_(tensor.requires_grad)
 
 
 class Bench:
-    """How long and on what clock."""
+    """Settings of a run: the number of rounds and a filter of names."""
 
     def __init__(self, rounds: int, only: str) -> None:
         self.rounds, self.only = rounds, only
 
     def compare(self, rows: Sequence[tuple[str, str, str, float]], names: dict[str, Any]) -> list[Measured]:
-        """The lines whose name has what is asked for in it: a name, our statement, PyTorch's, the ratio to reach."""
+        """Measure the rows whose name contains the filter; a row has a name, both sides' statements, and the ratio to
+        reach.
+        """
         cases = [Case(*row) for row in rows if self.only in row[0]]
         return compare(cases, names, rounds=self.rounds, clock=time.process_time) if cases else []
 
     def window(self, dims: int, text: str, shape: Sequence[int], goal: float, *, is_last: bool) -> list[Measured]:
-        """A statement on images of a shape: forward, and forward and backward."""
+        """Measure a statement on random images of a shape: forward, and forward and backward."""
         sizes = "x".join(map(str, shape))
         name = text.format(f="F", x="x", g="g", w="w").replace("F.", "").replace("(x, ", "(") + f" of {sizes}"
         if self.only not in name:
@@ -185,7 +189,7 @@ class Bench:
 
 
 def scalar_functions(bench: Bench) -> list[Measured]:
-    """Functions that loop."""
+    """Measure operators whose scalar functions loop."""
     theirs = {
         "p": torch.rand(100_000) * 5 + 0.1,
         "q": torch.rand(100_000) * 5 + 0.1,
@@ -214,7 +218,7 @@ def scalar_functions(bench: Bench) -> list[Measured]:
 
 
 def lists(bench: Bench) -> list[Measured]:
-    """Lists of tensors."""
+    """Measure operators on lists of tensors."""
     theirs = [[torch.randn(1000) for _ in range(100)] for _ in range(2)]
     ours = [[as_ours(tensor) for tensor in listed] for listed in theirs]
     names: dict[str, Any] = {"ours": opdsl, "theirs": torch}
@@ -225,7 +229,7 @@ def lists(bench: Bench) -> list[Measured]:
 
 
 def users(bench: Bench) -> list[Measured]:
-    """What users declare."""
+    """Measure operators that users declare: RMSNorm and a linear recurrence."""
     theirs = {
         "x": torch.randn(4096, 1024).requires_grad_(),
         "w": torch.randn(1024).requires_grad_(),

@@ -1,4 +1,4 @@
-"""Convolutions and their gradients on one thread of the CPU, against PyTorch on one, by what the processor did."""
+"""Benchmark of convolutions and their gradients on one thread, compared with PyTorch by processor time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NOTE = (
 
 
 class Layer(NamedTuple):
-    """A convolution: the shapes of its input and its weight, and how it slides.
+    """Convolution to measure: the shapes of input and weight, the stride and the groups.
 
     goal: the ratio to reach.
     """
@@ -34,7 +34,7 @@ class Layer(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What stands in tables."""
+        """Return the label in tables: input shape, weight shape, and a stride other than 1."""
         shape, weight = ("x".join(map(str, sizes)) for sizes in (self.shape, self.weight))
         strided = f", stride {self.stride}" if self.stride > 1 else ""
         return f"{shape} * {weight}{strided}"
@@ -78,16 +78,17 @@ BACKWARD = "{2}gx.grad = {2}gw.grad = None; {0}.conv{1}d({2}gx, {2}gw, None, {3}
 
 
 def measure(layer: Layer, *, is_last: bool = False) -> list[Measured]:
-    """A layer forward, and forward and backward.
+    """Measure a convolution forward, and forward and backward.
 
     Args:
-        is_last: whether the channels of images lie side by side.
+        layer: the convolution.
+        is_last: whether images are in channels-last layout.
     """
     dims = len(layer.shape) - 2
     random = numpy.random.default_rng(0)
     padding = layer.weight[-1] // 2
     arrays = {"x": layer.shape, "w": layer.weight, "b": layer.weight[:1]}
-    # In memory of PyTorch's own: its library is slower on what is not aligned.
+    # In memory allocated by PyTorch: its library is slower on unaligned memory.
     theirs = {
         name: torch.from_numpy(random.standard_normal(shape, dtype=numpy.float32)).clone()
         for name, shape in arrays.items()
@@ -111,7 +112,7 @@ def measure(layer: Layer, *, is_last: bool = False) -> list[Measured]:
 
 
 def run() -> Report:
-    """Measure everything on one thread."""
+    """Measure all layers on one thread."""
     torch.set_num_threads(1)
     opdsl.set_num_threads(1)
     report = Report("Convolutions on the CPU", threads=1)

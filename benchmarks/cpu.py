@@ -1,4 +1,4 @@
-"""What kernels take on the CPU, against PyTorch with as many threads in the same process."""
+"""Benchmark of kernels on the CPU, compared with PyTorch on equally many threads in the same process."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ INDEXED = {
     "scatter_add": "{0}.scatter_add({1}, 1, {3}, {1})",
 }
 
-# Run in a process of its own with a cache directory of its own: once to compile, once more to load.
+# Run in a separate process with its own cache directory: once to compile, once more to load.
 SPECIALISATION = """
 import time, opdsl
 x = opdsl.tensor([1.0, 2.0])
@@ -75,18 +75,20 @@ for name in ("mul", "neg", "exp", "tanh", "sigmoid", "div"):
 
 
 def case(name: str, statement: str, *operands: str, goal: float | None = None) -> Case:
-    """The same statement on our operands and on PyTorch's, which have the same names with a ``t`` in front."""
+    """Return a case that runs one statement on operands of opdsl and on those of PyTorch, which are named
+    ``t{operand}``.
+    """
     twins = [f"t{operand}" for operand in operands]
     return Case(name, statement.format("ours", *operands), statement.format("theirs", *twins), goal)
 
 
 def both(array: numpy.ndarray) -> tuple[opdsl.Tensor, torch.Tensor]:
-    """Our tensor and PyTorch's over the same memory."""
+    """Return tensors of opdsl and of PyTorch over the memory of one array."""
     return opdsl.from_numpy(array), torch.from_numpy(array)
 
 
 def names(**arrays: numpy.ndarray) -> dict[str, object]:
-    """The names of statements: each array as ours, and with a ``t`` in front as PyTorch's."""
+    """Return the variables of statements: each array as ``name`` for opdsl and as ``tname`` for PyTorch."""
     result: dict[str, object] = {"ours": opdsl, "theirs": torch}
     for name, array in arrays.items():
         result[name], result[f"t{name}"] = both(array)
@@ -94,19 +96,19 @@ def names(**arrays: numpy.ndarray) -> dict[str, object]:
 
 
 def random(*shape: int) -> numpy.ndarray:
-    """Positive float32 numbers, so that every function has a value."""
+    """Return random positive float32 numbers, for which every measured function is defined."""
     return numpy.random.default_rng(0).uniform(0.1, 2.0, shape).astype(numpy.float32)
 
 
 def contiguous(size: int) -> list[Measured]:
-    """Every pointwise operator on vectors."""
+    """Measure every pointwise operator on contiguous vectors."""
     goal = 1.05 if size == LARGE else None
     cases = [case(f"{name}, {size:,}", text, "x", "y", goal=goal) for name, text in POINTWISE.items()]
     return compare(cases, names(x=random(size), y=random(size)), rounds=15)
 
 
 def layouts() -> list[Measured]:
-    """Matrices of 4M elements: one transposed, both, one row for all."""
+    """Measure pointwise operators on transposed and broadcast matrices of 4M elements."""
     square = random(SIDE, SIDE)
     row, column = random(1, SIDE), random(SIDE, 1)
     known = names(x=square, t=square.T, u=random(SIDE, SIDE).T, r=row, c=column)
@@ -123,7 +125,7 @@ def layouts() -> list[Measured]:
 
 
 def others() -> list[Measured]:
-    """Allocation, reductions and products."""
+    """Measure allocation of a large result, reductions and matrix products."""
     large = compare(
         [case("functional add, 16M", POINTWISE["add"], "x", "y", goal=0.4)],
         names(x=random(1 << 24), y=random(1 << 24)),
@@ -139,7 +141,7 @@ def others() -> list[Measured]:
 
 
 def indexing() -> list[Measured]:
-    """Positions at random among 1M elements."""
+    """Measure reads and writes at random indices of 1M elements."""
     random_positions = numpy.random.default_rng(1).integers
     known = names(
         x=random(1000, 1000),
@@ -154,14 +156,14 @@ def indexing() -> list[Measured]:
 
 
 def rows(shape: tuple[int, int]) -> list[Measured]:
-    """What is computed row by row; the goal is for large tensors."""
+    """Measure softmax, layer_norm and scans along rows or columns; only the largest shape has a goal."""
     goal = 1.0 if shape == ROW_SHAPES[0] else None
     cases = [case(f"{name}, {shape[0]} x {shape[1]}", text, "x", goal=goal) for name, text in ROWS.items()]
     return compare(cases, names(x=random(*shape)), rounds=15)
 
 
 def specialisations() -> list[tuple[str, float, float]]:
-    """Medians of compiling a pointwise specialisation, and of loading it from disk, whole first calls."""
+    """Return medians of whole first calls that compile a pointwise kernel, and of those that load it from disk."""
     with tempfile.TemporaryDirectory() as directory:
         variables = {**os.environ, "OPDSL_CACHE_DIR": directory}
 
@@ -177,7 +179,7 @@ def specialisations() -> list[tuple[str, float, float]]:
 
 
 def run() -> Report:
-    """Measure everything."""
+    """Measure all kernels."""
     torch.set_num_threads(THREADS)
     report = Report("Kernels on the CPU", threads=THREADS)
     vectors = [row for size in SIZES for row in contiguous(size)]

@@ -1,6 +1,6 @@
-"""Operators over named dimensions against PyTorch's text of the same: forward, and forward and backward.
+"""Benchmark of operators over named dimensions, compared with PyTorch: forward, and forward and backward.
 
-PyTorch's side is compiled by ``torch.compile``; ``--eager`` leaves it as it is. ``--threads 2`` has both sides use two.
+PyTorch's side is compiled by ``torch.compile``, or runs eagerly with ``--eager``. ``--threads 2`` sets two threads.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import opdsl
 
 
 def leaves(arrays: Sequence[numpy.ndarray[Any, Any]], convert: Callable[[Any], Any]) -> list[Any]:
-    """Return tensors of copies, those of floating-point numbers as leaves."""
+    """Return copies of arrays as tensors; float32 tensors require gradients."""
     output = [convert(tensor.copy()) for tensor in arrays]
     return [leaf.requires_grad_() if leaf.dtype in (opdsl.float32, torch.float32) else leaf for leaf in output]
 

@@ -1,4 +1,4 @@
-"""What a call costs beside its arithmetic: operators on 4 elements, against PyTorch in the same process."""
+"""Benchmark of the overhead of calls: operators on 4 elements, compared with PyTorch in the same process."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ lib = Library("benchmark")
 @lib.op
 @formula
 def scaled(self: Tensor, other: Tensor) -> Tensor:
-    """``self + other``, as a formula."""
+    """Compute ``self + other``, declared as a formula."""
     return self + other
 
 
 @lib.op
 def added(self: Tensor, other: Tensor) -> Tensor:
-    """``self + other``, by the operator."""
+    """Compute ``self + other``, declared as a composite."""
     return self + other
 
 
@@ -61,33 +61,33 @@ def custom(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 
 def implemented() -> object:
-    """The same operator, registered as PyTorch's documentation calls the low-level way."""
+    """Return an operator for ``x + y`` registered by ``torch.library.Library``, the low-level way of PyTorch."""
     library = torch.library.Library("benchmark", "FRAGMENT")
     library.define("implemented(Tensor x, Tensor y) -> Tensor")
     library.impl("implemented", lambda x, y: x + y, "CPU")
-    globals()["_kept"] = library  # the registration ends with it
+    globals()["_kept"] = library  # the registration ends when the library is freed
     return torch.ops.benchmark.implemented.default
 
 
 def has_four(self: opdsl.Tensor | torch.Tensor) -> bool:
-    """The condition of the override."""
+    """Return whether a tensor has 4 elements, which is the condition of the override."""
     return self.numel() == 4
 
 
 def same(self: opdsl.Tensor) -> opdsl.Tensor:
-    """An override that does nothing, so that what is measured is the way to it."""
+    """Return the argument; an override that does nothing, so that only dispatch is measured."""
     return self
 
 
 def override() -> None:
-    """Put the same override before both sides' ``reciprocal``."""
+    """Register the same override of ``reciprocal`` in opdsl and in PyTorch."""
     opdsl.register_op_override("benchmark", "aten", "reciprocal", "CPU", has_four, same)
     native.register_op_override("benchmark", "aten", "reciprocal", "CPU", has_four, same)
     native._register_all_overrides()
 
 
 def names() -> dict[str, object]:
-    """What the statements call and what they call it with."""
+    """Return the functions and tensors that the statements use, by name."""
     one, two = numpy.arange(4, dtype=numpy.float32), numpy.ones(4, dtype=numpy.float32)
     ours, theirs = (
         [opdsl.from_numpy(operand) for operand in (one, two)],
@@ -113,7 +113,7 @@ def names() -> dict[str, object]:
 
 
 def run() -> Report:
-    """Measure everything."""
+    """Measure all calls."""
     torch.set_num_threads(1)
     report = Report("Calls of small operators", threads=1)
     known = names()

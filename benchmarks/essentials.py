@@ -1,7 +1,8 @@
-"""The kernels that networks and numerical programs lean on most, against PyTorch on as many threads.
+"""Benchmark of the kernels that networks and numerical programs use most, compared with PyTorch on equally many
+threads.
 
-One thread is compared by what the processor does for the process, which others' work hardly changes; more threads by
-the clock, which needs a machine that does nothing else.
+One thread is measured by the processor time of the process, which other programs hardly change; several threads are
+measured by wall-clock time, which needs a machine that does nothing else.
 """
 
 from __future__ import annotations
@@ -21,19 +22,21 @@ Tensors = dict[str, torch.Tensor]
 
 
 def random(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-    """Normally distributed numbers."""
+    """Return normally distributed numbers."""
     return torch.randn(shape, dtype=dtype)
 
 
 def images(channels: int, *shape: int, kernels: int, groups: int = 1) -> Tensors:
-    """A batch of images, the weight of a 3x3 convolution, both with gradients too, and a gradient of the result."""
+    """Return images and the weight of a 3x3 convolution, both again requiring gradients, and a gradient of the
+    result.
+    """
     x, w = random(shape[0], channels, *shape[1:]), random(kernels, channels // groups, 3, 3)
     grad = random(shape[0], kernels, *shape[1:])
     return {"x": x, "w": w, "gx": x.clone().requires_grad_(), "gw": w.clone().requires_grad_(), "grad": grad}
 
 
 def matrices() -> Tensors:
-    """Square ones: any, positive definite, small; and sides of equations."""
+    """Return square matrices: a general one, a positive definite one, small parts of both; and right-hand sides."""
     any_one = random(300, 300)
     definite = any_one @ any_one.T + 300 * torch.eye(300)
     small = definite[:100, :100].contiguous(), any_one[:100, :100].contiguous()
@@ -44,13 +47,15 @@ CONV = "{m}.conv2d({p}x, {p}w, None, 1, 1, 1, {groups})"
 CONV_BACKWARD = "{p}gx.grad = {p}gw.grad = None; {m}.conv2d({p}gx, {p}gw, None, 1, 1, 1, {groups}).backward({p}grad)"
 LEARN = "{p}w.grad = None; {m}.nn.functional."
 
-# A heading, what is made, and for each line of the table its name, its statement and the ratio to stay within; m is the
-# module, p the prefix of the side's tensors.
+# Rows of a table: name, statement and greatest allowed ratio; in statements m is the module and p the prefix of the
+# side's tensors.
 Rows = list[tuple[str, str, float]]
 
 
 def tables() -> list[tuple[str, Tensors, Rows]]:
-    """What is measured."""
+    """Return the tables to measure: heading, tensors, and rows of a name, a statement and the greatest allowed
+    ratio.
+    """
     sections: list[tuple[str, Tensors, Rows]] = []
     for name, output, groups, limit in (
         ("32x64x16x16, 64 kernels", images(64, 32, 16, 16, kernels=64), 1, 1.3),
@@ -149,7 +154,7 @@ def tables() -> list[tuple[str, Tensors, Rows]]:
 
 
 def measure(tensors: Tensors, rows: Rows, threads: int, rounds: int) -> list[Measured]:
-    """The lines of a table."""
+    """Measure the rows of a table."""
     names: dict[str, Any] = {"opdsl": opdsl, "torch": torch}
     for name, value in tensors.items():
         names[f"t{name}"] = value
@@ -160,7 +165,7 @@ def measure(tensors: Tensors, rows: Rows, threads: int, rounds: int) -> list[Mea
 
 
 def run(threads: int, rounds: int, only: str) -> Report:
-    """Measure all tables whose heading, or one of whose lines, has ``only`` in it."""
+    """Measure all tables and rows whose heading or name contains ``only``."""
     torch.manual_seed(0)
     torch.set_num_threads(threads)
     opdsl.set_num_threads(threads)

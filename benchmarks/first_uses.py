@@ -1,14 +1,14 @@
-"""First uses of everything in eight threads of fresh processes: no crash, no deadlock, no result but the right one.
+"""Stress test of first uses in eight threads of fresh processes: no crash, no deadlock, no wrong result.
 
 ``python benchmarks/first_uses.py [SECONDS]`` runs for 60 seconds by default and prints how many calls were the first of
-their operator in a process. Rounds take turns, each in a process of its own, whose seed a failure tells:
+their operator in a process. Rounds of four kinds alternate, each in its own process; a failure prints the seed:
 
-- *operators*: eight threads call 40 of the library's operators, all at once or each in an order of its own;
+- *operators*: eight threads call 40 of the library's operators, all at once or each thread in its own order;
 - *features*: matrix products, factorizations, Fourier transforms, convolutions, compiled functions, backward passes;
-- *shapes*: 60 kinds of calls with ever new sizes, while other threads declare operators, call them and close;
-- *torch*: operators that several threads register in PyTorch, call there and take back.
+- *shapes*: 60 kinds of calls with ever new sizes, while other threads declare operators, call them and close libraries;
+- *torch*: operators that several threads register in PyTorch, call there and deregister.
 
-Results of operators and features are those of one thread of another process, those of the streams are PyTorch's.
+Results of operators and features must equal those of one thread of another process, those of streams PyTorch's.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ import opdsl
 from opdsl import Library, Tensor, formula
 
 THREADS = 8
-LISTED = 200  # operators, of which each round calls some
+LISTED = 200  # operators in the book, of which each round calls some
 OPERATORS = 40
-PATIENCE = 120.0  # seconds after which the threads of a round are said to wait for each other
+PATIENCE = 120.0  # seconds after which the threads of a round count as deadlocked
 STREAM = 2.5  # seconds of a round of shapes
-SIZES = 24  # sizes of streams are smaller
+SIZES = 24  # upper bound of the sizes in streams
 KINDS = ("operators", "features", "operators", "shapes", "operators", "operators", "torch")
 
 
 class Call(NamedTuple):
-    """A call of an operator of the library.
+    """Call of an operator of the library, with its expected result.
 
-    base: its name.
-    positional, named: arguments, as ``packed`` has them.
-    result: what one thread has found.
+    base: the name of the operator.
+    positional, named: the arguments, in the form of ``packed``.
+    result: the result that a single thread computed.
     """
 
     base: str
@@ -58,9 +58,9 @@ class Call(NamedTuple):
 
 
 class Book(NamedTuple):
-    """What rounds call, with results.
+    """Calls that rounds make, with their expected results.
 
-    calls: of operators.
+    calls: calls of operators.
     features: the result of each of ``FEATURES``.
     streams: the result of each of ``STREAMS`` for each size.
     """
@@ -74,10 +74,10 @@ class Book(NamedTuple):
 
 
 def packed(value: object) -> object:
-    """Arguments as what ``pickle`` writes without opdsl.
+    """Convert arguments to objects that ``pickle`` can write without opdsl.
 
     Raises:
-        TypeError: one is of another kind.
+        TypeError: an argument has another type.
     """
     if isinstance(value, Tensor):
         return numpy.array(value.detach().numpy())
@@ -91,7 +91,7 @@ def packed(value: object) -> object:
 
 
 def unpacked(value: object) -> Any:
-    """Arguments anew, in memory of their own."""
+    """Convert packed arguments back, to new tensors that share no memory."""
     if isinstance(value, numpy.ndarray):
         return opdsl.from_numpy(value.copy())
     if isinstance(value, tuple):
@@ -102,7 +102,7 @@ def unpacked(value: object) -> Any:
 
 
 def told(result: object) -> object:
-    """A result as what is kept, and compared by ``agrees``."""
+    """Convert a result to arrays and strings, which ``agrees`` can compare."""
     if isinstance(result, Tensor):
         array = result.detach().resolve_conj().resolve_neg().numpy()
         return array.copy()
@@ -112,7 +112,7 @@ def told(result: object) -> object:
 
 
 def agrees(result: object, wanted: object) -> bool:
-    """Whether results that have been told are the same, to the last bit."""
+    """Return whether two results, converted to arrays and strings, are equal bit by bit."""
     if isinstance(result, tuple) and isinstance(wanted, tuple):
         return len(result) == len(wanted) and all(map(agrees, result, wanted))
     if not isinstance(result, numpy.ndarray) or not isinstance(wanted, numpy.ndarray):
@@ -126,7 +126,7 @@ def agrees(result: object, wanted: object) -> bool:
 
 
 def call(entry: Call, as_method: bool) -> object:
-    """What an operator gives, called as a function or as a method."""
+    """Call an operator as a function or as a method and return its result, converted to arrays and strings."""
     from opdsl._attributes import aten
 
     positional = [unpacked(argument) for argument in entry.positional]
@@ -142,7 +142,7 @@ def call(entry: Call, as_method: bool) -> object:
 
 
 def declare(choose: random.Random) -> None:
-    """Declare an operator in a library of this thread, call it and its gradient, and close."""
+    """Declare an operator in a library of this thread, call it and its gradient, and close the library."""
     with Library(f"first{threading.get_ident()}") as lib:
 
         @lib.op(inplace=True, out=True)
@@ -159,7 +159,7 @@ def declare(choose: random.Random) -> None:
 
 
 def register_and_call(choose: random.Random) -> None:
-    """Take an operator of this thread to PyTorch, call it and its gradient there, and take it back."""
+    """Register an operator of this thread in PyTorch, call it and its gradient there, and deregister it."""
     import torch
 
     from opdsl.interop.torch import deregister, register
@@ -185,11 +185,11 @@ def register_and_call(choose: random.Random) -> None:
 
 
 class Round:
-    """A round in this process: what its threads do, and what has happened.
+    """Round of calls in this process, with the faults and counts of its threads.
 
     Args:
-        book: what is called.
-        seed: of all that is chosen.
+        book: the calls to make, with results.
+        seed: the seed of all random choices.
     """
 
     def __init__(self, book: Book, seed: int) -> None:
@@ -201,7 +201,7 @@ class Round:
         self.counts: Counter[str] = Counter()
 
     def run(self, work: Callable[[int], Iterator[str]]) -> None:
-        """Have eight threads work; each yields what it has done."""
+        """Run ``work`` in eight threads; it yields the name of each thing that it has done, which is counted."""
 
         def thread(index: int) -> None:
             counts: Counter[str] = Counter()
@@ -221,7 +221,9 @@ class Round:
             worker.join()
 
     def _in_turn(self, steps: Sequence[Callable[[int], None]], kind: str) -> Callable[[int], Iterator[str]]:
-        """Do all steps: at the same time as the others, or in an order of the thread's own."""
+        """Return work that does all steps: each step simultaneously in all threads, or in another order in each
+        thread.
+        """
         is_together = self.choose.random() < 0.6
 
         def work(index: int) -> Iterator[str]:
@@ -236,7 +238,7 @@ class Round:
         return work
 
     def operators(self) -> None:
-        """First calls of operators."""
+        """Call operators for the first time in the process, and compare the results."""
 
         def step(entry: Call) -> Callable[[int], None]:
             def run(index: int) -> None:
@@ -250,7 +252,7 @@ class Round:
         self.run(self._in_turn([step(entry) for entry in chosen], "fresh call of an operator"))
 
     def features(self) -> None:
-        """First uses of libraries, compiled functions and backward passes."""
+        """Use libraries, compiled functions and backward passes for the first time, and compare the results."""
 
         def step(index: int) -> Callable[[int], None]:
             def run(_: int) -> None:
@@ -264,7 +266,7 @@ class Round:
         self.run(self._in_turn([step(place) for place in places], "fresh use of a feature"))
 
     def shapes(self) -> None:
-        """Ever new sizes, while two threads declare and close."""
+        """Call operators with ever new sizes, while two threads declare operators and close libraries."""
         end = time.monotonic() + STREAM
 
         def work(index: int) -> Iterator[str]:
@@ -285,7 +287,7 @@ class Round:
         self.run(work)
 
     def torch(self) -> None:
-        """Operators that threads register in PyTorch."""
+        """Register operators in PyTorch from all threads, call and deregister them."""
 
         def work(index: int) -> Iterator[str]:
             choose = random.Random(self.seed * 99 + index)
@@ -298,9 +300,9 @@ class Round:
 
 
 def play(path: str, kind: str, seed: int) -> None:
-    """Do one round, in the process that was started for it.
+    """Run one round, in the process that was started for it.
 
-    What it counted is the last line of what it prints: operators that print are among those that it calls.
+    The counts are the last line of the output, since some of the called operators print.
     """
     played = Round(pickle.loads(Path(path).read_bytes()), seed)
     getattr(played, kind)()
@@ -313,14 +315,14 @@ def play(path: str, kind: str, seed: int) -> None:
 
 
 def _calls(choose: random.Random) -> Iterator[Call]:
-    """A call of operators of the library whose samples can be written, and whose results are always the same."""
+    """Yield a call for each operator whose samples can be pickled and whose results are always the same."""
     from opdsl._attributes import aten
     from opdsl.aten.catalog import PACKETS
     from opdsl.dispatch import registry
     from opdsl.testing import samples_of
 
     for base in choose.sample(list(PACKETS), len(PACKETS)):
-        if "empty" in base:  # whatever lies in memory
+        if "empty" in base:  # its elements are uninitialized
             continue
         try:
             aten[base]  # loads it
@@ -330,14 +332,14 @@ def _calls(choose: random.Random) -> Iterator[Call]:
             named = {name: packed(value) for name, value in sample.named.items()}
             entry = Call(base, positional, named, None)
             results = [call(entry, as_method=k == 2) for k in range(3)]
-        except Exception:  # nothing that is called by its name alone, with what can be written
+        except Exception:  # operators that need more than a name and arguments that can be pickled
             continue
         if agrees(results[0], results[1]) and agrees(results[1], results[2]) and "out" not in entry.named:
             yield entry._replace(result=results[0])
 
 
 def write_book(path: Path, choose: random.Random) -> Book:
-    """Write what rounds call, with results, into a file."""
+    """Write the calls of rounds, with their results, to a file."""
     import torch
 
     streams = [[numpy.empty(0), *(stream(name, torch, n).numpy() for n in range(1, SIZES))] for name in STREAMS]
@@ -348,15 +350,15 @@ def write_book(path: Path, choose: random.Random) -> Book:
 
 
 def soak(seconds: float, first_seed: int, kinds: Sequence[str] = KINDS) -> Counter[str]:
-    """Play rounds in fresh processes.
+    """Run rounds in fresh processes.
 
     Args:
-        seconds: for how long; each kind has its turn once in any case.
-        first_seed: of the first round; the others count on.
-        kinds: of rounds, in turn.
+        seconds: for how long; each kind of round runs at least once in any case.
+        first_seed: the seed of the first round; each later round adds 1.
+        kinds: the kinds of rounds, which alternate.
 
     Raises:
-        AssertionError: a round has failed.
+        AssertionError: a round failed.
     """
     counts: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder:
@@ -386,7 +388,7 @@ def _played(path: Path, kind: str, seed: int) -> dict[str, int]:
 
 
 def main() -> None:
-    """Play rounds, and say what happened."""
+    """Run rounds for the given time and print the counts."""
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 60.0
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else int(time.time())
     for name, count in sorted(soak(seconds, seed, sys.argv[3:] or KINDS).items()):

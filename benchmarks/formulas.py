@@ -1,7 +1,7 @@
-"""Operators written as formulas against ``torch.compile`` of the same text: forward, and forward and backward.
+"""Benchmark of operators declared as formulas, compared with ``torch.compile`` of the same functions.
 
-``--threads 2`` has both sides use two; ``--eager`` adds PyTorch's own calls, ``--small`` 1,000 elements in place of a
-million.
+Forward passes, and forward and backward passes, are measured. ``--threads 2`` lets both sides use two threads;
+``--eager`` compares with PyTorch's own calls instead; ``--small`` uses 1,000 elements in place of a million.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ lib = Library("benchmarked")
 
 
 def operator(name: str, make: Callable[[Any], Callable[..., Any]]) -> Any:
-    """An operator whose formula is a function of tensors."""
+    """Declare an operator whose formula is a function of tensors."""
     function: Any = make(opdsl)
     function.__annotations__ = dict.fromkeys((*inspect.signature(function).parameters, "return"), Tensor)
     return lib.op(f"benchmarked::{name}")(formula(function))

@@ -1,4 +1,5 @@
-"""Python frames, and files that they are in, of calls that come before a plan is there; generated code counts, too.
+"""Count of the Python frames that calls enter while no plan is cached, and of their files; generated code
+counts, too.
 
 ``python benchmarks/frames.py [--by-function]`` runs each program in a fresh process whose kernels are on disk.
 """
@@ -23,7 +24,7 @@ SHOWN = 25  # functions that ``--by-function`` names
 
 
 class Place(NamedTuple):
-    """A function: its file, its name, and its first line."""
+    """Key of a function: its file, its qualified name, and its first line."""
 
     file: str
     name: str
@@ -34,7 +35,7 @@ Frames = Counter[Place]
 
 
 def counted(run: Callable[[], object]) -> Frames:
-    """Count the frames that a call enters, by their function."""
+    """Count the frames that a call enters, by function."""
     frames: Frames = Counter()
 
     def note(frame: FrameType, event: str, _: object) -> None:
@@ -51,14 +52,14 @@ def counted(run: Callable[[], object]) -> Frames:
 
 
 def new_shapes() -> Frames:
-    """Count those of the dearest of the first calls of ``mul`` with new shapes, after one call of it."""
+    """Count the frames of calls of ``mul`` with new shapes, and return the counts of the call that enters most."""
     operands = [(opdsl.ones(size, 3), opdsl.ones(size, 3)) for size in range(4, 5 + SHAPES)]
     each_call = [counted(lambda pair=pair: opdsl.mul(*pair)) for pair in operands]
     return max(each_call[1:], key=Counter.total)
 
 
 def first_backward() -> Frames:
-    """Count those of the first backward pass of a recorded ``add``."""
+    """Count the frames of the first backward pass of a recorded ``add``."""
     self, other = (opdsl.ones(3, 4).requires_grad_() for _ in range(2))
     result, gradient = opdsl.add(self, other), opdsl.ones(3, 4)
     return counted(lambda: result.backward(gradient))
@@ -71,7 +72,7 @@ PROGRAMS = {
 
 
 def of_program(name: str) -> None:
-    """Print the counts of one program, in this process."""
+    """Run a program in this process and print its counts."""
     frames = PROGRAMS[name][0]()
     print(frames.total(), len({place.file for place in frames}))
     for place, count in frames.most_common(SHOWN):
@@ -79,11 +80,11 @@ def of_program(name: str) -> None:
 
 
 def run() -> Report:
-    """Count everything."""
+    """Run every program in fresh processes and report the counts."""
     report = Report("Python frames before there is a plan", threads=1)
     report.write("", "| | frames | to reach | files | to reach |", "|---|---:|---:|---:|---:|")
     for name, (_, frames, files) in PROGRAMS.items():
-        for _ in range(2):  # the first one leaves its kernels on disk
+        for _ in range(2):  # the first run leaves its kernels on disk
             command = [sys.executable, __file__, "--program", name]
             process = subprocess.run(command, capture_output=True, text=True, check=True, env=dict(os.environ))
         count, in_files = process.stdout.split()

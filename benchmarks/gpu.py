@@ -1,7 +1,8 @@
-"""A GPU against PyTorch's CUDA kernels and against the card's own copies. Needs a GPU, and torch with CUDA.
+"""Benchmark of a GPU, compared with PyTorch's CUDA kernels and with device copies; it needs a GPU, and torch
+with CUDA.
 
-Device time is measured by events around many calls, host time by a clock around calls that are not waited for. Both
-sides take turns, and start from warm caches.
+Device time is measured by events around many calls; host time by a clock around calls, without waiting for the device.
+Both sides alternate, and start from warm caches.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ lib = Library("gpu_benchmark")
 @lib.op
 @formula
 def damped(self: Tensor, other: Tensor) -> Tensor:
-    """Five operations in one."""
+    """Compute five pointwise operations in one kernel."""
     return opdsl.tanh(self * other + 1.0) * opdsl.exp(-abs(self))
 
 
 class Side:
-    """One of the two libraries.
+    """Timer of calls of one library.
 
-    event: makes an event that measures time.
+    event: creates an event that measures time.
     synchronize: waits for the device.
     """
 
@@ -43,7 +44,7 @@ class Side:
         self.synchronize: Callable[[], None] = library.cuda.synchronize
 
     def device_seconds(self, call: Callable[[], object], calls: int) -> float:
-        """Of the device, for each call."""
+        """Return the device time of each call."""
         start, end = self.event(), self.event()
         start.record()
         for _ in range(calls):
@@ -53,7 +54,7 @@ class Side:
         return float(start.elapsed_time(end)) / 1e3 / calls
 
     def host_seconds(self, call: Callable[[], object], calls: int) -> float:
-        """Of the host until a call returns, the device being waited for only at the end."""
+        """Return the host time of each call, without the time that the device needs to finish."""
         self.synchronize()
         began = time.perf_counter()
         for _ in range(calls):
@@ -64,10 +65,10 @@ class Side:
 
 
 class Turns:
-    """Measures both sides in turns.
+    """Comparison of both sides, whose measurements alternate.
 
     Args:
-        ours, theirs: the libraries.
+        ours, theirs: timers of opdsl and of PyTorch.
     """
 
     def __init__(self, ours: Side, theirs: Side) -> None:
@@ -76,25 +77,25 @@ class Turns:
         self.generator = torch.Generator(device="cuda").manual_seed(0)
 
     def pair(self, *shape: int) -> tuple[Tensor, Any]:
-        """A tensor of ours, and torch's over the same memory."""
+        """Return tensors of opdsl and of torch over the same random device memory."""
         theirs = torch.randn(shape, device="cuda", generator=self.generator)
         return opdsl.from_dlpack(theirs), theirs
 
     def device(
         self, name: str, ours: Callable[[], object], theirs: Callable[[], object], goal: float | None
     ) -> Measured:
-        """Time of the device."""
+        """Compare the device time of two calls."""
         us, them = self.us, self.them
         return _compared(name, lambda: us.device_seconds(ours, 10), lambda: them.device_seconds(theirs, 10), goal)
 
     def host(self, name: str, ours: Callable[[], object], theirs: Callable[[], object], goal: float | None) -> Measured:
-        """Time of the host."""
+        """Compare the host time of two calls."""
         us, them = self.us, self.them
         return _compared(name, lambda: us.host_seconds(ours, 1000), lambda: them.host_seconds(theirs, 1000), goal)
 
 
 def _compared(name: str, ours: Callable[[], float], theirs: Callable[[], float], goal: float | None) -> Measured:
-    """Both sides in turns, after one that does not count."""
+    """Compare alternating measurements of both sides, after a first pair that does not count."""
     ours()
     theirs()
     pairs = [(ours(), theirs()) for _ in range(ROUNDS)]
@@ -103,7 +104,7 @@ def _compared(name: str, ours: Callable[[], float], theirs: Callable[[], float],
 
 
 def pointwise(report: Report, turns: Turns) -> None:
-    """Large pointwise operators."""
+    """Measure large pointwise operators."""
     (a, x), (b, y) = turns.pair(1 << 28), turns.pair(1 << 28)
     c, z = opdsl.empty_like(a), torch.empty_like(x)
     report.comparison(
@@ -132,7 +133,7 @@ def pointwise(report: Report, turns: Turns) -> None:
 
 
 def rows(report: Report, turns: Turns) -> None:
-    """Reductions, and operators along rows."""
+    """Measure reductions and operators along rows."""
     m, n = turns.pair(8192, 4096)
     report.comparison(
         "Reductions and rows, 8192 x 4096 float32",
@@ -156,7 +157,7 @@ def rows(report: Report, turns: Turns) -> None:
 
 
 def calls(report: Report, turns: Turns) -> None:
-    """Small operators, and a graph of them."""
+    """Measure operators on 4 elements, and a CUDA graph of them."""
     s, t = turns.pair(4)
     u, v = opdsl.empty_like(s), torch.empty_like(t)
     report.comparison(
@@ -187,7 +188,7 @@ def calls(report: Report, turns: Turns) -> None:
 
 
 def run() -> Report:
-    """Measure, and print."""
+    """Measure all cases and return the report."""
     device_properties = opdsl.cuda.get_device_properties()
     report = Report(f"GPU: {device_properties.name}", threads=1)
     memory = f"{device_properties.total_memory / (1 << 30):.0f} GiB"
@@ -202,7 +203,7 @@ def run() -> Report:
 
 
 def _copies(target: Any, source: Any, share: float) -> None:
-    """A copy that moves as many bytes: reading and writing all elements, or a half more."""
+    """Copy as many bytes as a measured operator moves: all elements once, or one and a half times."""
     target.copy_(source)
     if share > 1:
         half = source.numel() // 2
@@ -210,7 +211,7 @@ def _copies(target: Any, source: Any, share: float) -> None:
 
 
 def card() -> str:
-    """The name of the card, as a part of a file's name."""
+    """Return the name of the GPU in the form that file names use."""
     return opdsl.cuda.get_device_name().lower().replace(" ", "-")
 
 

@@ -1,8 +1,8 @@
-"""Every operator of PyTorch's operator database that we have, on large tensors, against PyTorch on as many threads.
+"""Benchmark of every operator of PyTorch's operator database that opdsl has, on tensors of several sizes.
 
-One thread is compared by what the processor does for the process, which others' work hardly changes; more threads by
-the clock. Nothing is left out in silence: what could not be made large, what failed and what there was no time for is
-named.
+One thread is measured by the processor time of the process, which other programs hardly change; two threads by
+wall-clock time. The report names everything that was not measured: operators whose samples could not be enlarged, those
+that failed, and those for which no time was left.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-sys.path.insert(0, str(Path(__file__).parent.parent))  # the tests know operators of ours for those of the database
+sys.path.insert(0, str(Path(__file__).parent.parent))  # tests.torch maps entries of the database to opdsl
 
 import torch
 from harness import Report, main
@@ -32,8 +32,8 @@ from tests.torch.twins import Twins
 
 SIZES = {"1K": 1_000, "100K": 100_000, "4M": 4_000_000}
 THREADS = (1, 2)
-SECONDS = 1200  # for all
-SECONDS_OF_A_CALL = 0.2  # what takes PyTorch longer is not tried
+SECONDS = 1200  # for all operators
+SECONDS_OF_A_CALL = 0.2  # larger calls of operators that are slower in PyTorch are not measured
 ELEMENTS_OF_A_RESULT = 1 << 26
 SECONDS_OF_A_TURN = 0.002
 ROUNDS = 5
@@ -44,7 +44,7 @@ DTYPES = ("float32", "int64", "bool", "complex64")
 
 
 class Cell(NamedTuple):
-    """What one operator took at one size on a number of threads, in seconds for each call."""
+    """Measurement of an operator at one size and number of threads, in seconds per call."""
 
     name: str
     size: str
@@ -55,10 +55,10 @@ class Cell(NamedTuple):
 
 
 class Table:
-    """What was measured, and why the rest was not.
+    """Measurements, and reasons why others are missing.
 
-    cells: what was measured.
-    missing: for each reason the operators and sizes.
+    cells: the measurements.
+    missing: the operators and sizes that were not measured, by reason.
     """
 
     def __init__(self) -> None:
@@ -66,16 +66,16 @@ class Table:
         self.missing: dict[str, list[str]] = {}
 
     def miss(self, reason: str, name: str) -> None:
-        """Name what was not measured."""
+        """Record that something was not measured."""
         self.missing.setdefault(reason, []).append(name)
 
 
 class Extent(NamedTuple):
-    """What is measured of every operator.
+    """Selection of sizes, threads and dtypes to measure for every operator.
 
     sizes: names of numbers of elements.
-    threads: on how many.
-    dtypes: the first of these that the operator has.
+    threads: numbers of threads.
+    dtypes: candidates, of which the first one that the operator supports is measured.
     """
 
     sizes: Sequence[str] = tuple(SIZES)
@@ -84,7 +84,7 @@ class Extent(NamedTuple):
 
 
 def measure(table: Table, info: Any, extent: Extent) -> None:
-    """Add an operator at all sizes and numbers of threads."""
+    """Measure an operator at all sizes and numbers of threads, and add the results to the table."""
     name, ours = name_of(info), function_of(info)
     dtype = next(
         (candidate for candidate in map(torch.__getattribute__, extent.dtypes) if candidate in info.dtypes), None
@@ -93,7 +93,7 @@ def measure(table: Table, info: Any, extent: Extent) -> None:
         table.miss(NO_DTYPE, name)
         return
     calls = [Call(tuple(positional), dict(named)) for positional, named in samples(info, dtype)]
-    before: tuple[int, float, int] | None = None  # elements, seconds and elements of the result at the size before
+    before: tuple[int, float, int] | None = None  # elements, seconds and elements of the result at the previous size
     for size in extent.sizes:
         count = SIZES[size]
         if before is not None and is_too_much(before, count):
@@ -115,7 +115,9 @@ def measure(table: Table, info: Any, extent: Extent) -> None:
 
 
 def is_too_much(before: tuple[int, float, int], count: int) -> bool:
-    """Whether a call is likely to take too long, or too much memory, if it grows a little worse than in proportion."""
+    """Return whether a larger call is likely to need too much time or memory, if its cost grows a bit more than in
+    proportion.
+    """
     elements, seconds, output = before
     growth = count / max(elements, 1)
     power = 2.0 if output > 4 * elements else 1.0
@@ -123,7 +125,7 @@ def is_too_much(before: tuple[int, float, int], count: int) -> bool:
 
 
 def first_that_works(operator: Callable[..., Any], inputs: Sequence[Call], count: int) -> tuple[Call | None, Any]:
-    """An enlarged sample that PyTorch takes, and its result."""
+    """Return the first enlarged sample that PyTorch accepts, and its result."""
     for call in enlarged(inputs, count):
         if 0.4 <= numel(call) / count <= 2.5:
             try:
@@ -134,7 +136,7 @@ def first_that_works(operator: Callable[..., Any], inputs: Sequence[Call], count
 
 
 def compared(name: str, size: str, threads: int, ours: Callable[[], Any], theirs: Callable[[], Any]) -> Cell:
-    """Both sides in turns."""
+    """Measure alternating calls of both sides."""
     opdsl.set_num_threads(threads)
     torch.set_num_threads(threads)
     clock = time.process_time if threads == 1 else time.perf_counter
@@ -145,7 +147,7 @@ def compared(name: str, size: str, threads: int, ours: Callable[[], Any], theirs
             call()
         return (clock() - started) / loops
 
-    for _ in range(4):  # compiled and planned
+    for _ in range(4):  # compile and plan
         ours()
     loops = [max(1, int(SECONDS_OF_A_TURN / max(seconds(operand, 1), 1e-7))) for operand in (ours, theirs)]
     rounds = ROUNDS if max(seconds(theirs, 1), seconds(ours, 1)) < SECONDS_OF_A_TURN * ROUNDS else 3
@@ -158,12 +160,12 @@ def compared(name: str, size: str, threads: int, ours: Callable[[], Any], theirs
 
 
 def geometric_mean(cells: Sequence[Cell]) -> float:
-    """Of the ratios."""
+    """Return the geometric mean of the ratios."""
     return math.exp(statistics.fmean(math.log(max(cell.ratio, 1e-6)) for cell in cells))
 
 
 def distribution(cells: Sequence[Cell]) -> Iterator[str]:
-    """A line for each size and number of threads."""
+    """Yield the lines of a table with statistics of the ratios for each size and number of threads."""
     yield "| elements | threads | operators | geometric mean | median | 90 % below | at most 1 | above 1.5 | above 4 |"
     yield "|---|---:|---:|---:|---:|---:|---:|---:|---:|"
     for size in SIZES:
@@ -181,7 +183,9 @@ def distribution(cells: Sequence[Cell]) -> Iterator[str]:
 
 
 def by_name(cells: Sequence[Cell]) -> Iterator[str]:
-    """The operators that are slow anywhere, with their ratios on one and two threads at each size."""
+    """Yield the lines of a table of the operators that are slow at any size, with their ratios on one and two
+    threads.
+    """
     yield f"| | {' | '.join(SIZES)} |"
     yield "|---|" + "---:|" * len(SIZES)
     for name in sorted({cell.name for cell in cells if cell.ratio > LIMIT}):
@@ -191,13 +195,13 @@ def by_name(cells: Sequence[Cell]) -> Iterator[str]:
 
 
 def run(seconds: float, only: str, extent: Extent, part: tuple[int, int]) -> Report:
-    """Measure everything that there is time for, of one of several parts."""
+    """Measure operators until the time is over; ``part`` selects a share of them."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
     warnings.simplefilter("ignore")
     title = "Every operator of op_db, against PyTorch"
     report = Report(title if extent.dtypes is DTYPES else f"{title}, {extent.dtypes[0]}", threads=max(extent.threads))
     table, result = Table(), [operator for operator in operators() if only in name_of(operator)]
-    random.Random(0).shuffle(result)  # so that a short run sees some of everything
+    random.Random(0).shuffle(result)  # so that a short run measures a mixture of operators
     result = result[(part[0] - 1) * len(result) // part[1] : part[0] * len(result) // part[1]]
     started = time.monotonic()
     for index, info in enumerate(result):

@@ -1,4 +1,6 @@
-"""Reading PyTorch's native_functions.yaml: loading, checking and grouping all entries, against torchgen."""
+"""Benchmark of reading PyTorch's native_functions.yaml: loading, checking and grouping all entries, as torchgen
+does.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,13 @@ CASES = (
 
 
 def load() -> tuple[native.NativeFunction, ...]:
-    """All entries; nothing is remembered of earlier turns."""
+    """Load all entries with an empty parser cache."""
     parser.forget()
     return native.load(CORPUS)
 
 
 def ours() -> tuple[native.NativeFunction, ...]:
-    """Load, check, group by variants and by views."""
+    """Load and check all entries, and group them by variants and by views."""
     entries = load()
     assert not native.check(entries)
     native.variant_groups(entries)
@@ -35,13 +37,13 @@ def ours() -> tuple[native.NativeFunction, ...]:
 
 
 def all_of_ours() -> None:
-    """The operators that autogen stands for, too."""
+    """Load, check and group all entries, and generate the operators of ``autogen``."""
     entries = ours()
     native.variant_groups(entries + native.generated(entries))
 
 
 def theirs() -> torchgen.ParsedYaml:
-    """Parse and check, as torchgen does in one step; nothing is remembered of earlier turns."""
+    """Parse and check all entries by torchgen, which does both in one step, with empty caches."""
     torchgen._GLOBAL_PARSE_NATIVE_YAML_CACHE.clear()
     torchgen._GLOBAL_PARSE_TAGS_YAML_CACHE.clear()
     torchgen.parse_tags_yaml.cache_clear()
@@ -49,14 +51,14 @@ def theirs() -> torchgen.ParsedYaml:
 
 
 def all_of_theirs() -> None:
-    """Group by variants and by views."""
+    """Parse all entries by torchgen, and group them by variants and by views."""
     functions = theirs().native_functions
     torchgen.get_grouped_native_functions(functions)
     torchgen.get_grouped_by_view_native_functions(functions)
 
 
 def run() -> Report:
-    """Measure everything."""
+    """Measure all cases."""
     report = Report("native_functions.yaml", threads=1)
     report.comparison(
         f"{len(load()):,} entries",

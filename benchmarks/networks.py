@@ -1,8 +1,9 @@
-"""Whole networks in PyTorch: eager, inductor and ``torch.compile(backend="opdsl")``, on one thread and on two.
+"""Benchmark of whole networks in PyTorch: eager, inductor and ``torch.compile(backend="opdsl")``, on one and two
+threads.
 
-Each network has a process of its own, in which the three take turns; first results are those of fresh processes, with
-empty caches and with what those have left. ``--small`` takes three networks and no first results. The networks are
-those of transformers (``pip install -e .[networks]``).
+Each network has its own process, in which the three ways alternate. First results are measured in fresh processes, with
+empty caches and again with filled ones. ``--small`` measures three networks and no first results. The networks come
+from transformers (``pip install -e .[networks]``).
 """
 
 from __future__ import annotations
@@ -29,19 +30,19 @@ SMALL = ("ResNet-18", "BERT", "Llama")
 GOALS = {("eval", 1): 0.75, ("eval", 2): 0.8, ("train", 1): 0.85, ("train", 2): 0.85}
 TITLES = {"eval": "Inference", "train": "A training step"}
 
-# For each way, mode and number of threads the seconds of each round.
+# Seconds of each round, for each way, mode and number of threads.
 Times = Mapping[str, Sequence[float]]
 
 
 class First(NamedTuple):
-    """The first result of a process: seconds, and MiB beyond what libraries take."""
+    """First result of a process: its seconds, and the MiB by which it raised the peak memory."""
 
     seconds: float
     memory: float
 
 
 def process(arguments: Sequence[str], caches: str | None = None) -> Any:
-    """Return what ``harness.networks`` prints in a process of its own; None, and why on stderr, if it fails."""
+    """Run ``harness.networks`` in its own process and return its output; if it fails, print why and return None."""
     variables = {"OPDSL_CACHE_DIR": caches, "TORCHINDUCTOR_CACHE_DIR": caches} if caches else {}
     command = [sys.executable, "-m", "harness.networks", *arguments]
     done = subprocess.run(
@@ -54,12 +55,12 @@ def process(arguments: Sequence[str], caches: str | None = None) -> Any:
 
 
 def ratio(times: Times, ours: str, theirs: str) -> float:
-    """Return the median of the ratios of neighbouring turns."""
+    """Return the median of the ratios of neighboring measurements."""
     return statistics.median(one / other for one, other in zip(times[ours], times[theirs], strict=True))
 
 
 def timed(report: Report, measured: Mapping[str, Times]) -> None:
-    """Add a table for each mode and number of threads, and one of two threads over one."""
+    """Add a table for each mode and number of threads, and a table of two threads relative to one."""
     for mode in MODES:
         for threads in THREADS:
             report.write("", f"## {TITLES[mode]}, {threads} thread{'s' * (threads > 1)}", "")
@@ -86,7 +87,7 @@ def timed(report: Report, measured: Mapping[str, Times]) -> None:
 
 
 def summary(rows: Sequence[Sequence[float]], column: int) -> str:
-    """Return the geometric mean of a column, and its largest number."""
+    """Return the geometric mean and the maximum of a column."""
     values = [row[column] for row in rows]
     return f"{math.exp(statistics.fmean(map(math.log, values))):.2f}; {max(values):.2f}"
 
@@ -113,14 +114,14 @@ def first_results(report: Report, names: Sequence[str]) -> None:
 
 
 def _firsts(name: str, mode: str, way: str) -> tuple[First, First] | None:
-    """Return the first results of two processes, of which the second one has the caches of the first."""
+    """Return the first results of two processes, of which the second one uses the caches that the first one filled."""
     with tempfile.TemporaryDirectory() as caches:
         pair = [process(["first", name, mode, way], caches) for _ in range(2)]
     return None if None in pair else (First(**pair[0]), First(**pair[1]))
 
 
 def run(chosen: argparse.Namespace) -> Report:
-    """Measure what is asked for."""
+    """Measure the networks that the options select."""
     report = Report("Networks", threads=2)
     load = os.getloadavg()[0]
     report.write("", f"Load of the machine at the start, by `uptime`: {load:.1f}. Rounds: {chosen.rounds}.")

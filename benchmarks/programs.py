@@ -1,9 +1,9 @@
-"""Functions as programs: compiled ones against PyTorch eager, in one process. ``--threads 2`` has both sides use two.
+"""Benchmark of compiled functions, compared with PyTorch eager in one process.
 
-More is measured where it is asked for: ``--inductor`` the same against ``torch.compile``, ``--first`` the time to the
-first result in fresh processes with cold caches, ``--exported`` models that torch has exported, ``--backend`` models
-under ``torch.compile(backend="opdsl")``, ``--decode`` a GPT with a growing cache, ``--memory`` what training takes.
-``--only`` leaves the default tables out.
+``--threads 2`` lets both sides use two threads. Options add measurements: ``--inductor`` compares with
+``torch.compile``, ``--first`` measures the time to the first result in fresh processes with cold caches, ``--exported``
+models that torch has exported, ``--backend`` models under ``torch.compile(backend="opdsl")``, ``--decode`` a GPT with a
+growing cache, ``--memory`` the memory of training. ``--only`` omits the default tables.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ Clock = Callable[[], float]
 
 
 def made(shapes: tuple[tuple[int, ...], ...]) -> tuple[list[Any], list[Any]]:
-    """Equal arguments of both libraries, positive ones."""
+    """Return equal random positive arguments for both libraries."""
     drawn = arrays(shapes)
     return [opdsl.from_numpy(array) for array in drawn], [torch.from_numpy(array) for array in drawn]
 
 
 def run(chosen: argparse.Namespace) -> Report:
-    """Measure what is asked for."""
+    """Measure the tables that the options select."""
     torch.set_num_threads(chosen.threads)
     opdsl.set_num_threads(chosen.threads)
     report = Report("Programs", threads=chosen.threads)
@@ -60,7 +60,7 @@ def run(chosen: argparse.Namespace) -> Report:
 
 
 def formulas(report: Report, clock: Clock, *, inductor: bool) -> None:
-    """Add formulas written as calls."""
+    """Add tables of compiled formulas."""
     for index, (title, size) in enumerate((("small", "1,000"), ("large", "1M, or 4096 x 1024"))):
         cases, others, names = [], [], {}
         for name, formula in FORMULAS.items():
@@ -81,7 +81,7 @@ def formulas(report: Report, clock: Clock, *, inductor: bool) -> None:
 
 
 def inference(report: Report, clock: Clock) -> None:
-    """Add forward passes of networks."""
+    """Add a table of compiled forward passes of networks."""
     cases, names = [], {}
     for index, model in enumerate(MODELS):
         ours, theirs = model.make(opdsl), model.make(torch)
@@ -94,7 +94,7 @@ def inference(report: Report, clock: Clock) -> None:
 
 
 def training(report: Report, clock: Clock) -> None:
-    """Add steps of training: the loss is compiled, which makes a program of its backward pass, too."""
+    """Add a table of training steps whose loss is compiled, and so its backward pass, too."""
     cases, names = [], {}
     for index, model in enumerate(MODELS):
         ours, theirs = model.make(opdsl), model.make(torch)
@@ -106,7 +106,7 @@ def training(report: Report, clock: Clock) -> None:
 
 
 def exported(report: Report, clock: Clock) -> None:
-    """Add models that torch has exported."""
+    """Add a table of models that torch has exported."""
     cases, names = [], {}
     for index, (name, network) in enumerate(NETWORKS.items()):
         model, inputs = network.make().eval(), network.argument()
@@ -120,7 +120,7 @@ def exported(report: Report, clock: Clock) -> None:
 
 
 def backend(report: Report, clock: Clock) -> None:
-    """Add models under torch.compile."""
+    """Add a table of models under ``torch.compile(backend="opdsl")``."""
     cases, names = [], {}
     for index, (name, network) in enumerate(NETWORKS.items()):
         model, inputs = network.make(), network.argument()
@@ -135,22 +135,22 @@ def backend(report: Report, clock: Clock) -> None:
 
 
 def train(model: torch.nn.Module, inputs: Any) -> None:
-    """One forward and backward pass."""
+    """Run a forward and a backward pass."""
     model(inputs).square().mean().backward()
     model.zero_grad()
 
 
 class Cached(Gpt):
-    """A GPT whose keys and values are handed over and returned."""
+    """GPT that takes its cache of keys and values as an argument and returns the extended cache."""
 
     def next(self, inputs: Any, cache: list[tuple[Any, Any]]) -> tuple[Any, list[tuple[Any, Any]]]:
-        """The logits of more tokens, and what those that follow them need."""
+        """Return the logits of more tokens, and the extended cache."""
         kept = list(cache)
         return self(inputs, kept), kept
 
 
 def decode(report: Report, clock: Clock) -> None:
-    """Add a GPT that is asked for one token after another, each with the keys of those before."""
+    """Add a table of a GPT that generates tokens one after another with a growing cache."""
     names: dict[str, Any] = {}
     for lib, own in ((opdsl, "ours"), (torch, "its")):
         model = Cached(lib)
@@ -161,7 +161,7 @@ def decode(report: Report, clock: Clock) -> None:
 
 
 def tokens(lib: Any, model: Callable[..., Any], count: int = 64) -> Any:
-    """Tokens one after another."""
+    """Generate tokens one after another and return the last logits."""
     tensor = lib.from_numpy(numpy.arange(4 * 8).reshape(4, 8) % 65)
     logits, cache = model(tensor, [])
     for _ in range(count):
@@ -170,7 +170,7 @@ def tokens(lib: Any, model: Callable[..., Any], count: int = 64) -> Any:
 
 
 def first(report: Report, clock: Clock) -> None:
-    """Add the time to the first result, in fresh processes with cold caches."""
+    """Add a table of the time to the first result, in fresh processes with cold caches."""
     rows = []
     for name in FORMULAS:
         pair = first_result("opdsl", name), first_result("torch", name)
@@ -180,21 +180,21 @@ def first(report: Report, clock: Clock) -> None:
 
 
 def first_result(library: str, name: str) -> float:
-    """Seconds; without kernels on disk."""
+    """Return the seconds to the first result in a fresh process, without kernels on disk."""
     with tempfile.TemporaryDirectory() as cache:
         variables = {**os.environ, "OPDSL_CACHE_DIR": cache, "TORCHINDUCTOR_CACHE_DIR": cache}
         return float(in_process(["harness.first_result", library, name], variables))
 
 
 def in_process(arguments: Sequence[str], variables: Mapping[str, str]) -> str:
-    """What a module prints in a process of its own."""
+    """Run a module in its own process and return its output."""
     folder = Path(__file__).parent
     command = [sys.executable, "-m", *arguments]
     return subprocess.run(command, check=True, capture_output=True, text=True, env=variables, cwd=folder).stdout
 
 
 def memory(report: Report, clock: Clock) -> None:
-    """Add the memory of training steps with a compiled forward pass."""
+    """Add a table of the memory of training steps with a compiled forward pass."""
     report.write(
         "", "## Memory of a step, and of five", "", "| | opdsl | torch | five | torch |", f"|---|{'---:|' * 4}"
     )

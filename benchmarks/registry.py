@@ -1,6 +1,6 @@
-"""A registry of many operators: what each of them costs in time and memory, and what a call costs among them.
+"""Benchmark of a registry of many operators: the time and memory of each declaration, and the time of a call.
 
-Every line is a process of its own, which declares so many operators, with a kernel each, and then calls one of them.
+Every row is a separate process, which declares that number of operators, with a kernel each, and calls one of them.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ CALLS = 20_000
 
 
 class Measured(NamedTuple):
-    """What one process took.
+    """Measurements of one process.
 
     seconds: processor time of all declarations.
-    call: processor seconds of one planned call, of the operator that was declared first.
-    size: bytes that all of them hold; 0 where memory was not traced, which would slow the rest down.
+    call: processor seconds of one planned call of the operator that was declared first.
+    size: bytes that all operators hold, or 0 if memory was not traced, which would slow down the rest.
     """
 
     seconds: float
@@ -40,7 +40,7 @@ class Measured(NamedTuple):
 
 
 def declare(count: int) -> Callable[..., object]:
-    """Declare so many operators with a kernel each, and return the first."""
+    """Declare operators with a kernel each, and return the first one."""
     lib = Library("many")
 
     def kernel(self: Tensor, other: Tensor, alpha: float) -> Tensor:
@@ -48,7 +48,7 @@ def declare(count: int) -> Callable[..., object]:
 
     def made(number: int) -> Callable[..., object]:
         def operator(self: Tensor, other: Tensor, alpha: float = 1.0) -> Tensor:
-            """One of many."""
+            """Return ``self``; the body of each of the many operators."""
             ...
 
         operator.__name__ = operator.__qualname__ = f"operator{number}"
@@ -61,9 +61,9 @@ def declare(count: int) -> Callable[..., object]:
 
 
 def measure(count: int, *, traced: bool) -> Measured:
-    """Declare and call, in this process."""
+    """Declare operators and call one, in this process."""
     x = opdsl.tensor([1.0, 2.0, 3.0, 4.0])
-    Library("warm").op(_first)  # loads what the first declaration of a process loads
+    Library("warm").op(_first)  # loads the modules that the first declaration of a process loads
     if traced:
         tracemalloc.start()
     before = time.process_time()
@@ -71,7 +71,7 @@ def measure(count: int, *, traced: bool) -> Measured:
     seconds = time.process_time() - before
     size = tracemalloc.get_traced_memory()[0] if traced else 0
     first(x, x)
-    # The least of several: a process beside this one lengthens a turn, nothing shortens it.
+    # The least of several, since other processes only lengthen a measurement.
     turns = Timer("f(x, x)", timer=time.process_time, globals={"f": first, "x": x}).repeat(15, CALLS)
     return Measured(seconds, min(turns) / CALLS, size)
 
@@ -81,13 +81,13 @@ def _first(n: int) -> int:
 
 
 def in_a_process(count: int, *, traced: bool = False) -> Measured:
-    """What ``measure`` finds in a fresh interpreter."""
+    """Run ``measure`` in a fresh interpreter."""
     command = [sys.executable, __file__, "--measure", str(count), str(int(traced))]
     return Measured(*json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout))
 
 
 def run() -> Report:
-    """Measure every size, in turns."""
+    """Measure every size in alternating rounds."""
     report = Report("Many operators", threads=1)
     rounds = [[in_a_process(size) for size in SIZES] for _ in range(ROUNDS)]
     columns = {size: [one[index] for one in rounds] for index, size in enumerate(SIZES)}

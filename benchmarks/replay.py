@@ -1,8 +1,8 @@
-"""PyTorch's operator database, replayed: every overload that a sample reaches, with the arguments that reach it.
+"""Replay of PyTorch's operator database: every overload that a sample reaches runs in torch and in opdsl.
 
-Each call runs in torch and in opdsl, and results, errors, what is written and what shares memory are held against each
-other. What differs is explained by ``tests/torch/explained.py`` or named as unexplained; what is not declared is named.
-Parts can be run one at a time, into one table::
+Each call is compared: results, errors, written arguments and shared memory. Differences are explained by
+``tests/torch/explained.py`` or reported as unexplained; overloads that opdsl does not declare are listed. Parts can be
+run one at a time, into one table::
 
     for part in 1 2 3 4; do python benchmarks/replay.py --part $part 4 --counts counts.json; done
 """
@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-sys.path.insert(0, str(Path(__file__).parent.parent))  # the tests know tolerances, and what explains a difference
+sys.path.insert(0, str(Path(__file__).parent.parent))  # tests.torch has tolerances and known differences
 
 import torch
 import torchgen.gen as torchgen
@@ -44,10 +44,10 @@ AGREES, BY_FORM, DIFFERS, UNDECLARED, ELSEWHERE = "agrees", "by form", "differs"
 
 
 class Counts:
-    """What came of the calls.
+    """Numbers of calls by overload and outcome, such as "agrees" or "differs".
 
-    calls: how many of an overload came to what.
-    shown: of an overload a difference, with the sample that showed it.
+    calls: the number of calls of each overload with each outcome.
+    shown: for an overload the first difference, with the sample that showed it.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -60,27 +60,27 @@ class Counts:
             self.shown.update(kept["shown"])
 
     def keep(self) -> None:
-        """Write them where a later part reads them."""
+        """Write the counts to the file that a later part reads."""
         if self.path is not None:
             calls = [(*key, count) for key, count in sorted(self.calls.items())]
             self.path.write_text(json.dumps({"calls": calls, "shown": self.shown}, indent=1))
 
     def total(self, what: str) -> int:
-        """How many calls came to that."""
+        """Return the number of calls with an outcome."""
         return sum(count for (_, result), count in self.calls.items() if result == what)
 
     def names(self, what: str) -> list[tuple[str, int]]:
-        """The overloads of which calls came to that, with how many."""
+        """Return the overloads that have calls with an outcome, with the numbers of these calls."""
         return sorted((name, count) for (name, result), count in self.calls.items() if result == what)
 
 
 class Replay(TorchDispatchMode):
-    """Runs each operator that torch calls in opdsl, too.
+    """Torch dispatch mode that runs each operator that torch calls in opdsl, too, and counts the outcomes.
 
     Args:
-        counts: to add to.
-        info: what op_db says of the operator whose samples are run.
-        dtype: of the samples.
+        counts: the counts to add to.
+        info: the entry of op_db whose samples are run.
+        dtype: the dtype of the samples.
     """
 
     def __init__(self, counts: Counts, info: Any, dtype: str) -> None:
@@ -88,7 +88,7 @@ class Replay(TorchDispatchMode):
         self.counts, self.info, self.dtype = counts, info, dtype
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Call both; the result is torch's."""
+        """Call the operator in both libraries and return the result of torch."""
         results: list[Any] = []
 
         def torchs(*inputs: Any, **named: Any) -> Any:
@@ -106,7 +106,7 @@ class Replay(TorchDispatchMode):
     def outcome(
         self, func: Any, torchs: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> tuple[str, str]:
-        """What comes of a call, and how it differs."""
+        """Return the outcome of a call, and a description of the first difference."""
         if func.name() not in opdsl.registry.operators:
             return UNDECLARED, ""
         if not all(map(is_ours, leaves((args, tuple(kwargs.values()))))):
@@ -122,7 +122,7 @@ class Replay(TorchDispatchMode):
 
         named = {
             name: value for name, value in kwargs.items() if not isinstance(value, torch.Generator)
-        }  # none of ours
+        }  # opdsl has other generators
         differences = compare(ours, torchs, args, named, tolerance)
         restored = RESTORED.get(packet)
         if (
@@ -138,23 +138,23 @@ class Replay(TorchDispatchMode):
 
 
 class Restored(NamedTuple):
-    """Factors that are fixed but for their phases: what they must give is compared in their place.
+    """Check of factorizations whose factors are unique up to phases only: it compares the products of the factors.
 
     Args:
-        free: which results are such factors.
-        sides: what two expressions of the results, and of the arguments, must be equal.
+        free: the indices of the results that are not unique.
+        sides: computes two tensors from the results and the arguments, which must be equal.
     """
 
     free: tuple[int, ...]
     sides: Callable[..., tuple[torch.Tensor, torch.Tensor]]
 
     def is_free(self, difference: str) -> bool:
-        """Whether a difference is one of elements of such a factor."""
+        """Return whether a difference is in the elements of a factor that is not unique."""
         match = re.match(r"\[(\d)\] \d+ of \d+ values", difference)
         return match is not None and int(match[1]) in self.free
 
     def differences(self, output: Any, *args: Any, **kwargs: Any) -> list[str]:
-        """How what the factors give departs from what it must be."""
+        """Return a description of how far the product of the factors is off, or no descriptions."""
         with shown(torch.DispatchKey.Conjugate), shown(torch.DispatchKey.Negative):
             one, other = self.sides([theirs(factor) for factor in output], *args, **kwargs)
             bound = 256 * torch.finfo(other.dtype).eps * float(other.abs().max())
@@ -172,7 +172,7 @@ def of_svd(tensors: list[torch.Tensor], A: torch.Tensor, *_: Any, **__: Any) -> 
 def of_eigh(
     tensors: list[torch.Tensor], A: torch.Tensor, UPLO: str = "L", *_: Any, **__: Any
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """``V diag(L) V.mH = A``, of which one triangle is read."""
+    """``V diag(L) V.mH = A``, where one triangle of ``A`` is read."""
     values, vectors = tensors
     half = A.tril(-1) if UPLO.upper() == "L" else A.triu(1)
     whole = half + half.mH + torch.diag_embed(A.diagonal(0, -2, -1).real).to(A.dtype)
@@ -193,12 +193,12 @@ RESTORED = {
 
 
 def shown(key: Any) -> Any:
-    """A scope in which calls see a dispatch key, which torch hides from what a mode calls: without its bits it errs."""
+    """Return a context manager that lets calls see a dispatch key that torch hides from operators called by a mode."""
     return torch._C._SetExcludeDispatchKeyGuard(key, False)
 
 
 def leaves(value: Any) -> Iterator[Any]:
-    """The values in nested lists and tuples."""
+    """Yield the values in nested lists and tuples."""
     if isinstance(value, list | tuple):
         for member in value:
             yield from leaves(member)
@@ -207,26 +207,26 @@ def leaves(value: Any) -> Iterator[Any]:
 
 
 def is_ours(value: Any) -> bool:
-    """Whether an argument has a twin: those of other layouts and dtypes have none."""
+    """Return whether opdsl can represent an argument: it lacks some layouts and dtypes."""
     if isinstance(value, torch.Tensor):
         return value.layout is torch.strided and value.dtype not in UNKNOWN
     return value not in UNKNOWN if isinstance(value, torch.dtype) else True
 
 
 def replay(counts: Counts, info: Any, dtype: torch.dtype, most: int) -> None:
-    """Run the samples of an operator in one dtype; those that torch refuses end there."""
+    """Run the samples of an operator in one dtype; samples that torch rejects are skipped."""
     torch.manual_seed(0)
     sample_inputs = list(info.sample_inputs("cpu", dtype))
     for sample in sample_inputs[:: 1 + len(sample_inputs) // most] if most else sample_inputs:
         try:
             with Replay(counts, info, str(dtype).removeprefix("torch.")):
                 info.op(sample.input, *sample.args, **sample.kwargs)
-        except Exception:  # what this build of torch does not support
+        except Exception:  # this build of torch does not support the sample
             continue
 
 
 def run(counts: Counts, only: str, part: tuple[int, int], dtypes: list[str], most: int, seconds: float) -> Report:
-    """Replay a part of the database, and tell of all parts that were."""
+    """Replay a part of the database, and report the counts of all parts so far."""
     warnings.simplefilter("ignore")
     declare_generated(opdsl.registry, "aten")
     infos = [info for info in common.op_db if only in name_of(info) and "triton" not in info.variant_test_name]
@@ -249,7 +249,7 @@ def run(counts: Counts, only: str, part: tuple[int, int], dtypes: list[str], mos
 
 
 def tell(report: Report, counts: Counts, dtypes: list[str], most: int) -> None:
-    """Write the tables."""
+    """Write the tables of the report."""
     agree, by_form, differ = map(counts.total, (AGREES, BY_FORM, DIFFERS))
     differing = counts.names(DIFFERS)
     explained = [overload for overload in differing if packet_of(overload[0]) in EXPLAINED]
@@ -275,12 +275,12 @@ def tell(report: Report, counts: Counts, dtypes: list[str], most: int) -> None:
 
 
 def share(part: int, whole: int) -> str:
-    """A part of a whole in percent."""
+    """Format a part of a whole in percent."""
     return f"{100 * part / max(whole, 1):.3f} %"
 
 
 def undeclared(counts: Counts) -> Iterator[str]:
-    """The overloads that opdsl lacks, by category."""
+    """Yield the overloads that opdsl lacks, by category."""
     categories = {f"aten::{entry.schema.name}": category_of(entry).name for entry in native.load(CORPUS)}
     result: dict[str, list[str]] = {}
     for name, count in counts.names(UNDECLARED):
@@ -290,7 +290,7 @@ def undeclared(counts: Counts) -> Iterator[str]:
 
 
 def packet_of(name: str) -> str:
-    """``add`` of ``aten::add.Tensor``."""
+    """Return the packet of an overload: ``add`` for ``aten::add.Tensor``."""
     return name.partition("::")[2].partition(".")[0]
 
 

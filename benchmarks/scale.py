@@ -1,6 +1,7 @@
-"""Chunked arrays: declared operators on dask, against one tensor in memory, NumPy's formulas and dask's own reductions.
+"""Benchmark of chunked arrays: declared operators on dask, compared with one tensor, with NumPy and with dask's
+reductions.
 
-The file is not called dask.py: a program's folder is where Python looks first.
+The file is not called dask.py, since Python looks for imports first in the folder of the program.
 """
 
 from __future__ import annotations
@@ -47,22 +48,22 @@ def damped_in_numpy(x: Any, rate: float = 0.5) -> Any:
 @lib.op
 @formula
 def spread(self: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> Tensor:
-    """The variance."""
+    """Compute the variance."""
     return self.var(dim, correction=0, keepdim=keepdim)
 
 
 def persisted(array: Any) -> None:
-    """Computes all blocks, and puts them nowhere."""
+    """Compute all blocks on dask's threads, without gathering them."""
     array.persist()
 
 
 def remotely(array: Any) -> None:
-    """The same in worker processes."""
+    """Compute all blocks in worker processes, and wait for them."""
     wait(array.persist())
 
 
 def cases_of_threads(names: dict[str, Callable[..., Any] | object]) -> list[Case]:
-    """What runs in this process, on dask's threads."""
+    """Return the cases that run in this process, on dask's threads."""
     count = MEGABYTES * 1024 * 1024 // 4
     whole = numpy.random.default_rng(0).random(count, numpy.float32)
     names |= {"x": da.from_array(whole, chunks=count // CHUNKS), "tensor": opdsl.from_numpy(whole)}
@@ -87,7 +88,9 @@ PRODUCTS = {
 
 
 def shares() -> dict[str, tuple[int, int]]:
-    """By the kind of definition: how many operators can be cut along a dimension of a sample, and of how many."""
+    """Return for each kind of definition how many operators can be split along a dimension of a sample, and of how
+    many.
+    """
     result: dict[str, tuple[int, int]] = {}
     for operator in opdsl.registry:
         if not operator.name.startswith("aten::") or operator.schema.kind.value != "functional":
@@ -105,12 +108,12 @@ def shares() -> dict[str, tuple[int, int]]:
 def _samples(operator: Any) -> list[Any]:
     try:
         return fitting(samples_of(operator), operator.function, wanted=4)
-    except OpdslError:  # of float32 there is none
+    except OpdslError:  # the operator has no float32 samples
         return []
 
 
 def run() -> Report:
-    """Measure everything."""
+    """Measure all cases."""
     opdsl.set_num_threads(2)
     report = Report(f"Chunked arrays, {MEGABYTES} MB of float32", threads=2)
     rows = [f"| {kind} | {cut} | {count} | {100 * cut // count} % |" for kind, (cut, count) in shares().items()]

@@ -1,7 +1,7 @@
-"""What a call costs whose shapes no call has had before: streams of ever new sizes, against PyTorch in one process.
+"""Benchmark of calls with shapes that no earlier call had, compared with PyTorch in one process.
 
-Each case is called with a stream of sizes, every one of them once; times are of single calls, in turns of both sides.
-Caches of shapes already seen do not help here: so do sequences of varying length and growing caches meet a library.
+Each case is called with a stream of sizes, every one of them once; single calls of both sides are timed alternately.
+Caches of known shapes do not help, as for sequences of varying length and growing caches.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from harness.streams import Arrays, Stream, timed_pairs
 
 import opdsl
 
-STREAM = 120  # sizes of a case that are timed, after as many that are not
-LIMITS = (2.0, 4.0)  # what must be reached: the geometric mean, the worst
+STREAM = 120  # sizes of a case that are timed, after equally many that are not
+LIMITS = (2.0, 4.0)  # greatest allowed ratios: geometric mean, worst
 
 
 def _random(*shape: int) -> numpy.ndarray[Any, Any]:
@@ -111,7 +111,7 @@ STREAMS = (
 
 
 def measure(stream: Stream) -> Measured:
-    """Time single calls of both sides with sizes that neither has seen."""
+    """Time single calls of both sides with sizes that neither has met."""
     sizes = list(range(10, 10 + 2 * STREAM))
     numpy.random.default_rng(1).shuffle(sizes)
     pairs = list(timed_pairs(stream, sizes, perf_counter))[STREAM:]
@@ -120,7 +120,7 @@ def measure(stream: Stream) -> Measured:
 
 
 def programs() -> list[Measured]:
-    """A small GPT at lengths that neither side has seen: inference, a training step, decoding with a growing cache."""
+    """Time a small GPT at new lengths: inference, a training step, decoding with a growing cache."""
     lengths = list(range(8, 128))
     numpy.random.default_rng(2).shuffle(lengths)
     rows = []
@@ -157,7 +157,9 @@ def _median(name: str, pairs: Sequence[tuple[float, float]]) -> Measured:
 
 
 def growth(calls: int) -> float:
-    """MiB that the process grows by over calls with ever new shapes, after the first tenth."""
+    """Return the MiB by which the process grows over calls with ever new shapes, not counting the first tenth of the
+    calls.
+    """
     memory = opdsl.from_numpy(_random(400 * 400))
 
     def run(count: int, first: int) -> None:
@@ -182,7 +184,7 @@ def _resident() -> int:
 
 
 def run() -> Report:
-    """Measure everything."""
+    """Measure all streams, programs and the growth of memory."""
     torch.set_num_threads(1)
     opdsl.set_num_threads(1)
     gc.disable()

@@ -1,9 +1,9 @@
-"""Threads that call operators while others change what they reach: no wrong result, no deadlock, no crash.
+"""Stress test of threads that call operators while others change them: no wrong result, no deadlock, no crash.
 
 ``python benchmarks/soak.py [SECONDS]`` runs for 30 seconds by default and prints how often each thing happened. Of the
-eight threads three call and ask for gradients; the others register, override, put fallbacks in, fork, and take
-operators to PyTorch and back. Each that changes something sees to it that its own next call is served by what it
-has put there.
+eight threads three call operators and compute gradients; the others register kernels, add overrides and fallbacks,
+fork, and register operators in PyTorch. Each thread that changes something checks that the change applies to its own
+next call.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from opdsl.errors import UnknownOperatorError
 from opdsl.interop.torch import deregister, register
 
 CALLERS = 3
-PATIENCE = 60.0  # seconds that threads may take to end before it is called a deadlock
-HELD = 0.003  # seconds for which a change stays, so that others meet it
-SWITCH = 0.0005  # seconds after which Python lets another thread run: ten times as often as usual
+PATIENCE = 60.0  # seconds that threads may take to end before they count as deadlocked
+HELD = 0.003  # seconds for which a change stays, so that other threads meet it
+SWITCH = 0.0005  # seconds after which Python switches threads: ten times as often as by default
 CHILD_PATIENCE = 20.0  # seconds that a forked process may take
 
 lib = Library("soak")
@@ -40,7 +40,7 @@ lib = Library("soak")
 
 @lib.op
 def scaled(self: Tensor, by: float = 2.0) -> Tensor:
-    """What gets other kernels: ``self * by``, or ``self * by + 1000``."""
+    """Compute ``self * by``, or ``self * by + 1000`` while a newer kernel is registered."""
     ...
 
 
@@ -56,19 +56,19 @@ def scaled_derivative(grad, by):
 
 @lib.op
 def composed(self: Tensor) -> Tensor:
-    """A composite that calls it."""
+    """Compute ``scaled(self, 3) + 1``; a composite that calls the changing operator."""
     return scaled(self, 3.0) + 1
 
 
 @lib.op(inplace=True)
 @formula
 def cubed(self: Tensor) -> Tensor:
-    """What PyTorch has all the time, with a derivative that is derived."""
+    """Compute the cube; it stays registered in PyTorch, with a derived gradient."""
     return self * self * self
 
 
 class Note(opdsl.DispatchMode):
-    """Lets every call through, and counts them."""
+    """Dispatch mode that counts calls."""
 
     def __init__(self) -> None:
         self.calls = 0
@@ -92,24 +92,24 @@ def _numbers() -> Tensor:
 
 
 def call_own() -> None:
-    """The operator whose kernels change: the result is that of one of them, never of a mixture."""
+    """Call the operator whose kernels change: the result must be that of one kernel, never a mixture."""
     x = _numbers()
     _is(scaled(x), [2.0, 4.0, 6.0], [1002.0, 1004.0, 1006.0])
     _is(scaled(x, 5.0), [5.0, 10.0, 15.0], [1005.0, 1010.0, 1015.0])
 
 
 def call_composed() -> None:
-    """A composite over it."""
+    """Call a composite that calls the changing operator."""
     _is(composed(_numbers()), [4.0, 7.0, 10.0], [1004.0, 1007.0, 1010.0])
 
 
 def call_overloads() -> None:
-    """A packet that gets another overload and loses it."""
+    """Call a packet that gains an overload and loses it."""
     _is(opdsl.ops.soak.scaled(_numbers(), by=2.0), [2.0, 4.0, 6.0], [1002.0, 1004.0, 1006.0])
 
 
 def call_aten() -> None:
-    """Operators that are overridden, and give the same whoever computes them."""
+    """Call aten operators that are overridden by equal kernels."""
     x = _numbers()
     _is(x + x, [2.0, 4.0, 6.0])
     _is(opdsl.add(x, 1, alpha=2), [3.0, 4.0, 5.0])
@@ -119,14 +119,14 @@ def call_aten() -> None:
 
 
 def call_new_shapes(sizes: Iterator[int]) -> None:
-    """Sizes never seen, beside which plans of others go."""
+    """Call operators with a new size, whose plans may evict those of other threads."""
     size = next(sizes)
     if opdsl.ones(size).add(1).sum().item() != 2 * size:
         raise AssertionError(f"the sum of {size} numbers is wrong")
 
 
 def call_gradients() -> None:
-    """First and second gradients through what changes."""
+    """Compute first and second gradients through the changing operator."""
     x = opdsl.tensor([1.0, 2.0, 3.0], requires_grad=True)
     (x * x * x + scaled(x) + composed(x)).sum().backward(create_graph=True)
     _is(x.grad.detach(), [8.0, 17.0, 32.0])
@@ -136,7 +136,7 @@ def call_gradients() -> None:
 
 
 def call_in_mode() -> None:
-    """Calls that a mode of this thread sees, all of them."""
+    """Check that a mode of this thread sees all calls of this thread."""
     x = _numbers()
     with Note() as note:
         _is(x * 2, [2.0, 4.0, 6.0])
@@ -146,7 +146,7 @@ def call_in_mode() -> None:
 
 
 def call_in_torch() -> None:
-    """Operators that PyTorch has, whose kernels change here, and their gradients there."""
+    """Call operators in PyTorch whose kernels change in opdsl, and compute gradients there."""
     x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
     _is(torch.ops.soak.scaled(x.detach()), [2.0, 4.0, 6.0], [1002.0, 1004.0, 1006.0])
     _is(torch.ops.soak.cubed_((x * 1).detach()), [1.0, 8.0, 27.0])
@@ -169,7 +169,7 @@ CALLS: tuple[Callable[..., None], ...] = (
 
 
 def another_kernel() -> None:
-    """A newer kernel of the operator, and back."""
+    """Register a newer kernel of the operator, check that it serves, and remove it."""
     with Library("soak") as newer:
 
         @newer.impl("soak::scaled", "CPU")
@@ -182,7 +182,7 @@ def another_kernel() -> None:
 
 
 def another_overload() -> None:
-    """Another overload of its packet, and back."""
+    """Add an overload to the packet, call it, and remove it."""
     with Library("soak") as more:
 
         @more.op("soak::scaled.Tensor")
@@ -194,7 +194,7 @@ def another_overload() -> None:
 
 
 def another_operator(namespace: str = "soak") -> None:
-    """An operator of its own with a method, and back."""
+    """Declare a new operator with a method, call it, and remove it."""
     with Library(namespace) as short:
 
         @short.op(f"{namespace}::{namespace}_shortlived", variants="function, method", inplace=True, out=True)
@@ -207,7 +207,7 @@ def another_operator(namespace: str = "soak") -> None:
 
 
 served: Counter[str] = Counter()
-"""How often what was put in has served a call of any thread."""
+"""Counts of the calls in any thread that a registered override or fallback served."""
 
 _mine = threading.local()
 
@@ -218,7 +218,7 @@ def _serve(kind: str) -> None:
 
 
 def _require_served(kind: str, call: Callable[[], object], *, by_it: bool = True) -> None:
-    """Hold what serves a call of this thread against what it has put in, or taken out."""
+    """Check that a call of this thread is served by the override or fallback, or is not after its removal."""
     before = getattr(_mine, kind, 0)
     call()
     if (getattr(_mine, kind, 0) > before) is not by_it:
@@ -226,7 +226,7 @@ def _require_served(kind: str, call: Callable[[], object], *, by_it: bool = True
 
 
 def an_override() -> None:
-    """Overrides of an operator of aten that compute the same: on, disabled, on again, and away."""
+    """Register overrides of an aten operator that compute the same results, disable, enable and remove them."""
     beneath = opdsl.override_fallback("aten::add.Tensor", "CPU")
 
     def same(dispatch_keys, self, other, *, alpha=1):
@@ -257,7 +257,7 @@ _FALLEN = "TESTING_ONLY_GenericMode"
 
 
 def a_fallback() -> None:
-    """A kernel that serves every operator at a key that this thread's calls have, and hands them on; and back."""
+    """Register a fallback for all operators at a key that this thread includes, which redispatches; then remove it."""
     with Library("soak") as fallen:
 
         @fallen.fallback(_FALLEN)
@@ -273,7 +273,7 @@ def a_fallback() -> None:
 
 
 def a_fork() -> None:
-    """A process that calls what this one had planned, and registers."""
+    """Fork a process that calls operators which this one had planned, and that declares an operator."""
     child = os.fork()
     if child == 0:
         status = 1
@@ -300,7 +300,9 @@ def a_fork() -> None:
 
 
 def an_operator_of_torch() -> None:
-    """An operator that is taken to PyTorch and back, while a node of it lives on; nobody else calls it meanwhile."""
+    """Register an operator in PyTorch and deregister it while a backward node of it is alive; only this thread calls
+    it.
+    """
     with Library("soak_torch") as short:
 
         @short.op(inplace=True)
@@ -336,7 +338,7 @@ CHANGES: tuple[tuple[Callable[[], None], ...], ...] = (
 
 @contextmanager
 def _prepared() -> Iterator[None]:
-    """With what the threads share in PyTorch, everything loaded, and threads that take turns often."""
+    """Register the shared operators in PyTorch, load everything, and let threads switch often; undo it at the end."""
     interval = sys.getswitchinterval()
     register(lib)
     for call in (*CALLS, *(change for changes in CHANGES for change in changes)):
@@ -350,14 +352,14 @@ def _prepared() -> Iterator[None]:
 
 
 def soak(seconds: float, callers: int = CALLERS) -> Counter[str]:
-    """Call from several threads while others change what they reach.
+    """Call operators from several threads while others change them.
 
     Args:
         seconds: for how long.
-        callers: how many call.
+        callers: how many threads call.
 
     Returns:
-        How often each function ran, and what was put in served a call.
+        How often each function ran, and how often an override or fallback served a call.
 
     Raises:
         AssertionError: a result was wrong, something raised, or the threads did not end.
@@ -377,7 +379,7 @@ def _run(seconds: float, callers: int) -> Counter[str]:
         counts: Counter[str] = Counter()
         try:
             while time.monotonic() < end and not faults:
-                # All of them in each round, in another order each time.
+                # All functions in each round, in a new order each time.
                 for function in choose.sample(functions, len(functions)):
                     function()
                     counts[getattr(function, "func", function).__name__] += 1
@@ -404,7 +406,7 @@ def _run(seconds: float, callers: int) -> Counter[str]:
 
 
 def main() -> None:
-    """Soak, and say what happened."""
+    """Run the stress test for the given time and print the counts."""
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 30.0
     for name, count in sorted(soak(seconds).items()):
         print(f"{name:22s} {count:9,d}")

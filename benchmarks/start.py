@@ -1,4 +1,4 @@
-"""What it takes to begin: importing, and a fresh process's first result with a warm kernel cache."""
+"""Benchmark of starting: the import, and the first result of a fresh process with a warm kernel cache."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ RESULTS = (Case("first result", OURS, THEIRS, 0.15),)
 
 
 def run() -> Report:
-    """Measure everything."""
+    """Measure imports and first results."""
     report = Report("Start", threads=1)
     report.comparison(
         "Import", compare_processes(IMPORTS), theirs="numpy", note="Whole processes, from start to end of Python."

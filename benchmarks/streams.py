@@ -1,9 +1,10 @@
-"""What a call costs whose numbers, lists, masks and shapes are ever new, or go round in a cycle, against PyTorch.
+"""Benchmark of calls whose numbers, lists, masks and shapes are ever new, or repeat in a cycle, compared with
+PyTorch.
 
-Each kind is called 700 times in turns of both sides, once with numbers that never come again and once with 300 numbers
-that come round (``--small``: 160 and 60). Shown are means, not medians: a cliff that one call in ten falls off is one.
-Growth is the mean of calls 600 to 700 over that of calls 20 to 100. Kinds go through one process, one after another:
-what one leaves in tables of plans, the next one finds.
+Each kind of call is made 700 times, alternately on both sides, once with numbers that never repeat and once with a
+cycle of 300 numbers (``--small``: 160 and 60). The report shows means, not medians, since a cliff at one call in ten
+counts. Growth is the mean of calls 600 to 700 divided by that of calls 20 to 100. All kinds run in one process, one
+after another, so that each finds the cached plans of the earlier ones.
 """
 
 from __future__ import annotations
@@ -24,15 +25,15 @@ from harness.streams import STREAMS, Stream, timed_pairs
 
 import opdsl
 
-LIMITS = (1.2, 4.0, 1.5)  # what must be reached: the geometric mean, the worst, growth
+LIMITS = (1.2, 4.0, 1.5)  # greatest allowed values: geometric mean, worst ratio, growth
 FIRST = 8  # the smallest number of a stream
 
 
 class Windows(NamedTuple):
-    """Which calls of a stream are timed.
+    """Ranges of the calls of a stream that are timed.
 
-    cycle: how many numbers come round, in streams that do.
-    early, late: from and to which call.
+    cycle: the number of different numbers in streams that repeat.
+    early, late: the first call and the call after the last.
     """
 
     cycle: int
@@ -45,31 +46,31 @@ SMALL = Windows(60, (20, 60), (120, 160))
 
 
 class Timed(NamedTuple):
-    """Means of both sides, in seconds."""
+    """Mean times of both sides, in seconds."""
 
     early: tuple[float, float]
     late: tuple[float, float]
 
     @property
     def ratio(self) -> float:
-        """Ours to theirs, of late calls."""
+        """Return the ratio of opdsl to PyTorch, of late calls."""
         return self.late[0] / self.late[1]
 
     @property
     def growth(self) -> float:
-        """Of ours, beside what grows in theirs."""
+        """Return the ratio of late to early calls, of opdsl."""
         return self.late[0] / self.early[0]
 
 
 def numbers_of(windows: Windows, *, cycles: bool) -> list[int]:
-    """The numbers of a stream, in no order."""
+    """Return the numbers of a stream, in random order."""
     count = windows.late[1]
     drawn = numpy.random.default_rng(1).permutation(windows.cycle if cycles else count) + FIRST
     return [int(drawn[at % len(drawn)]) for at in range(count)]
 
 
 def _overhead() -> float:
-    """What it takes to look at the clock."""
+    """Return the time that reading the clock takes."""
     taken = []
     for _ in range(1000):
         start = process_time()
@@ -78,7 +79,7 @@ def _overhead() -> float:
 
 
 def measure(stream: Stream, numbers: Sequence[int], windows: Windows) -> Timed:
-    """Time single calls of both sides: processor time, since other programs run on machines, too."""
+    """Time single calls of both sides, by processor time since other programs may run."""
     nothing = _overhead()
     pairs = timed_pairs(stream, numbers, process_time)
     seconds = [(max(ours - nothing, 1e-8), max(theirs - nothing, 1e-8)) for ours, theirs in pairs]
@@ -87,7 +88,7 @@ def measure(stream: Stream, numbers: Sequence[int], windows: Windows) -> Timed:
 
 
 def run() -> Report:
-    """Measure everything."""
+    """Measure all streams, with new numbers and with cycles."""
     torch.set_num_threads(1)
     opdsl.set_num_threads(1)
     gc.disable()

@@ -1,4 +1,4 @@
-"""Stubs of PyTorch's operators, imported from native_functions.yaml: writing them, and checking them with mypy."""
+"""Benchmark of stubs for PyTorch's operators from native_functions.yaml: writing them, and checking them with mypy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MYPY = [sys.executable, "-m", "mypy", "--strict", "--follow-imports", "silent", 
 
 
 def seconds(*command: str, folder: Path) -> float:
-    """The processor time of a process that must end well: other programs on the machine do not count."""
+    """Run a process that must succeed and return its processor time, which other programs hardly change."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     environment = {"PYTHONPATH": str(PACKAGE), "MYPYPATH": f"{folder / 'typings'}:{PACKAGE}"}
     subprocess.run(command, check=True, capture_output=True, cwd=folder, env=environment)
@@ -30,7 +30,7 @@ def seconds(*command: str, folder: Path) -> float:
 
 
 def run() -> Report:
-    """Measure both, each in fresh processes."""
+    """Measure writing and checking stubs, each in fresh processes."""
     report = Report("Stubs", threads=1)
     with TemporaryDirectory() as name:
         folder = Path(name)

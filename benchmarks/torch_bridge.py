@@ -1,4 +1,4 @@
-"""Operators of opdsl in torch against ``torch.library.custom_op``, torch's own operators and ``torch.compile``."""
+"""Benchmark of opdsl operators in torch, compared with ``custom_op``, torch's own operators and ``torch.compile``."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ FORMULA = (
 OPERATORS = 100
 TURNS = 5
 
-# What processes do after `import torch`; they print the seconds of processor time that each part took: registering what
-# is declared, that with declaring it, and that with importing opdsl and a first operator, which loads more.
+# Programs that processes run after `import torch`. They print processor seconds of three parts: registering operators;
+# declaring and registering them; both, with importing opdsl and a first operator, which loads more.
 OURS = f"""
 import time, torch
 started = time.process_time()
@@ -87,7 +87,7 @@ def mul(self: Tensor, other: Tensor) -> Tensor:
 
 @lib.op
 def python_mul(self: Tensor, other: Tensor) -> Tensor:
-    """``self * other`` by operators of opdsl, where torch sees one operator."""
+    """Compute ``self * other`` by a Python kernel, as one operator of torch."""
     ...
 
 
@@ -98,30 +98,30 @@ def python_mul_kernel(self, other):
 
 @lib.op
 def composite_mul(self: Tensor, other: Tensor) -> Tensor:
-    """The same as a body."""
+    """Compute ``self * other`` as a composite."""
     return self * other
 
 
 @lib.op
 @formula
 def damped(self: Tensor, other: Tensor) -> Tensor:
-    """Five operations: ``tanh(self * other + 1) * exp(-self)``."""
+    """Compute ``tanh(self * other + 1) * exp(-self)``, five operations."""
     return opdsl.tanh(self * other + 1.0) * opdsl.exp(-self)
 
 
 def eager(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """The formula of ``damped`` in torch."""
+    """Compute ``damped`` by torch."""
     return torch.tanh(x * y + 1.0) * torch.exp(-x)
 
 
 @torch.library.custom_op("benchmark_torch::custom_mul", mutates_args=())
 def custom_mul(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """The same as ``mul``, by torch's own kernel."""
+    """Compute ``mul`` by torch's own kernel, as a custom operator."""
     return x * y
 
 
 def set_up() -> None:
-    """Give ``custom_mul`` what ``mul`` has."""
+    """Register the operators in torch, and give ``custom_mul`` a meta function and a gradient, as ``mul`` has."""
     register(lib)
 
     def remember(ctx: object, inputs: tuple[torch.Tensor, ...], output: torch.Tensor) -> None:
@@ -136,13 +136,13 @@ def set_up() -> None:
 
 
 def without_grad(operator: object, *values: torch.Tensor) -> torch.Tensor:
-    """Call an operator without gradients."""
+    """Call an operator under ``torch.no_grad``."""
     with torch.no_grad():
         return operator(*values)
 
 
 def names() -> dict[str, object]:
-    """What the statements call and what they call it with."""
+    """Return the functions and tensors that the statements use, by name."""
     large = [torch.randn(4_194_304) for _ in range(2)]
     return {
         "mul": torch.ops.benchmark_torch.mul,
@@ -161,7 +161,7 @@ def names() -> dict[str, object]:
 
 
 def registering() -> list[Measured]:
-    """Processes that import, declare and register, in turns; of each the least, which nothing has disturbed."""
+    """Return the least times of processes that import, declare and register, which alternate between both sides."""
     turns = [(_seconds(OURS), _seconds(THEIRS)) for _ in range(TURNS + 1)][1:]
     rows = []
     for index, (name, goal) in enumerate(
@@ -183,7 +183,7 @@ def _seconds(program: str) -> list[float]:
 
 
 def run() -> Report:
-    """Measure everything."""
+    """Measure calls, a formula and registration."""
     torch.set_num_threads(2)
     report = Report("Operators of opdsl in torch", threads=2)
     set_up()

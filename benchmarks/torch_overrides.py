@@ -1,4 +1,4 @@
-"""opdsl's kernels in place of torch's own, called through torch: ``opdsl.interop.torch.overrides`` against torch."""
+"""Benchmark of opdsl's kernels as overrides of torch's operators (``opdsl.interop.torch.overrides``)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from opdsl.testing.timing import Measured, measured
 
 ROUNDS = 15
 
-# Statements; x has as many elements as the heading says.
+# Statements; the heading has the shape of x.
 CALLS = {
     "softmax(x, -1)": "torch.softmax(x, -1)",
     "log_softmax(x, -1)": "torch.log_softmax(x, -1)",
@@ -28,13 +28,13 @@ CALLS = {
     **{f"{name}(x)": f"torch.{name}(x)" for name in ("atan", "erf", "exp", "expm1", "log1p", "sinh", "tanh")},
 }
 
-# Calls that no condition takes: what the way past an override costs.
+# Calls that no override's condition accepts: they measure the cost of passing an override.
 DECLINED = {"tanh(x), 4 elements": "torch.tanh(few)"}
 
 
 def compared(calls: dict[str, str], names: dict[str, object]) -> list[Measured]:
-    """Time every call with and without overrides, in turns."""
-    # The clock of the thread: what others do on the machine does not count.
+    """Time every call with and without overrides, alternately."""
+    # The time of the thread, which other programs do not change.
     timers = {name: Timer(statement, timer=time.thread_time, globals=names) for name, statement in calls.items()}
     turns: dict[str, list[tuple[float, float]]] = {name: [] for name in calls}
     for _ in range(ROUNDS):
@@ -48,14 +48,14 @@ def compared(calls: dict[str, str], names: dict[str, object]) -> list[Measured]:
 
 
 def seconds(timer: Timer) -> float:
-    """What a call takes, the first ones left out: they find fresh memory, whose pages the system has yet to give."""
+    """Return the time of a call, after a few calls whose fresh memory pages the system still has to map."""
     timer.timeit(12)
     loops = max(1, int(0.004 / max(timer.timeit(1), 1e-6)))
     return timer.timeit(loops) / loops
 
 
 def run() -> Report:
-    """Measure everything."""
+    """Measure all calls."""
     torch.set_num_threads(1)
     opdsl.set_num_threads(1)
     report = Report("Overrides of torch's operators", threads=1)

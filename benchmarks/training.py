@@ -1,4 +1,4 @@
-"""What training costs: steps of networks against PyTorch eager, with equal weights, in one process.
+"""Benchmark of training steps of networks, compared with PyTorch eager, with equal weights in one process.
 
 First steps and memory are measured in fresh processes.
 """
@@ -24,12 +24,12 @@ from opdsl.testing.timing import shown
 
 ROUNDS = 5
 STEPS = 20
-# Training is one step after another of the same network.
+# Training runs steps of one network without interruption.
 SECONDS_OF_A_TURN = 0.1
 
 
 def operations(lib: Any) -> dict[str, Callable[[], Any]]:
-    """Single operations forward and backward, on few elements: what is measured is what is done around kernels."""
+    """Return functions that run a single operation forward and backward on few elements, where overhead dominates."""
     draw = numpy.random.default_rng(0)
 
     def made(*shape: int) -> Any:
@@ -60,7 +60,9 @@ def operations(lib: Any) -> dict[str, Callable[[], Any]]:
 
 
 class First(NamedTuple):
-    """What a fresh process says of its steps, see ``harness.first_step``: seconds of the first, and sizes in MiB."""
+    """Measurements of steps in a fresh process, see ``harness.first_step``: seconds of the first step, and sizes in
+    MiB.
+    """
 
     seconds: float
     memory: float
@@ -69,11 +71,11 @@ class First(NamedTuple):
 
 
 def first_step(library: str, index: int, cache: str) -> First:
-    """Take steps in a fresh process.
+    """Run steps in a fresh process and return its measurements.
 
     Args:
-        library: its name.
-        index: of the model.
+        library: the name of the library.
+        index: the index of the model.
         cache: the folder of compiled kernels.
     """
     command = [sys.executable, "-m", "harness.first_step", library, str(index)]
@@ -84,7 +86,7 @@ def first_step(library: str, index: int, cache: str) -> First:
 
 
 def run() -> Report:
-    """Measure everything."""
+    """Measure operations, steps, first steps and memory."""
     report = Report("Training", threads=1)
     use_threads(1)
     mine, its = operations(opdsl), operations(torch)
@@ -107,7 +109,7 @@ def run() -> Report:
 
 
 def use_threads(count: int) -> None:
-    """Have both sides use so many."""
+    """Set the number of threads of both sides."""
     torch.set_num_threads(count)
     opdsl.set_num_threads(count)
 

@@ -1,4 +1,4 @@
-"""Sphinx: what ``make docs`` builds. The pages of operators and names are written when a build begins."""
+"""Sphinx configuration of ``make docs``, which generates the pages of operators and modules when a build begins."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ source_suffix = {".md": "markdown"}
 exclude_patterns = ["build"]
 myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 3
-# Whether links lead somewhere is an error here, not a matter of taste.
+# A link that leads nowhere is an error.
 nitpicky = True
 
 html_theme = "furo"
@@ -30,14 +30,14 @@ html_css_files = ["opdsl.css"]
 html_copy_source = False
 html_show_sphinx = False
 html_show_copyright = False
-# Of blocks that name none: schemas, pictures, what programs print.
+# Language of code blocks that name none: schemas, plots, output of programs.
 highlight_language = "text"
-# Sources with prompts, tables and schemas are no Python that Pygments must like.
+# Pygments need not be able to parse sources with prompts, tables and schemas as Python.
 suppress_warnings = ["misc.highlighting_failure"]
 
 
 def _write_pages(app: Any) -> None:
-    """Write the generated pages; OPDSL_DOCS=softmax,add writes those operators only, for quick looks."""
+    """Write the generated pages; ``OPDSL_DOCS=softmax,add`` restricts them to those operators, for quick looks."""
     import operator_pages
     import reference_pages
 
@@ -47,6 +47,6 @@ def _write_pages(app: Any) -> None:
 
 
 def setup(app: Any) -> dict[str, Any]:
-    """Called by Sphinx."""
+    """Connect the page generators to a Sphinx build; Sphinx calls this function."""
     app.connect("builder-inited", _write_pages)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

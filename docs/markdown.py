@@ -1,4 +1,4 @@
-"""Docstrings, signatures and sources as Markdown."""
+"""Conversion of docstrings, signatures and source code to Markdown."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _TITLES = {"Args": "Arguments", "Returns": "Returns", "Yields": "Yields", "Raise
 
 
 def fenced(text: str, language: str = "python") -> str:
-    """A block of code."""
+    """Return a fenced code block."""
     return f"```{language}\n{text.strip()}\n```\n"
 
 
 def folded(title: str, text: str) -> str:
-    """What is shown when somebody clicks on its title."""
+    """Return text that a page shows only after a click on its title."""
     return f"<details><summary>{title}</summary>\n\n{text}\n</details>\n"
 
 
 def documented(doc: str | None) -> str:
-    """A docstring: its sections as lists, its doctests as code.
+    """Return a docstring as Markdown: its sections become lists, its doctests code blocks.
 
     >>> print(documented('''Half of it.
     ...
@@ -60,14 +60,20 @@ def documented(doc: str | None) -> str:
 
 
 def _paragraph(text: str) -> str:
-    """A paragraph; one of attributes, ``name: what it is``, as a list."""
+    """Return a paragraph as Markdown; lines of the form ``name: description`` become a list."""
     if all(_ATTRIBUTE.match(line) or line.startswith(" ") for line in text.splitlines()):
         return _items(text.splitlines())
     return "\n".join(line if "`" in line else line.replace("<", "&lt;") for line in text.splitlines())
 
 
 def _taken(lines: list[str], belongs: Callable[[str], object], skip: int = 0) -> list[str]:
-    """Takes the first lines, as long as they belong together."""
+    """Remove the lines of a part from the start of ``lines`` and return them.
+
+    Args:
+        lines: the remaining lines.
+        belongs: returns whether a line is still in the part.
+        skip: number of heading lines, which are removed and not returned.
+    """
     count = skip or 1
     while count < len(lines) and belongs(lines[count]):
         count += 1
@@ -77,7 +83,7 @@ def _taken(lines: list[str], belongs: Callable[[str], object], skip: int = 0) ->
 
 
 def _items(lines: list[str]) -> str:
-    """``name: text`` of a section, which may go on in deeper lines, as a list."""
+    """Return the ``name: text`` entries of a section as a list; an indented line continues the entry before it."""
     items: list[str] = []
     for line in textwrap.dedent("\n".join(lines)).splitlines():
         item = _ITEM.match(line)
@@ -91,12 +97,12 @@ def _items(lines: list[str]) -> str:
 
 
 def signature_of(value: object, name: str) -> str:
-    """``name(x, *, dim=None)``; without what Python cannot tell."""
+    """Return a signature such as ``name(x, *, dim=None)``, or only the name of a value without a signature."""
     try:
         text = str(inspect.signature(value))  # type: ignore[arg-type]
     except (TypeError, ValueError):
         return name
-    text = re.sub(r"((?:: |-> )\*?)'([^']*)'", r"\1\2", text)  # annotations that are texts
+    text = re.sub(r"((?:: |-> )\*?)'([^']*)'", r"\1\2", text)  # string annotations
     return f"{name}{re.sub(r' at 0x[0-9a-f]+', '', text)}"
 
 
@@ -110,17 +116,18 @@ def _statements(file: str) -> tuple[list[ast.stmt], list[str]]:
 
 
 def definition_of(function: FunctionType, name: str) -> str:
-    """What a module says of an operator: its declaration, what is attached to it, and what these call in the module.
+    """Return the source of an operator: its declaration, statements about it, and the helpers of its module that they
+    call.
 
     Args:
-        function: that was declared.
-        name: of the operator, as it may stand in a text: ``aten::exp``.
+        function: the declared function.
+        name: the name of the operator as a string in the source has it, for example ``aten::exp``.
     """
     file = inspect.getsourcefile(function)
     if file is None or not Path(file).is_file():
         return ""
     body, lines = _statements(file)
-    line = function.__code__.co_firstlineno  # of a table, or of what declares a family, too
+    line = function.__code__.co_firstlineno  # the line of the table or factory, if one declares the operator
     own = [
         statement
         for statement in body
@@ -147,13 +154,13 @@ def _is_about(statement: ast.stmt, function: str, name: str) -> bool:
 
 
 def _declares(node: ast.expr) -> bool:
-    """Whether a decorator declares another operator: ``f.overload("X")``."""
+    """Return whether a decorator declares another operator, as ``f.overload("X")`` does."""
     called = node.func if isinstance(node, ast.Call) else node
     return isinstance(called, ast.Attribute) and called.attr == "overload"
 
 
 def _root(node: ast.expr) -> str:
-    """``f``, of ``f.pointwise(...)``."""
+    """Return the name at the start of a chain of calls and attributes: ``f`` for ``f.pointwise(...)``."""
     while isinstance(node, (ast.Call, ast.Attribute)):
         node = node.func if isinstance(node, ast.Call) else node.value
     return node.id if isinstance(node, ast.Name) else ""
@@ -169,7 +176,7 @@ def _start(statement: ast.stmt) -> int:
 
 
 def table(header: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> str:
-    """A table; empty without rows."""
+    """Return a Markdown table, or an empty string if there are no rows."""
     lines = [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
     if not lines:
         return ""

@@ -1,4 +1,4 @@
-"""The reference: a page for each public module, from the docstrings of its public names; one for the command line."""
+"""Generator of the reference: a page for each public module, made from docstrings, and a page for the command line."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ MODULES = {
 }
 
 
-# What the package imports for itself, or has for its own parts.
+# Names that the package imports for its own use.
 _NOT_PUBLIC = {"Any", "TYPE_CHECKING", "annotations"}
 
 
 def write(folder: Path, operators: Collection[str] = ()) -> None:
-    """Write the pages.
+    """Write the pages of the reference.
 
     Args:
-        folder: where.
-        operators: that have pages, to which functions of their names lead.
+        folder: the folder to write to.
+        operators: names of operators that have pages, to which functions of the same name link.
     """
     folder.mkdir(parents=True, exist_ok=True)
     pages = {name: module_page(name, operators) for name in MODULES}
@@ -63,9 +63,9 @@ def write(folder: Path, operators: Collection[str] = ()) -> None:
 
 
 def public_names(module: str) -> dict[str, Any]:
-    """What a module offers: ``__all__`` where it has one, otherwise what it defines without an underscore.
+    """Return the public names of a module: those in ``__all__``, or else those defined without an underscore.
 
-    Of opdsl itself everything that has a name there but operators, which have pages of their own, and submodules.
+    For opdsl itself return every name but submodules and operators, which have their own pages.
     """
     imported = importlib.import_module(module)
     if module == "opdsl":
@@ -82,17 +82,17 @@ def _is_own(module: Any, name: str) -> bool:
 
 
 def is_operator(value: object) -> bool:
-    """Whether a value is the function of an operator."""
+    """Return whether a value is the function of an operator."""
     return hasattr(value, "dispatch_table") and hasattr(value, "schema")
 
 
 def is_documentable(value: object) -> bool:
-    """Whether a value has a docstring of its own: functions and classes."""
+    """Return whether a value can have its own docstring, as functions and classes can."""
     return inspect.isclass(value) or inspect.isroutine(value)
 
 
 def members(kind: type) -> dict[str, Any]:
-    """The public methods and properties that a class itself defines."""
+    """Return the public methods and properties that a class itself defines."""
     return {
         name: value
         for name, value in vars(kind).items()
@@ -104,7 +104,7 @@ def members(kind: type) -> dict[str, Any]:
 
 
 def module_page(name: str, operators: Collection[str] = ()) -> str:
-    """The page of a module; see ``write``."""
+    """Return the page of a module; see ``write``."""
     module = importlib.import_module(name)
     about = re.sub(r"(?m)^May import:.*(\n\S.*)*", "", module.__doc__ or "")
     parts = [f"# {name}\n", f"{MODULES[name]}.\n", documented(about)]
@@ -159,7 +159,7 @@ def _member(name: str, member: Any) -> Iterator[str]:
 
 
 def tensor_page() -> str:
-    """The methods and properties of tensors that are no operators."""
+    """Return the page of the methods and properties of tensors that are not operators."""
     parts = ["# opdsl.Tensor\n", documented(Tensor.__doc__)]
     parts.append("Its other methods are operators: [their pages](../operators/index.md) have them.\n")
     for name, member in members(Tensor).items():
@@ -169,7 +169,7 @@ def tensor_page() -> str:
 
 
 def command_page() -> str:
-    """What the command line says of itself."""
+    """Return the page with the help text of every command of ``opdsl``."""
     from opdsl.cli import main
 
     parts = ["# Command line\n", documented(main.help)]

@@ -1,7 +1,7 @@
-"""A classifier of handwritten digits, trained with opdsl alone: every operator is its own, one is declared here.
+"""Classifier of handwritten digits, trained with the operators of opdsl and one that this file declares.
 
-Run it with ``python examples/digits.py [FOLDER]``; the loss curve and the misread digits land in the folder (``out`` by
-default) as one picture.
+Run it with ``python examples/digits.py [FOLDER]``. It saves the loss curve and the misread digits as one picture in the
+folder (``out`` by default).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ WIDTH = 128
 lib = Library("digits")
 
 
-# Its kernels come from this, and so does its gradient: print(swish.derivative_source).
+# Its kernels and its gradient are derived from the body: print(swish.derivative_source).
 @lib.op
 @formula
 def swish(self: Tensor, beta: float = 1.0) -> Tensor:
@@ -37,9 +37,10 @@ def swish(self: Tensor, beta: float = 1.0) -> Tensor:
 
 
 class Classifier:
-    """Two hidden layers.
+    """Network with two hidden layers.
 
-    random: where the initial weights come from.
+    Args:
+        random: the generator of the initial weights.
     """
 
     def __init__(self, random: np.random.Generator) -> None:
@@ -49,11 +50,11 @@ class Classifier:
 
     @property
     def parameters(self) -> list[Tensor]:
-        """What is learned."""
+        """Return the weights and biases, which training changes."""
         return [*self.weights, *self.biases]
 
     def __call__(self, images: Tensor) -> Tensor:
-        """Images (N, 64) to the logarithms of probabilities (N, 10)."""
+        """Return the log-probabilities, ``(N, 10)``, of images, ``(N, 64)``."""
         hidden = images
         for layer, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
             hidden = hidden @ weight + bias
@@ -67,7 +68,7 @@ def _leaf(values: np.ndarray) -> Tensor:
 
 
 class Adam:
-    """The optimiser of Kingma and Ba (2015), with weights that decay (Loshchilov and Hutter, 2019)."""
+    """Optimizer of Kingma and Ba (2015), with decoupled weight decay (Loshchilov and Hutter, 2019)."""
 
     def __init__(self, parameters: list[Tensor], rate: float = 3e-3, decay: float = 1e-2) -> None:
         self.parameters = parameters
@@ -77,7 +78,7 @@ class Adam:
 
     @opdsl.no_grad()
     def step(self, progress: float) -> None:
-        """Move every parameter against its gradient; ``progress`` from 0 to 1 lowers the rate."""
+        """Update every parameter by its gradient; ``progress`` goes from 0 to 1 and lowers the learning rate."""
         self.steps += 1
         rate = self.rate * 0.5 * (1 + math.cos(math.pi * progress))
         unbiased = math.sqrt(1 - 0.999**self.steps) / (1 - 0.9**self.steps)
@@ -92,19 +93,19 @@ class Adam:
 
 
 def loss_of(scores: Tensor, labels: Tensor) -> Tensor:
-    """The mean negative log-likelihood."""
+    """Return the mean negative log-likelihood of the labels."""
     return -scores.gather(1, labels.unsqueeze(1)).mean()
 
 
 def batches(images: Tensor, labels: Tensor, random: np.random.Generator) -> Iterator[tuple[Tensor, Tensor]]:
-    """All of it in another order each time."""
+    """Yield batches of all images and labels, in a new random order at each call."""
     order = opdsl.from_numpy(random.permutation(images.shape[0]))
     for chosen in order.split(BATCH):
         yield images[chosen], labels[chosen]
 
 
 def train(model: Classifier, images: Tensor, labels: Tensor, random: np.random.Generator) -> list[float]:
-    """The mean loss of every epoch."""
+    """Train the model and return the mean loss of every epoch."""
     optimiser = Adam(model.parameters)
     losses: list[float] = []
     with Progress() as progress:
@@ -122,7 +123,7 @@ def train(model: Classifier, images: Tensor, labels: Tensor, random: np.random.G
 
 
 def main(folder: Path) -> None:
-    """Train, test, draw."""
+    """Train the classifier, print its accuracy on unseen digits, and save the picture."""
     folder.mkdir(parents=True, exist_ok=True)
     random = np.random.default_rng(0)
     data = load_digits()
@@ -152,7 +153,7 @@ def main(folder: Path) -> None:
 
 
 def draw(path: Path, losses: list[float], images: np.ndarray, read: np.ndarray, right: np.ndarray) -> None:
-    """Save the loss curve (logarithmic) and, below it, the misread digits."""
+    """Save a picture of the loss curve (logarithmic) and, below it, the misread digits."""
     across, size = 10, 64
     rows = -(-len(images) // across)
     canvas = Image.new("L", (across * size, 200 + rows * (size + 16)), 255)

@@ -1,4 +1,4 @@
-"""A formula as a program: option prices written as calls, run as one loop, with gradients; saved, and read again.
+"""Option prices as a compiled program: written as calls, run as one loop, differentiated, saved and loaded again.
 
 Run it with ``python examples/programs.py``.
 """
@@ -16,20 +16,20 @@ from opdsl import Program, Tensor
 
 
 def below(d: Tensor) -> Tensor:
-    """The normal distribution's function."""
+    """Return the cumulative distribution function of the standard normal distribution."""
     return 0.5 * (1 + opdsl.erf(d * math.sqrt(0.5)))
 
 
 @opdsl.compile
 def call_price(spot: Tensor, strike: Tensor, years: Tensor, volatility: Tensor, rate: float) -> Tensor:
-    """The price of European call options, after Black and Scholes."""
+    """Return prices of European call options by the formula of Black and Scholes."""
     deviation = volatility * years.sqrt()
     first = ((spot / strike).log() + (rate + 0.5 * volatility * volatility) * years) / deviation
     return spot * below(first) - strike * (-rate * years).exp() * below(first - deviation)
 
 
 def main() -> None:
-    """Price options, and say how the price follows the spot."""
+    """Compute prices of options, and check the derivative of the price by the spot price."""
     count = 1000
     draw = numpy.random.default_rng(0)
     columns = [draw.uniform(low, high, count) for low, high in ((80, 120), (80, 120), (0.1, 2), (0.1, 0.5))]
@@ -40,7 +40,8 @@ def main() -> None:
     assert spot.grad is not None
     print(call_price.explain())
 
-    # The derivative of the price by the spot is the normal distribution's function of the first of its arguments.
+    # The derivative of the price by the spot is the normal distribution function at the first quantile (Black-Scholes
+    # d1).
     deviation = columns[3] * numpy.sqrt(columns[2])
     first = (numpy.log(columns[0] / columns[1]) + (0.02 + columns[3] ** 2 / 2) * columns[2]) / deviation
     wanted = [0.5 * (1 + math.erf(quantile / math.sqrt(2))) for quantile in first]

@@ -1,7 +1,7 @@
-"""opdsl in one sitting: declare operators in typed Python, run them on handwritten digits, see what was derived.
+"""Tour of opdsl: declare operators in typed Python, run them on handwritten digits, print the derived parts.
 
-Run it with ``make demo``, or ``python examples/quickstart.py [FOLDER]``; the picture and the YAML land in the folder
-(``out`` by default).
+Run it with ``make demo``, or ``python examples/quickstart.py [FOLDER]``. It saves a picture and a YAML file in the
+folder (``out`` by default).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from opdsl import Alias, Array, Ints, Library, Tensor, check, formula
 lib = Library("quickstart")
 
 # --------------------------------------------------------------------------------------------------------------------
-# 1. A composite operator. Its body is its kernel: it calls other operators, so it is right on every backend.
+# 1. A composite operator. Its body is its kernel: it calls other operators, so it works on every backend.
 
 
 @lib.op
@@ -30,8 +30,8 @@ def affine(self: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 # --------------------------------------------------------------------------------------------------------------------
-# 2. A formula. Its body is what is computed, and is compiled instead of run: one kernel for every dtype and layout.
-#    Broadcasting, type promotion, the shape function, the gradient, the in-place and the out= variant are derived.
+# 2. A formula. Its body is compiled, not run: one kernel for every dtype and memory layout. Broadcasting, type
+# promotion, the shape function, the gradient, the in-place and the out= variant are derived.
 
 
 @lib.op(variants="function, method", inplace=True, out=True)
@@ -43,13 +43,13 @@ def smooth_relu(self: Tensor, beta: float = 1.0) -> Tensor:
 
 
 # --------------------------------------------------------------------------------------------------------------------
-# 3. A structured operator: a shape function says what comes out, a kernel fills it. numba compiles the kernel;
-#    allocating, the out= variant and its checks are derived.
+# 3. A structured operator: a shape function sets the shape of the result, a kernel fills it. numba compiles the kernel;
+# allocation, the out= variant and its checks are derived.
 
 
 @lib.op(out=True)
 def upsample_nearest1d(self: Tensor, output_size: Ints[1], scales: float | None = None) -> Tensor:
-    """The last dimension of (N, C, L), enlarged by repeating the nearest element."""
+    """Enlarge the last dimension of an (N, C, L) tensor by repeating the nearest element."""
     ...
 
 
@@ -75,7 +75,7 @@ def upsample_nearest1d_cpu(self: Array, output_size, scales, out: Array) -> None
 
 @lib.op
 def first_half(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
-    """The first half of the first dimension, without a copy."""
+    """Return the first half of the first dimension, without a copy."""
     ...
 
 
@@ -85,30 +85,30 @@ def first_half_kernel(self):
 
 
 # --------------------------------------------------------------------------------------------------------------------
-# 5. An overload: another signature of the same packet. A call finds the one that its arguments fit.
+# 5. An overload: another signature of the same packet. A call selects the overload that its arguments fit.
 
 
 @smooth_relu.overload("Tensor")
 def smooth_relu_tensor(self: Tensor, beta: Tensor) -> Tensor:
-    """``smooth_relu`` with a ``beta`` of its own for every element."""
+    """Compute ``smooth_relu`` with a separate ``beta`` for every element."""
     z = beta * self
     return smooth_relu(z) / beta
 
 
 def enlarge(images: Tensor, size: int) -> Tensor:
-    """Images (N, H, W) enlarged to (N, size, size): columns first, then rows."""
+    """Enlarge images from (N, H, W) to (N, size, size): columns first, then rows."""
     wide = upsample_nearest1d(images, [size])
     return upsample_nearest1d(wide.transpose(1, 2), [size]).transpose(1, 2)
 
 
 def agree(name: str, ours: Tensor, numpys: np.ndarray) -> None:
-    """Hold a result against NumPy's."""
+    """Check that a result equals NumPy's, and print that it does."""
     np.testing.assert_allclose(ours.numpy(), numpys, rtol=1e-5, atol=1e-5)
     print(f"   {name:22s} {ours.shape!s:16s} agrees with NumPy")
 
 
 def main(folder: Path) -> None:
-    """Declare, run, check, look, export, draw."""
+    """Run the operators, check their results, print the derived parts, export the YAML, and save a picture."""
     folder.mkdir(parents=True, exist_ok=True)
     digits = load_digits().images.astype(np.float32)
     images = opdsl.from_numpy(digits)  # no copy: the tensor and the array share their memory
@@ -161,7 +161,7 @@ def main(folder: Path) -> None:
 
 
 def draw(path: Path, rows: list[np.ndarray]) -> None:
-    """Save rows of images, each row scaled to its own brightness, three times as large."""
+    """Save rows of images, three times as large, each row scaled to its own brightness."""
     bands = [np.concatenate(list(row / row.max()), axis=1) for row in rows]
     pixels = (255 * (1 - np.concatenate(bands, axis=0))).astype(np.uint8)
     Image.fromarray(pixels).resize((pixels.shape[1] * 3, pixels.shape[0] * 3), Image.Resampling.NEAREST).save(path)

@@ -1,7 +1,8 @@
-"""More data than memory: declared operators on chunked arrays, in worker processes with little memory each.
+"""Computation on more data than memory: declared operators on chunked arrays, in worker processes with little
+memory.
 
-Nothing here says how to cut anything: pointwise operators, sums, rows and an operator of one's own are cut by the rules
-that follow from their definitions.
+Nothing in this file says how to split a computation. The rules for pointwise operators, sums, operators along rows and
+the operators that this file declares follow from their definitions.
 
     python examples/scale_out.py [--rows 800000] [--memory 500MB]
 """
@@ -32,19 +33,19 @@ def smooth_relu(self: Tensor, beta: float = 1.0) -> Tensor:
 
 @lib.op
 def standardised(self: Tensor) -> Tensor:
-    """Columns of mean 0 and variance 1."""
+    """Scale columns to mean 0 and variance 1."""
     return (self - self.mean([0], True)) / self.std([0], keepdim=True)
 
 
 def histogram(x: Any, edges: list[float]) -> list[int]:
-    """How many elements lie between neighbouring edges."""
+    """Count the elements between each two neighboring edges."""
     below = [lazy(opdsl.sum)(lazy(opdsl.lt)(x, edge)) for edge in edges]
     counts = numpy.array(da.compute(*below))
     return [int(count) for count in numpy.diff(counts)]
 
 
 def run(rows: int, columns: int, memory: str) -> None:
-    """Computes and prints; ``memory``: of each of two workers."""
+    """Compute on a cluster of two workers and print the results; ``memory`` is the limit of each worker."""
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, memory_limit=memory, dashboard_address=None) as cluster,
         Client(cluster),
@@ -54,18 +55,18 @@ def run(rows: int, columns: int, memory: str) -> None:
         scaled = lazy(standardised)(x)
         print("histogram of what is standardised:", histogram(scaled, [-3.0, -1.0, 0.0, 1.0, 3.0]))
         likely = lazy(opdsl.softmax)(lazy(smooth_relu)(scaled, 2.0), 1)
-        # The largest probability of each row, and the spread of them: one number each.
+        # The largest probability of each row, and its mean and variance over rows: one number each.
         summary = lazy(opdsl.var_mean)(lazy(opdsl.amax)(likely, 1))
         persisted = [statistic.persist() for statistic in summary]
         progress(persisted, notebook=False)
         variance, mean = da.compute(*persisted)
         print(f"\nthe likeliest of {columns}: {mean:.6f} on average, variance {variance:.3e}")
-        rows_of_one = likely[: rows // 40].sum(axis=1)  # dask's own operators go on from here
+        rows_of_one = likely[: rows // 40].sum(axis=1)  # operators of dask accept the results
         print("rows of probabilities sum to 1:", bool(da.allclose(rows_of_one, 1.0).compute()))
 
 
 def main() -> None:
-    """Reads the command line."""
+    """Parse the command line and run the example."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=800_000)
     parser.add_argument("--columns", type=int, default=200)

@@ -1,6 +1,6 @@
-"""The fused operation of a PyTorch model, declared in opdsl: a gated linear unit with a bias and a bounded gate.
+"""Fused operator for a PyTorch model, declared in opdsl: a gated linear unit with a bias and a bounded gate.
 
-Run it with ``python examples/torch_custom_op.py``. The seven lines of the declaration are all that there is to write.
+Run it with ``python examples/torch_custom_op.py``. The seven lines of the declaration are all that has to be written.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ register(lib)  # torch.ops.gated.unit: kernel, shapes, gradients of every order,
 
 
 class GatedUnit(torch.nn.Module):
-    """Two linear maps, of which one gates the other."""
+    """Network of two linear layers, one of which gates the other, and an output layer."""
 
     def __init__(self, size: int, hidden: int) -> None:
         super().__init__()
@@ -45,14 +45,14 @@ class GatedUnit(torch.nn.Module):
         self.out = torch.nn.Linear(hidden, 1)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """(N, size) -> (N, 1)"""
+        """Compute predictions, ``(N, 1)``, from inputs, ``(N, size)``."""
         hidden: torch.Tensor = torch.ops.gated.unit(self.value(x), self.gate(x), self.bias)
         result: torch.Tensor = self.out(hidden)
         return result
 
 
 def train(model: Any, x: torch.Tensor, y: torch.Tensor, steps: int) -> float:
-    """Fit the model; returns the last mean squared error."""
+    """Train the model and return the last mean squared error."""
     optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
     loss = torch.tensor(0.0)
     for _ in range(steps):
@@ -68,13 +68,13 @@ def train(model: Any, x: torch.Tensor, y: torch.Tensor, steps: int) -> float:
 
 @torch.library.custom_op("gated::by_hand", mutates_args=())
 def by_hand(value: torch.Tensor, gate: torch.Tensor, bias: torch.Tensor, limit: float = 6.0) -> torch.Tensor:
-    """The same forward, in torch's own operators."""
+    """Compute the same function as ``unit``, by torch's own operators, for comparison."""
     z = torch.clamp(gate + bias, max=limit)
     return value * torch.nn.functional.silu(z)
 
 
 def microseconds(call: Any, *values: torch.Tensor, rounds: int = 300) -> float:
-    """What a call takes, the least of several measurements."""
+    """Return the time of a call in microseconds: the minimum of several measurements."""
 
     def once() -> float:
         started = time.perf_counter()
@@ -89,7 +89,7 @@ def microseconds(call: Any, *values: torch.Tensor, rounds: int = 300) -> float:
 
 
 def derived() -> list[tuple[str, str]]:
-    """What the declaration became in torch."""
+    """Return rows of a table: the schemas, kernels and derivatives that torch got from the declaration."""
     packets: tuple[Any, ...] = (torch.ops.gated.unit, torch.ops.gated.unit_)
     overloads = [getattr(packet, overload) for packet in packets for overload in packet.overloads()]
     rows = [("operator", str(overload._schema).partition("::")[2]) for overload in overloads]
@@ -101,7 +101,7 @@ def derived() -> list[tuple[str, str]]:
 
 
 def main() -> None:
-    """Train, differentiate, compile, export, measure."""
+    """Train, differentiate, compile and export the model, and measure the operator."""
     torch.manual_seed(0)
     x = torch.randn(256, 4)
     y = torch.sin(x.sum(1, keepdim=True)) * x[:, :1]

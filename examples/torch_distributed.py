@@ -1,7 +1,7 @@
-"""Training on several processes: a model with declared operators, its data and its weights in pieces.
+"""Training on several processes: a model with declared operators, whose data and weights are sharded.
 
-Nothing here says how the operators are cut: that follows from their declarations, forward and backward. Losses are
-those of one process.
+Nothing in this file says how the operators are sharded: that follows from their declarations, forward and backward. The
+losses are those of training in one process.
 
     python examples/torch_distributed.py [--processes 2 4]
 """
@@ -40,7 +40,7 @@ def gated(self: Tensor, gate: Tensor, bias: Tensor) -> Tensor:
 @lib.op
 @formula
 def centred(self: Tensor) -> Tensor:
-    """Rows whose mean is 0: a row is what cannot be cut."""
+    """Subtract the mean from each row, so rows cannot be split among processes."""
     return self - self.mean(-1, keepdim=True)
 
 
@@ -50,7 +50,7 @@ def centred_derivative(grad: Tensor) -> Tensor:
 
 
 class Model(nn.Module):
-    """Two linear maps, of which one gates the other, and one that joins them."""
+    """Network of two linear layers, one of which gates the other, and an output layer."""
 
     def __init__(self, size: int, hidden: int) -> None:
         super().__init__()
@@ -60,14 +60,14 @@ class Model(nn.Module):
         self.out = nn.Linear(hidden, 3, bias=False, dtype=torch.float64)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """(N, size) -> (N, 3)"""
+        """Compute predictions, ``(N, 3)``, from inputs, ``(N, size)``."""
         own: Any = torch.ops.distributed_training
         x = own.centred(x)
         result: torch.Tensor = self.out(own.gated(self.value(x), self.gate(x), self.bias))
         return result
 
 
-# A weight of nn.Linear has a row for each number that comes out.
+# A weight of nn.Linear has a row for each output feature.
 TENSOR_PARALLEL: Mapping[str, Placement] = {
     "value.weight": Shard(0),
     "gate.weight": Shard(0),
@@ -77,12 +77,12 @@ TENSOR_PARALLEL: Mapping[str, Placement] = {
 
 
 def in_pieces(model: nn.Module, mesh: Any, weights: Sequence[Mapping[str, Placement]]) -> None:
-    """Let the processes of a mesh share a model.
+    """Distribute the parameters of a model over the processes of a mesh, in place.
 
     Args:
-        model: whose parameters become DTensors.
-        mesh: of processes.
-        weights: for each dimension of the mesh the placements of parameters; those that are not named are everywhere.
+        model: the model, whose parameters become DTensors.
+        mesh: the device mesh.
+        weights: for each dimension of the mesh the placements of parameters by name; others are replicated.
     """
     for name, parameter in list(model.named_parameters()):
         owner, _, last = name.rpartition(".")
@@ -92,7 +92,7 @@ def in_pieces(model: nn.Module, mesh: Any, weights: Sequence[Mapping[str, Placem
 
 
 def train(model: nn.Module, x: torch.Tensor, y: torch.Tensor, steps: int) -> list[float]:
-    """The losses of some steps."""
+    """Train the model and return the loss of each step."""
     optimizer = torch.optim.SGD(model.parameters(), lr=0.2, momentum=0.5)
     losses = []
     for _ in range(steps):
@@ -105,7 +105,7 @@ def train(model: nn.Module, x: torch.Tensor, y: torch.Tensor, steps: int) -> lis
 
 
 def example() -> tuple[Model, torch.Tensor, torch.Tensor]:
-    """The same model and data in every process."""
+    """Return a model and data that are equal in every process."""
     draw = torch.Generator().manual_seed(0)
     x = torch.randn(64, 8, dtype=torch.float64, generator=draw)
     y = torch.stack([x[:, 0] * x[:, 1], x[:, 2].abs(), x.sum(1)], 1)
@@ -114,7 +114,7 @@ def example() -> tuple[Model, torch.Tensor, torch.Tensor]:
 
 
 def process(rank: int, count: int, store: str, steps: int) -> None:
-    """One of several processes."""
+    """Run one of the processes: train in each way of sharding, and compare the losses with those of one process."""
     dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=count)
     expected = train(*example(), steps)
     ways: dict[str, tuple[tuple[int, ...], list[Mapping[str, Placement]], list[Placement]]] = {
@@ -136,7 +136,7 @@ def process(rank: int, count: int, store: str, steps: int) -> None:
 
 
 def main() -> None:
-    """Reads the command line."""
+    """Parse the command line and start the processes."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--processes", type=int, nargs="+", default=[2, 4])
     parser.add_argument("--steps", type=int, default=20)

@@ -1,7 +1,7 @@
-"""Modes in one sitting: log a computation, trace it into a program that runs again, and profile it.
+"""Tour of dispatch modes: log a computation, trace it into a program that can run again, and profile it.
 
-Run it with ``python examples/trace.py``. A mode intercepts every operator of its thread or task; nothing of what is
-traced knows of it, and code outside of modes pays nothing for them.
+Run it with ``python examples/trace.py``. A mode intercepts every operator of its thread or task; the traced code need
+not be changed, and code outside of modes pays nothing for them.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ lib = Library("trace")
 
 @lib.op
 def attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    """A composite: exponential weights of the products of queries and keys, normalised, times the values."""
+    """Compute attention as a composite: normalized exponentials of query-key products, times the values."""
     weights = (query @ key.t() / query.shape[1] ** 0.5).exp()
     result: Tensor = weights / weights.sum(1, keepdim=True) @ value
     return result
 
 
 # --------------------------------------------------------------------------------------------------------------------
-# 1. Logging. Before decomposition a mode sees what the program calls, after it what the bodies of composites call.
+# 1. Logging. Before decomposition a mode sees the calls of the program, after it those in the bodies of composites.
 
 
 class Log(DispatchMode):
-    """Prints each call, and how many calls it is within."""
+    """Dispatch mode that prints each call."""
 
     def __init__(self, *, before_decomposition: bool) -> None:
         self.before_decomposition = before_decomposition
@@ -42,16 +42,16 @@ class Log(DispatchMode):
 
 
 def text(value: object) -> str:
-    """A tensor as dtype and shape, anything else as it is."""
+    """Return a tensor's dtype and shape, or the ``repr`` of any other value."""
     return f"{value.dtype}{list(value.shape)}" if isinstance(value, Tensor) else repr(value)
 
 
 # --------------------------------------------------------------------------------------------------------------------
-# 2. Tracing. Every result gets a number; an argument that is such a result, or an input, is noted by that number.
+# 2. Tracing. Every result gets a number; an argument that is an input or a result is recorded by its number.
 
 
 class Reference(NamedTuple):
-    """The value of a number: an input or the result of a step, or one of the several results of a step."""
+    """Numbered value of a program: an input, the result of a step, or one of several results of a step."""
 
     number: int
     place: int | None = None
@@ -61,7 +61,7 @@ class Reference(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One call of a traced program."""
+    """Call in a traced program."""
 
     operator: Any
     args: tuple[object, ...]
@@ -73,22 +73,22 @@ class Step(NamedTuple):
 
 
 class Trace(DispatchMode):
-    """Notes each call; the program that results runs again on other inputs.
+    """Dispatch mode that records calls as a program, which can run again on other inputs.
 
     Args:
-        inputs: the tensors that the program takes. All others that it meets are its constants.
+        inputs: the tensors that the program takes. All other tensors that it meets are its constants.
     """
 
     def __init__(self, *inputs: Tensor) -> None:
         self.inputs = len(inputs)
         self.steps: list[Step] = []
         self.known: dict[int, Reference] = {}
-        self.held: list[object] = []  # so that the identity of each stays its own
+        self.held: list[object] = []  # keeps tensors alive, so that no id is used twice
         for number, input in enumerate(inputs):
             self.name(input, Reference(number))
 
     def name(self, tensor: object, reference: Reference) -> None:
-        """Note what a tensor is called from now on; that is its newest name where an operator returns its argument."""
+        """Set the reference of a tensor, which replaces an older one if an operator returns its argument."""
         self.known[id(tensor)] = reference
         self.held.append(tensor)
 
@@ -106,13 +106,13 @@ class Trace(DispatchMode):
         return result
 
     def note(self, value: object) -> object:
-        """An argument with its tensors as references; a tensor that has no name is a constant."""
+        """Return an argument with its tensors replaced by references; a tensor without a reference is a constant."""
         if isinstance(value, tuple):
             return tuple(map(self.note, value))
         return self.known.get(id(value), value) if isinstance(value, Tensor) else value
 
     def run(self, *inputs: Tensor) -> Any:
-        """The result of the last step, for other inputs."""
+        """Run the program on other inputs and return the result of its last step."""
         values: list[Any] = list(inputs)
 
         def meant(value: object) -> Any:
@@ -131,18 +131,18 @@ class Trace(DispatchMode):
 
 
 # --------------------------------------------------------------------------------------------------------------------
-# 3. Profiling. A recorder is told of each call when it is over; calls keep their plans, so times are true.
+# 3. Profiling. A recorder is called after each call; calls keep using their plans, so times are true.
 
 
 class Profile:
-    """Counts and adds up the time of each operator without that of what it calls."""
+    """Recorder that counts the calls of each operator and adds up their times, without the times of nested calls."""
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = defaultdict(int)
         self.seconds: dict[str, float] = defaultdict(float)
 
     def __call__(self, operator: Any, geometries: tuple[Any, ...], seconds: float, nested: float) -> None:
-        """Take one call in."""
+        """Record one call."""
         name = operator.schema.name.qualified
         self.counts[name] += 1
         self.seconds[name] += seconds - nested
@@ -154,7 +154,7 @@ class Profile:
 
 
 def main() -> None:
-    """Log, trace, replay, profile."""
+    """Log, trace, run again and profile a computation."""
     query, key, value = (opdsl.full((4, 8), number) for number in (0.1, 0.2, 0.3))
 
     print("1. What the program calls")

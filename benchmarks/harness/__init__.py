@@ -1,7 +1,7 @@
-"""What the benchmarks share: interleaved timing of two sides, tables, and where results are kept.
+"""Tools that the benchmarks share: interleaved timing of two sides, tables, and files of results.
 
-Both sides of a comparison run in turns in one process, so that whatever else the machine does hits both. Reported are
-the medians of each side, and the median of the ratios of neighbouring turns.
+The sides of a comparison alternate in one process, so that whatever else the machine does affects both. Reports show
+the median of each side, and the median of the ratios of neighboring measurements.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Operators over named dimensions as users write them, and the same in PyTorch."""
+"""Operators over named dimensions, as users write them, and equal functions in PyTorch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ lib = Library("dims_benchmarked")
 @lib.op
 @formula
 def causal_attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """Attention to what came before."""
+    """Compute attention in which each position attends to itself and to earlier ones."""
     i, j, d, e = dims(4)
     s = (q[..., i, d] * k[..., j, d]).sum(d) / q.shape[-1] ** 0.5
     s = s if j <= i else opdsl.tensor(-math.inf)
@@ -27,7 +27,7 @@ def causal_attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 
 
 def causal_text(q: Any, k: Any, v: Any) -> Any:
-    """The same in PyTorch."""
+    """Compute ``causal_attention`` in PyTorch."""
     s = q @ k.mT / q.shape[-1] ** 0.5
     s = s.masked_fill(~torch.ones(s.shape[-2:], dtype=torch.bool).tril(), -math.inf)
     return s.softmax(-1) @ v
@@ -36,14 +36,14 @@ def causal_text(q: Any, k: Any, v: Any) -> Any:
 @lib.op
 @formula
 def grouped_attention(q: Tensor, k: Tensor, v: Tensor, group: int = 4) -> Tensor:
-    """Attention whose heads share keys and values by groups."""
+    """Compute attention in which each group of query heads shares one head of keys and values."""
     h, i, j, d, e = dims(5)
     s = (q[h, i, d] * k[h // group, j, d]).sum(d) / q.shape[-1] ** 0.5
     return (s.softmax(j) * v[h // group, j, e]).sum(j).order(h, i, e)
 
 
 def grouped_text(q: Any, k: Any, v: Any) -> Any:
-    """The same in PyTorch."""
+    """Compute ``grouped_attention`` in PyTorch."""
     keys, values = k.repeat_interleave(4, 0), v.repeat_interleave(4, 0)
     return (q @ keys.mT / q.shape[-1] ** 0.5).softmax(-1) @ values
 
@@ -51,7 +51,7 @@ def grouped_text(q: Any, k: Any, v: Any) -> Any:
 @lib.op
 @formula
 def local_attention(q: Tensor, k: Tensor, v: Tensor, window: int = 8) -> Tensor:
-    """Attention to the last few positions."""
+    """Compute attention to the last ``window`` positions."""
     i, d, e = dims(3)
     o = dim(window)
     s = (q[..., i, d] * k.outside(0.0)[..., i - o, d]).sum(d) / q.shape[-1] ** 0.5
@@ -60,7 +60,7 @@ def local_attention(q: Tensor, k: Tensor, v: Tensor, window: int = 8) -> Tensor:
 
 
 def local_text(q: Any, k: Any, v: Any) -> Any:
-    """The same in PyTorch."""
+    """Compute ``local_attention`` in PyTorch."""
     keys, values = (functional.pad(operand, (0, 0, 7, 0)).unfold(-2, 8, 1).flip(-1) for operand in (k, v))
     s = (q[..., None] * keys).sum(-2) / q.shape[-1] ** 0.5
     outside = torch.arange(q.shape[-2])[:, None] < torch.arange(8)
@@ -70,7 +70,7 @@ def local_text(q: Any, k: Any, v: Any) -> Any:
 @lib.op
 @formula
 def rotated(x: Tensor, theta: float = 10000.0) -> Tensor:
-    """Rotary positions of neighbouring pairs."""
+    """Apply rotary position embeddings, which rotate pairs of neighboring elements."""
     t, i = dims(2)
     angle = t * opdsl.exp((i // 2) * (-2.0 * math.log(theta) / x.shape[-1]))
     turned = x[..., t, i ^ 1] * opdsl.sin(angle)
@@ -78,7 +78,7 @@ def rotated(x: Tensor, theta: float = 10000.0) -> Tensor:
 
 
 def rotated_text(x: Any) -> Any:
-    """The same in PyTorch."""
+    """Compute ``rotated`` in PyTorch."""
     frequency = torch.exp(torch.arange(0, x.shape[-1] // 2) * (-2.0 * math.log(10000.0) / x.shape[-1]))
     angle = torch.arange(x.shape[-2])[:, None] * frequency
     c, s = angle.cos(), angle.sin()
@@ -89,7 +89,7 @@ def rotated_text(x: Any) -> Any:
 @lib.op
 @formula
 def cross_entropy(x: Tensor, target: Tensor, ignore: int = -100) -> Tensor:
-    """The mean over targets that are not ignored."""
+    """Compute the mean cross entropy over targets that are not ignored."""
     n, c = dims(2)
     lse, t = x[n, c].logsumexp(c), target[n]
     picked = x[n, t] if t != ignore else lse
@@ -99,13 +99,13 @@ def cross_entropy(x: Tensor, target: Tensor, ignore: int = -100) -> Tensor:
 @lib.op
 @formula
 def depthwise(x: Tensor, weight: Tensor) -> Tensor:
-    """A causal convolution of each channel."""
+    """Convolve each channel with its own causal filter."""
     c, t, k = dims(3, [x.shape[-2], x.shape[-1], weight.shape[-1]])
     return (x.outside(0.0)[..., c, t + k - (weight.shape[-1] - 1)] * weight[c, k]).sum(k).order(..., c, t)
 
 
 def depthwise_text(x: Any, weight: Any) -> Any:
-    """The same in PyTorch."""
+    """Compute ``depthwise`` in PyTorch."""
     padded = functional.pad(x, (weight.shape[-1] - 1, 0))
     return functional.conv1d(padded, weight[:, None], groups=weight.shape[0])
 
@@ -113,7 +113,7 @@ def depthwise_text(x: Any, weight: Any) -> Any:
 @lib.op
 @formula
 def conv2d(x: Tensor, weight: Tensor) -> Tensor:
-    """A convolution of windows of three by three."""
+    """Compute a 2-d convolution with 3x3 windows and a padding of 1."""
     o, c, i, j, u, v = dims(6, [*weight.shape[:2], *x.shape[-2:], *weight.shape[2:]])
     return (x.outside(0.0)[..., c, i + u - 1, j + v - 1] * weight[o, c, u, v]).sum((c, u, v)).order(..., o, i, j)
 
@@ -121,7 +121,7 @@ def conv2d(x: Tensor, weight: Tensor) -> Tensor:
 @lib.op
 @formula
 def strided(x: Tensor, weight: Tensor) -> Tensor:
-    """A convolution in steps of two."""
+    """Compute a 1-d convolution with stride 2."""
     size = (x.shape[-1] - weight.shape[-1]) // 2 + 1
     o, c, t, k = dims(4, [*weight.shape[:2], size, weight.shape[-1]])
     return (x[..., c, 2 * t + k] * weight[o, c, k]).sum((c, k)).order(..., o, t)
@@ -130,7 +130,7 @@ def strided(x: Tensor, weight: Tensor) -> Tensor:
 @lib.op
 @formula
 def distances(x: Tensor, y: Tensor) -> Tensor:
-    """How far each point is from each other one, along the axes."""
+    """Compute the L1 distance of each point of ``x`` from each point of ``y``."""
     i, j, k = dims(3)
     return opdsl.abs(x[..., i, k] - y[..., j, k]).sum(k).order(..., i, j)
 
@@ -138,7 +138,7 @@ def distances(x: Tensor, y: Tensor) -> Tensor:
 @lib.op
 @formula
 def bilinear(image: Tensor, y: Tensor, x: Tensor) -> Tensor:
-    """An image between its points."""
+    """Sample an image at fractional coordinates by bilinear interpolation."""
     c, p = dims(2)
     down, right = opdsl.floor(y[p]), opdsl.floor(x[p])
     wy, wx = y[p] - down, x[p] - right
@@ -150,7 +150,7 @@ def bilinear(image: Tensor, y: Tensor, x: Tensor) -> Tensor:
 
 
 def bilinear_text(image: Any, y: Any, x: Any) -> Any:
-    """The same in PyTorch."""
+    """Compute ``bilinear`` in PyTorch."""
     _, height, width = image.shape
     grid = torch.stack([2 * x / (width - 1) - 1, 2 * y / (height - 1) - 1], -1)[None, None]
     return functional.grid_sample(image[None], grid, align_corners=True)[0, :, 0]
@@ -159,7 +159,7 @@ def bilinear_text(image: Any, y: Any, x: Any) -> Any:
 @lib.op
 @formula
 def message_passing(x: Tensor, source: Tensor, target: Tensor, weight: Tensor) -> Tensor:
-    """The weighted sum of what edges bring."""
+    """Sum the weighted features of source nodes over the edges of each target node."""
     e, c = dims(2)
     message = x[source[e], c] * weight[e]
     return opdsl.scatter(opdsl.zeros(*x.shape, dtype=x.dtype), (target[e], c), message, reduce="sum")
@@ -168,7 +168,7 @@ def message_passing(x: Tensor, source: Tensor, target: Tensor, weight: Tensor) -
 @lib.op
 @formula
 def bag(weight: Tensor, ids: Tensor, offsets: Tensor) -> Tensor:
-    """The mean of the rows of each bag."""
+    """Average the rows of each bag, as ``embedding_bag`` does."""
     s, c = dims(2, [offsets.shape[0] - 1, weight.shape[1]])
     u = dim(range(offsets[s], offsets[s + 1]))
     return weight[ids[u], c].mean(u).order(s, c)
@@ -177,7 +177,7 @@ def bag(weight: Tensor, ids: Tensor, offsets: Tensor) -> Tensor:
 @lib.op
 @formula
 def mixture(y: Tensor, logits: Tensor) -> Tensor:
-    """What experts say, weighed by a gate."""
+    """Sum the outputs of experts, weighted by the softmax of a gate."""
     n, e, c = dims(3)
     return (logits[n, e].softmax(e) * y[n, e, c]).sum(e).order(n, c)
 
@@ -185,13 +185,13 @@ def mixture(y: Tensor, logits: Tensor) -> Tensor:
 @lib.op
 @formula
 def linear_gelu(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """A product, a bias and an activation."""
+    """Compute the GELU of a matrix product plus a bias."""
     h = x @ weight + bias
     return 0.5 * h * (1.0 + opdsl.erf(h * 0.7071067811865476))
 
 
 class Written(NamedTuple):
-    """An operator, its text in PyTorch, and what both are called with."""
+    """Operator to measure, an equal function in PyTorch, and the arguments of both."""
 
     operator: Callable[..., Any]
     text: Callable[..., Any]
@@ -199,7 +199,7 @@ class Written(NamedTuple):
 
 
 def operators() -> Mapping[str, Written]:
-    """Return the operators by what they are called in tables."""
+    """Return the operators to measure, by their label in tables."""
     draws = numpy.random.default_rng(0)
 
     def normal(*shape: int) -> numpy.ndarray[Any, Any]:

@@ -1,4 +1,4 @@
-"""Models as PyTorch's users write them, for exporting and for ``torch.compile``."""
+"""PyTorch models, as users write them, for ``torch.export`` and for ``torch.compile``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["NETWORKS", "Network"]
 
 
 class BasicBlock(torch.nn.Module):
-    """Two convolutions and a shortcut, as torchvision's ResNet-18 has them."""
+    """Residual block of two convolutions and a shortcut, as in torchvision's ResNet-18."""
 
     def __init__(self, own: int, out: int, stride: int) -> None:
         super().__init__()
@@ -31,7 +31,7 @@ class BasicBlock(torch.nn.Module):
 
 
 def resnet() -> torch.nn.Module:
-    """ResNet-18 for 1,000 classes."""
+    """Return a ResNet-18 for 1,000 classes."""
     nn = torch.nn
     widths = ((64, 64, 1), (64, 64, 1), (64, 128, 2), (128, 128, 1), (128, 256, 2), (256, 256, 1), (256, 512, 2))
     blocks = [BasicBlock(*width) for width in (*widths, (512, 512, 1))]
@@ -40,7 +40,7 @@ def resnet() -> torch.nn.Module:
 
 
 class Block(torch.nn.Module):
-    """A transformer's."""
+    """Transformer block of causal attention and a feed-forward network."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
@@ -62,7 +62,7 @@ class Block(torch.nn.Module):
 
 
 class Gpt(torch.nn.Module):
-    """Four layers of width 256 over 65 tokens."""
+    """GPT of four layers of width 256, with a vocabulary of 65 tokens."""
 
     def __init__(self, width: int = 256, heads: int = 8, layers: int = 4, vocabulary: int = 65) -> None:
         super().__init__()
@@ -77,11 +77,11 @@ class Gpt(torch.nn.Module):
 
 
 class Network(NamedTuple):
-    """A model, and what it is called with.
+    """Model to measure, with its argument.
 
-    make: the model.
-    argument: its argument.
-    goal: of the exported one, against eager.
+    make: returns the model.
+    argument: returns the argument.
+    goal: the ratio of the exported model to eager that is to be reached.
     """
 
     make: Callable[[], torch.nn.Module]

@@ -1,4 +1,4 @@
-"""What ``first_uses.py`` calls beside the library's operators: features, and calls with ever new sizes."""
+"""Calls that ``first_uses.py`` makes besides the library's operators: features, and calls with ever new sizes."""
 
 from __future__ import annotations
 
@@ -124,5 +124,5 @@ STREAMS = tuple(
 
 
 def stream(text: str, library: Any, size: int) -> Any:
-    """What a line of ``STREAMS`` gives."""
+    """Evaluate a line of ``STREAMS`` for a library and a size."""
     return eval(text, {"T": library, "n": size})

@@ -1,4 +1,4 @@
-"""The seconds from a decorated function to its first result in this process.
+"""Program that prints the seconds from compiling a function to its first result.
 
 python -m harness.first_result opdsl GELU
 """
@@ -11,7 +11,7 @@ import time
 
 
 def report(library: str, name: str) -> None:
-    """Print the seconds that decorating a formula and calling it once take; the library is loaded before."""
+    """Print the seconds of compiling a formula and calling it once; loading the library does not count."""
     formulas = importlib.import_module("harness.formulas")
     lib = importlib.import_module(library)
     lib.set_num_threads(1)

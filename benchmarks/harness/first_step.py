@@ -1,4 +1,4 @@
-"""What a step takes in this process, which loads no more than the library that it is of: the first one, and a later.
+"""Program that measures training steps of a model in a process that loads one library only.
 
 python -m harness.first_step opdsl 3
 """
@@ -20,10 +20,10 @@ STEPS = 5
 
 
 def report(library: str, index: int, how: str = "") -> None:
-    """Print the seconds of a model's first step and three sizes in MiB; ``compiled`` makes its forward pass a program.
+    """Print the seconds of a model's first step and three sizes in MiB; ``compiled`` compiles its forward pass.
 
-    The memory that some steps from the first one on take, what a step takes for as long as it runs when all that it
-    needs is loaded, and all that the process has had.
+    The sizes are the memory by which the first steps raise the peak, the memory that a later step needs while it runs,
+    and the peak of the process.
     """
     lib = importlib.import_module(library)
     lib.set_num_threads(1)
@@ -41,21 +41,21 @@ def report(library: str, index: int, how: str = "") -> None:
 
 
 def of_a_step(library: str, model: Model) -> float:
-    """How much a step needs beyond what is there before it, once nothing that is free is kept."""
+    """Return the MiB that a step needs while it runs, measured after all caches of free memory are emptied."""
     if library == "opdsl":
         importlib.import_module("opdsl.backends.cpu.memory").empty_cache()
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
-    Path("/proc/self/clear_refs").write_text("5")  # the most that there was is what there is
+    Path("/proc/self/clear_refs").write_text("5")  # resets VmHWM to the present size
     before = status("VmHWM")
     model.step()
     return status("VmHWM") - before
 
 
 def status(name: str) -> float:
-    """A size that the system knows of this process, in MiB; ``VmHWM`` is the most that was ever in memory.
+    """Return a size from ``/proc/self/status`` in MiB; ``VmHWM`` is the peak of resident memory.
 
-    Without what its parent had, as ``getrusage`` gives it.
+    Unlike ``getrusage``, it does not count memory of the parent process.
     """
     match = re.search(rf"^{name}:\s*(\d+)", Path("/proc/self/status").read_text(), re.MULTILINE)
     return float(match[1]) / 1024 if match else math.nan

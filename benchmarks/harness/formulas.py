@@ -1,4 +1,4 @@
-"""Formulas as users write them: calls of operators, for any library."""
+"""Formulas written as calls of operators, as users write them, for any library."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SMALL, LARGE = 1_000, 1_000_000
 
 
 def black_scholes(lib: Any) -> Callable[..., Any]:
-    """The price of a call option."""
+    """Return a function that computes prices of call options."""
 
     def function(s: Any, k: Any, t: Any, v: Any) -> Any:
         d1 = ((s / k).log() + (0.02 + 0.5 * v * v) * t) / (v * t.sqrt())
@@ -27,17 +27,17 @@ def black_scholes(lib: Any) -> Callable[..., Any]:
 
 
 def gelu(lib: Any) -> Callable[..., Any]:
-    """By the error function."""
+    """Return a function that computes GELU by the error function."""
     return lambda x: 0.5 * x * (1 + lib.erf(x * math.sqrt(0.5)))
 
 
 def swiglu(lib: Any) -> Callable[..., Any]:
-    """The gate of today's transformers."""
+    """Return a function that computes SwiGLU, the gate of recent transformers."""
     return lambda x, y: x / (1 + (-x).exp()) * y
 
 
 def chain(lib: Any) -> Callable[..., Any]:
-    """Ten pointwise steps."""
+    """Return a function of ten pointwise steps."""
 
     def function(x: Any, y: Any) -> Any:
         for _ in range(5):
@@ -48,7 +48,7 @@ def chain(lib: Any) -> Callable[..., Any]:
 
 
 def softmax(lib: Any) -> Callable[..., Any]:
-    """Written out."""
+    """Return a function that computes softmax by elementary operators."""
 
     def function(x: Any) -> Any:
         e = (x - x.amax(-1, keepdim=True)).exp()
@@ -58,7 +58,7 @@ def softmax(lib: Any) -> Callable[..., Any]:
 
 
 def layer_norm(lib: Any) -> Callable[..., Any]:
-    """Written out."""
+    """Return a function that computes layer normalization by elementary operators."""
 
     def function(x: Any, weight: Any, bias: Any) -> Any:
         centred = x - x.mean(-1, keepdim=True)
@@ -69,12 +69,12 @@ def layer_norm(lib: Any) -> Callable[..., Any]:
 
 
 def rms_norm(lib: Any) -> Callable[..., Any]:
-    """Written out."""
+    """Return a function that computes RMS normalization by elementary operators."""
     return lambda x, weight: x / ((x * x).mean(-1, keepdim=True) + 1e-5).sqrt() * weight
 
 
 def loss(lib: Any) -> Callable[..., Any]:
-    """Log-softmax written out, and the mean of what the wanted distribution makes of it."""
+    """Return a function that computes the mean cross entropy with target probabilities by elementary operators."""
 
     def function(x: Any, wanted: Any) -> Any:
         shifted = x - x.amax(-1, keepdim=True)
@@ -84,11 +84,11 @@ def loss(lib: Any) -> Callable[..., Any]:
 
 
 class Formula(NamedTuple):
-    """A function to measure.
+    """Function to measure, for any library.
 
-    make: gives it for a library.
-    shapes: of its arguments, small and large.
-    goal: of the ratio to PyTorch eager, for each.
+    make: returns the function for a library.
+    shapes: the shapes of its arguments, small and large.
+    goal: the ratio to PyTorch eager that is to be reached, for each.
     """
 
     make: Callable[[Any], Callable[..., Any]]
@@ -97,7 +97,7 @@ class Formula(NamedTuple):
 
 
 def vectors(count: int) -> tuple[tuple[tuple[int, ...], ...], tuple[tuple[int, ...], ...]]:
-    """Shapes of pointwise formulas."""
+    """Return shapes for a pointwise formula of ``count`` arguments, small and large."""
     return ((SMALL,),) * count, ((LARGE,),) * count
 
 
@@ -120,6 +120,6 @@ FORMULAS = {
 
 
 def arrays(shapes: tuple[tuple[int, ...], ...]) -> list[numpy.ndarray[Any, Any]]:
-    """Arguments of these shapes, positive ones."""
+    """Return random positive arrays of the given shapes."""
     draw = numpy.random.default_rng(0)
     return [draw.random(size=shape, dtype=numpy.float32) + numpy.float32(0.5) for shape in shapes]

@@ -1,4 +1,4 @@
-"""A small GPT, written once for both libraries: equal weights, equal calls."""
+"""Small GPT, written once for both libraries, with equal weights and equal calls."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WIDTH, HEADS, LAYERS, VOCABULARY, LONGEST = 64, 4, 2, 65, 512
 
 
 def weights() -> dict[str, numpy.ndarray[Any, Any]]:
-    """The parameters by name, the same at each call."""
+    """Return the parameters by name, equal at each call."""
     draw = numpy.random.default_rng(0)
     parameters = {
         "tokens": draw.normal(size=(VOCABULARY, WIDTH)),
@@ -30,7 +30,7 @@ def weights() -> dict[str, numpy.ndarray[Any, Any]]:
 
 
 class Gpt:
-    """The model in one of the libraries.
+    """GPT in one of the libraries.
 
     Args:
         lib: ``opdsl`` or ``torch``.
@@ -48,7 +48,7 @@ class Gpt:
                 weight.requires_grad_()
 
     def __call__(self, tokens: Any, cache: list[tuple[Any, Any]] | None = None) -> Any:
-        """The logits of tokens, ``(batch, length)``; with a cache those of one more token, whose keys it is given."""
+        """Return the logits of tokens, ``(batch, length)``; a cache of keys and values is read and extended."""
         length = tokens.shape[1]
         before = 0 if not cache else cache[0][0].shape[2]
         x = self.weights["tokens"][tokens] + self.weights["places"][before : before + length]
@@ -79,7 +79,7 @@ class Gpt:
         return self.nn.linear(output, self.weights[f"proj{layer}"])
 
     def step(self, tokens: Any) -> float:
-        """One forward and backward pass; the loss."""
+        """Run a forward and a backward pass and return the loss."""
         loss = self.cross_entropy(self(tokens).view(-1, VOCABULARY), tokens.reshape(-1))
         loss.backward()
         for weight in self.weights.values():

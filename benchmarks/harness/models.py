@@ -1,4 +1,4 @@
-"""Networks that are trained, written once for both libraries: equal weights, equal calls."""
+"""Networks to train, written once for both libraries, with equal weights and equal calls."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy
 
-# One forward and backward pass, and a step of plain gradient descent; the loss, a tensor.
+# A forward and backward pass with a step of gradient descent, which returns the loss as a tensor.
 Step = Callable[[], Any]
 
 
 class Model:
-    """What all of them have in common: a library, parameters, and a step.
+    """Base class of the networks: it has a library, parameters, random data, and a training step.
 
     Args:
         lib: ``opdsl`` or ``torch``.
@@ -28,7 +28,9 @@ class Model:
         self.parameters: list[Any] = []
 
     def parameter(self, *shape: int, scale: float | None = None) -> Any:
-        """A parameter that is drawn, of the scale of its first size's root, or full of a number."""
+        """Create a parameter, either random with a deviation of one over the root of its fan-in, or filled with
+        ``scale``.
+        """
         value = self.draw.normal(size=shape) / math.sqrt(math.prod(shape[1:])) if scale is None else scale
         array = numpy.broadcast_to(numpy.asarray(value, numpy.float32), shape)
         parameter = self.lib.from_numpy(numpy.array(array)).requires_grad_()
@@ -36,19 +38,19 @@ class Model:
         return parameter
 
     def values(self, *shape: int) -> Any:
-        """Data that is drawn."""
+        """Return random inputs."""
         return self.lib.from_numpy(self.draw.normal(size=shape).astype(numpy.float32))
 
     def labels(self, below: int, *shape: int) -> Any:
-        """Classes that are drawn."""
+        """Return random class indices that are less than ``below``."""
         return self.lib.from_numpy(self.draw.integers(0, below, size=shape))
 
     def loss(self) -> Any:
-        """The forward pass."""
+        """Run the forward pass and return the loss."""
         raise NotImplementedError
 
     def step(self) -> Any:
-        """One step."""
+        """Run one step of gradient descent and return the loss."""
         loss = self.loss()
         loss.backward()
         with self.lib.no_grad():
@@ -59,7 +61,7 @@ class Model:
 
 
 class Perceptron(Model):
-    """Three layers of 784-256-256-10, a batch of 64."""
+    """Perceptron of three layers, 784-256-256-10, with a batch of 64."""
 
     def __init__(self, lib: Any) -> None:
         super().__init__(lib)
@@ -77,7 +79,7 @@ class Perceptron(Model):
 
 
 class Gpt(Model):
-    """A transformer of two layers.
+    """Transformer of two layers.
 
     Args:
         lib: see ``Model``.
@@ -100,20 +102,20 @@ class Gpt(Model):
 
     @staticmethod
     def shapes() -> tuple[tuple[str, int, int], ...]:
-        """Of the weights of a layer, in widths."""
+        """Return names and shapes of the weights of a layer, in multiples of the width."""
         return ("qkv", 3, 1), ("proj", 1, 1), ("up", 4, 1), ("down", 1, 4)
 
     @staticmethod
     def norms() -> tuple[tuple[str, float], ...]:
-        """Of the normalizations of a layer what they begin with."""
+        """Return names and initial values of the parameters of a normalization."""
         return ("scale", 1.0), ("shift", 0.0)
 
     def norm(self, x: Any, block: dict[str, Any], at: int) -> Any:
-        """A normalization."""
+        """Apply a layer normalization of a block."""
         return self.nn.layer_norm(x, (self.width,), block[f"scale{at}"], block[f"shift{at}"])
 
     def attention(self, x: Any, block: dict[str, Any]) -> Any:
-        """Attention, written out."""
+        """Compute causal attention by elementary operators."""
         batch, length, width = x.shape
         parts = self.nn.linear(x, block["qkv"]).split(width, 2)
         q, k, v = (part.view(batch, length, self.heads, width // self.heads).transpose(1, 2) for part in parts)
@@ -135,7 +137,7 @@ class Gpt(Model):
 
 
 class Recurrent(Model):
-    """A recurrent network, written as a loop over time; its last state is asked for a class.
+    """Recurrent network, written as a loop over time, whose last state is classified.
 
     Args:
         lib: see ``Model``.
@@ -171,7 +173,7 @@ class Recurrent(Model):
 
 
 class Residual(Model):
-    """Convolutions with normalization and sums, 32x32 pixels, a batch of 32."""
+    """Residual convolutional network on 32x32 images, with batch normalization and a batch of 32."""
 
     def __init__(self, lib: Any) -> None:
         super().__init__(lib)
@@ -184,7 +186,7 @@ class Residual(Model):
         self.head = self.parameter(10, 32), self.parameter(10, scale=0.0)
 
     def convolved(self, x: Any, at: int) -> Any:
-        """A convolution with its normalization."""
+        """Apply a convolution and its normalization."""
         weight, scale, shift, stride = self.layers[at]
         x = self.nn.conv2d(x, weight, None, stride, 1)
         return self.nn.batch_norm(x, None, None, scale, shift, True)
@@ -199,10 +201,10 @@ class Residual(Model):
 
 
 class Trained(NamedTuple):
-    """A line of the table.
+    """Row of the table of training steps.
 
-    name: what is trained.
-    make: the model in a library.
+    name: the label.
+    make: creates the model in a library.
     goal: the ratio to reach.
     """
 

@@ -1,7 +1,7 @@
-"""Networks of Hugging Face's transformers as small as they are still themselves, with random weights.
+"""Small versions of networks from Hugging Face's transformers, with random weights.
 
-python -m harness.networks times BERT 3            three ways of running it in turns, on one thread and on two
-python -m harness.networks first BERT eval opdsl   the first result of a process, and what it takes in memory
+python -m harness.networks times BERT 3            time the three ways of running a network, on one and two threads
+python -m harness.networks first BERT eval opdsl   time the first result in a process, and its memory
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ __all__ = ["MODES", "NETWORKS", "THREADS", "WAYS", "Network"]
 WAYS = ("eager", "inductor", "opdsl")
 MODES = ("eval", "train")
 THREADS = (1, 2)
-# What a turn of one way takes at least, so that caches are its own.
+# The least time that one way runs before the next one, so that the caches of the processor hold its data.
 _SECONDS_OF_A_TURN = 0.1
 _FIRST_CALLS = 3
 
 
 class Network(NamedTuple):
-    """A network.
+    """Network to measure.
 
-    model: its class.
-    configuration: by name, beside what its class has by default.
-    arguments: what it is called with.
+    model: the name of its class in transformers.
+    configuration: settings by name that differ from the defaults.
+    arguments: returns the arguments of a call.
     """
 
     model: str
@@ -52,12 +52,12 @@ class Network(NamedTuple):
 
 
 def images(batch: int, size: int) -> Callable[[], dict[str, torch.Tensor]]:
-    """Return what makes a batch of square images."""
+    """Return a function that creates a batch of square images."""
     return lambda: {"pixel_values": torch.rand(batch, 3, size, size)}
 
 
 def tokens(batch: int, length: int) -> Callable[[], dict[str, torch.Tensor]]:
-    """Return what makes a batch of sequences."""
+    """Return a function that creates a batch of token sequences."""
     return lambda: {"input_ids": torch.randint(0, 1000, (batch, length))}
 
 
@@ -102,9 +102,9 @@ NETWORKS = {
 
 
 def prepared(network: Network, way: str, mode: str) -> Callable[[], Any]:
-    """Return a function of no arguments that runs a network forward, or takes a training step of AdamW."""
+    """Return a function without arguments that runs a network forward, or runs a training step of AdamW."""
     model = network.make().train(mode == "train")
-    # Masks that are drawn would compare generators.
+    # Random masks would make results differ between the ways.
     for module in model.modules():
         if isinstance(module, torch.nn.Dropout):
             module.p = 0.0
@@ -125,7 +125,7 @@ def prepared(network: Network, way: str, mode: str) -> Callable[[], Any]:
 
 
 def times(network: Network, rounds: int) -> dict[str, list[float]]:
-    """Return seconds of a call for each way, mode and number of threads, one for each round; all take turns."""
+    """Return the seconds of a call in each round, for each way, mode and number of threads; the ways alternate."""
     kept: dict[str, list[float]] = {}
     for mode in MODES:
         functions = {way: prepared(network, way, mode) for way in WAYS}
@@ -136,14 +136,14 @@ def times(network: Network, rounds: int) -> dict[str, list[float]]:
             for threads in THREADS:
                 torch.set_num_threads(threads)
                 opdsl.set_num_threads(threads)
-                # Each way is first as often as the others.
+                # Each way is first equally often.
                 for way in (*WAYS[turn % 3 :], *WAYS[: turn % 3]):
                     kept.setdefault(f"{mode} {threads} {way}", []).append(seconds(functions[way]))
     return kept
 
 
 def seconds(function: Callable[[], Any]) -> float:
-    """Return the median of a turn's calls, after some that make caches their own."""
+    """Return the median time of repeated calls, after a few calls that warm up the caches."""
     for _ in range(_FIRST_CALLS):
         function()
     calls: list[float] = []
@@ -155,7 +155,7 @@ def seconds(function: Callable[[], Any]) -> float:
 
 
 def first(network: Network, mode: str, way: str) -> dict[str, float]:
-    """Return the seconds of the first call, and the MiB that the process took by then beyond the model's own."""
+    """Return the seconds of the first call, and the MiB by which it raised the peak memory of the process."""
     torch.set_num_threads(1)
     opdsl.set_num_threads(1)
     function = prepared(network, way, mode)
@@ -166,13 +166,13 @@ def first(network: Network, mode: str, way: str) -> dict[str, float]:
 
 
 def _peak() -> float:
-    """Return the most memory that the process has had, in MiB."""
+    """Return the peak memory of the process in MiB."""
     line = re.search(r"^VmHWM:\s*(\d+)", Path("/proc/self/status").read_text(), re.MULTILINE)
     return int(line[1]) / 1024 if line else 0.0
 
 
 def main() -> None:
-    """Print what is asked for as JSON."""
+    """Run the task that the command line names and print its result as JSON."""
     task, name, *rest = sys.argv[1:]
     network = NETWORKS[name]
     print(json.dumps(times(network, int(rest[0])) if task == "times" else first(network, *rest)))

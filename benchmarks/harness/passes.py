@@ -1,4 +1,4 @@
-"""Forward passes, and forward and backward passes, of functions side by side."""
+"""Timing of functions of both libraries: forward passes, and forward and backward passes."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["Pair", "arguments", "measured", "pass_back"]
 
 
 class Pair(NamedTuple):
-    """One function on both sides, opdsl's first.
+    """Function to measure on both sides, opdsl's first.
 
-    functions: which are called.
-    inputs: with what; leaves: with what where gradients are asked for.
+    functions: the functions.
+    inputs: their arguments; leaves: their arguments when gradients are computed.
     """
 
     functions: tuple[Callable[..., Any], Callable[..., Any]]
@@ -36,7 +36,7 @@ def pass_back(function: Callable[..., Any], inputs: Sequence[Any]) -> None:
 
 
 def arguments() -> argparse.ArgumentParser:
-    """Return a parser of what both benchmarks of passes take."""
+    """Return a parser of the options that both benchmarks of passes have."""
     parser = argparse.ArgumentParser(add_help=False)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--eager", action="store_true")
@@ -44,13 +44,13 @@ def arguments() -> argparse.ArgumentParser:
 
 
 def measured(title: str, pairs: dict[str, Pair], chosen: argparse.Namespace, goals: tuple[float, float]) -> Report:
-    """Return the tables of pairs, by what they are called.
+    """Measure pairs and return a report with a table of forward passes and one of both passes.
 
     Args:
-        title: of the report.
-        pairs: what is measured.
-        chosen: the command line's ``threads``, and whether PyTorch's side is ``eager``.
-        goals: ratios of the forward passes, and of both.
+        title: the title of the report.
+        pairs: the functions to measure, by label.
+        chosen: the parsed options ``threads`` and ``eager`` (whether PyTorch's side is not compiled).
+        goals: the ratios to reach, of forward passes and of both passes.
     """
     torch.set_num_threads(chosen.threads)
     opdsl.set_num_threads(chosen.threads)

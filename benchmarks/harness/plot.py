@@ -1,4 +1,4 @@
-"""The ratios of a report as a picture: SVG, one bar a case, on a logarithmic scale."""
+"""Bar chart of the ratios of a report, as SVG on a logarithmic scale."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _ROW, _LABELS, _BARS, _MARGIN = 18, 330, 420, 60
 
 
 def plot(title: str, rows: Sequence[Measured]) -> str:
-    """The picture.
+    """Draw a bar for each row, on a logarithmic scale of ratios.
 
     Args:
-        title: stands above it.
-        rows: what to show; a bar to the left of the line at 1 is faster than the peer, a tick marks a goal.
+        title: the heading of the chart.
+        rows: the rows to show; a bar to the left of the line at 1 is faster than the peer, a tick marks a goal.
 
     Returns:
         An SVG document.

@@ -1,4 +1,4 @@
-"""Whole processes, started in turns."""
+"""Timing of whole processes, started alternately for both sides."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from pathlib import Path
 
 from opdsl.testing.timing import Case, Measured, measured
 
-# Python writes .pyc files again: an import without them is not what users see.
+# Dropped so that Python writes .pyc files: users import with them.
 _DROPPED = ("PYTHONDONTWRITEBYTECODE",)
 
 
 def compare_processes(
     cases: Sequence[Case], *, rounds: int = 15, environment: Mapping[str, str] | None = None
 ) -> list[Measured]:
-    """Time fresh interpreters from their start to their end, one for each side of every case.
+    """Time fresh interpreters from start to end, one for each side of every case.
 
     Args:
-        cases: their statements are programs.
-        rounds: how often each case has its turn, after one that does not count (it fills caches).
-        environment: variables beside the present ones.
+        cases: the cases, whose statements are programs.
+        rounds: how often each case runs, after a first run that fills caches and does not count.
+        environment: variables added to the present ones.
     """
     variables = {name: value for name, value in os.environ.items() if name not in _DROPPED} | dict(environment or {})
     turns: list[list[tuple[float, float]]] = [[] for _ in cases]
@@ -37,6 +37,6 @@ def compare_processes(
 
 def _seconds(program: str, variables: Mapping[str, str]) -> float:
     started = time.perf_counter()
-    # Away from the checkout, so that packages are found as users find them.
+    # In a folder outside of the checkout, so that packages are found where they are installed.
     subprocess.run([sys.executable, "-c", program], check=True, env=dict(variables), cwd=Path(sys.executable).parent)
     return time.perf_counter() - started

@@ -1,4 +1,4 @@
-"""Tables in Markdown, on the terminal and in ``benchmarks/results``."""
+"""Markdown tables of results, printed and saved in ``benchmarks/results``."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ PACKAGES = ("opdsl", "numpy", "numba", "llvmlite", "torch")
 
 
 class Report:
-    """The text of a benchmark's results, printed as it grows.
+    """Text of a benchmark's results, printed as it grows.
 
     Args:
-        title: of the benchmark.
+        title: the name of the benchmark.
         threads: how many threads both sides may use.
     """
 
@@ -33,12 +33,12 @@ class Report:
         self.write(f"{processor()}, {os.cpu_count()} processors, {threads} thread{'s' * (threads != 1)}; {versions()}.")
 
     def write(self, *lines: str) -> None:
-        """Add lines."""
+        """Add lines and print them."""
         self.lines += lines
         print(*lines, sep="\n", flush=True)
 
     def comparison(self, heading: str, rows: Sequence[Measured], *, theirs: str, note: str = "") -> None:
-        """Add a table of ours against theirs."""
+        """Add a table that compares opdsl with another library."""
         self.measured += rows
         self.write("", f"## {heading}", "")
         if note:
@@ -49,18 +49,18 @@ class Report:
             self.write(f"| {row.name} | {shown(row.ours)} | {shown(row.theirs)} | {row.ratio:.2f} | {goal} |")
 
     def times(self, heading: str, rows: Sequence[tuple[str, float, float]]) -> None:
-        """Add a table of times with the time to reach."""
+        """Add a table of times, each with the time to reach."""
         self.write("", f"## {heading}", "", "| | median | goal |", "|---|---:|---:|")
         for name, seconds, goal in rows:
             self.write(f"| {name} | {shown(seconds)} | {shown(goal)} |")
 
 
 def main(name: str, run: Callable[[], Report]) -> None:
-    """Run a benchmark as a program; ``--save`` keeps its results.
+    """Run a benchmark as a program; ``--save`` saves its results.
 
     Args:
-        name: of the benchmark, and of its file.
-        run: measures, and prints the report.
+        name: the name of the benchmark and of its files.
+        run: measures, and returns the report.
     """
     parser = argparse.ArgumentParser(description=f"The benchmark {name!r}; prints a Markdown table.")
     parser.add_argument("--save", action="store_true", help=f"keep it in {RESULTS.name}/ as Markdown and a plot")
@@ -76,7 +76,7 @@ def main(name: str, run: Callable[[], Report]) -> None:
 
 
 def processor() -> str:
-    """The processor's name, and its vectors: machines of one name have different ones."""
+    """Return the processor's name and its vector extension, since processors of one name differ in it."""
     try:
         text = Path("/proc/cpuinfo").read_text()
     except OSError:
@@ -87,13 +87,15 @@ def processor() -> str:
 
 
 def machine() -> str:
-    """The processor's name and number, as part of a file's name."""
+    """Return the processor's name and the number of processors, in the form that file names use."""
     words = re.findall(r"[a-z0-9.]+", re.sub(r"\(.*?\)|@.*", " ", processor().lower()))
     return "-".join([*(word for word in words if word not in ("cpu", "processor")), str(os.cpu_count())])
 
 
 def versions() -> str:
-    """Python's and the packages' versions, and what the environment tells OpenBLAS (which PyTorch does not call)."""
+    """Return the versions of Python and of the packages, and environment variables for OpenBLAS, which PyTorch does not
+    use.
+    """
     told = sorted(f"{name}={value}" for name, value in os.environ.items() if name.startswith("OPENBLAS_"))
     packages = [f"{package} {_version(package)}" for package in PACKAGES]
     return ", ".join([f"Python {platform.python_version()}", *packages, *told])

@@ -1,4 +1,4 @@
-"""Samples of PyTorch's operator database, as small as they are, made large."""
+"""Enlargement of the small samples of PyTorch's operator database."""
 
 from __future__ import annotations
 
@@ -10,33 +10,34 @@ import torch
 
 
 class Call(NamedTuple):
-    """The arguments of a call."""
+    """Arguments of a call."""
 
     positional: tuple[Any, ...]
     named: dict[str, Any]
 
     def map(self, change: Callable[[Any], Any]) -> Call:
-        """The call with other tensors, numbers and lists of numbers."""
+        """Return a call with ``change`` applied to each argument."""
         return Call(tuple(map(change, self.positional)), {name: change(value) for name, value in self.named.items()})
 
 
 def enlarged(samples: Sequence[Call], count: int) -> Iterator[Call]:
-    """Calls whose largest tensor has about so many elements, made of the largest samples first.
+    """Yield calls whose largest tensor has about ``count`` elements, built from the largest samples first.
 
-    All sizes grow together; or, where an operator may not take that, the first dimension; or the last one. Elements are
-    those of the sample over and over: indices stay in range, probabilities probable.
+    All sizes grow together; then all sizes and the numbers in lists; then only the first dimension; then only the last
+    one: an operator may not accept each of these. Elements of the sample are repeated, so that indices stay in range
+    and probabilities stay valid.
     """
     by_size = sorted(samples, key=lambda call: -numel(call))[:12]
     for sample in by_size:
         if 0 < numel(sample) <= count:
             for ways in (_all_sizes, _all_sizes_and_numbers, _first, _last):
-                # A tensor beside the largest one may grow beyond all memory.
+                # A tensor other than the largest one may grow beyond the memory of the machine.
                 with contextlib.suppress(RuntimeError):
                     yield ways(sample, count)
 
 
 def tensors(value: Any) -> Iterator[torch.Tensor]:
-    """The tensors of a call, in lists and dicts too."""
+    """Yield the tensors of a call, also those in lists and dicts."""
     if isinstance(value, torch.Tensor):
         yield value
     elif isinstance(value, Mapping):
@@ -48,7 +49,7 @@ def tensors(value: Any) -> Iterator[torch.Tensor]:
 
 
 def numel(value: Any) -> int:
-    """How many elements the largest tensor has."""
+    """Return the number of elements of the largest tensor."""
     return max((tensor.numel() for tensor in tensors(value)), default=0)
 
 
@@ -57,7 +58,7 @@ def _largest(sample: Call) -> torch.Tensor:
 
 
 def _sizes(sample: Call, count: int) -> dict[int, int]:
-    """For each size what it becomes: the same size becomes the same, so that what fitted together does."""
+    """Return the new size for each size; equal sizes get equal new ones, so that shapes still match."""
     largest = _largest(sample)
     growing = [size for size in largest.shape if size > 1]
     if not growing:
@@ -73,7 +74,7 @@ def _all_sizes(sample: Call, count: int) -> Call:
 
 
 def _all_sizes_and_numbers(sample: Call, count: int) -> Call:
-    """Lists of numbers count as sizes, too."""
+    """Enlarge all sizes, also the integers in lists, which may be sizes."""
     sizes = _sizes(sample, count)
 
     def numbers(value: Any) -> Any:
@@ -92,7 +93,7 @@ def _last(sample: Call, count: int) -> Call:
 
 
 def _along(sample: Call, count: int, dim: int) -> Call:
-    """One dimension grows, of all tensors that have as many elements along it as the largest one."""
+    """Enlarge one dimension of all tensors that have as many dimensions as the largest one and the same size there."""
     largest = _largest(sample)
     if not largest.ndim:
         return sample

@@ -1,4 +1,4 @@
-"""Kinds of calls whose numbers, lists, masks and shapes change from call to call."""
+"""Calls whose numbers, lists, masks and shapes change from call to call."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ import opdsl
 
 Arrays = Sequence[numpy.ndarray[Any, Any]]
 
-# Rows of arguments that have the same size in every call.
+# Number of rows of arguments that have the same size in every call.
 ROWS = 720
 MANY = 100
 
 
 class Stream(NamedTuple):
-    """A call in which something changes with a number.
+    """Call that depends on a number, which changes from call to call.
 
-    name: of the call.
-    arrays: from the number to the elements of the arguments.
-    call: from the library, the arguments and the number to the result.
+    name: the label of the call.
+    arrays: returns the arguments for a number.
+    call: computes the result from the library, the arguments and the number.
     """
 
     name: str
@@ -31,12 +31,12 @@ class Stream(NamedTuple):
 
 
 def timed_pairs(stream: Stream, numbers: Sequence[int], clock: Callable[[], float]) -> Iterator[tuple[float, float]]:
-    """Time single calls of opdsl and of torch, which take turns in being first.
+    """Time single calls of opdsl and of torch; the side that runs first alternates.
 
     Args:
-        stream: what is called.
-        numbers: one for each call.
-        clock: in seconds.
+        stream: the call.
+        numbers: a number for each call.
+        clock: returns the time in seconds.
     """
     for turn, n in enumerate(numbers):
         arrays = stream.arrays(n)
@@ -87,12 +87,12 @@ def _functional(lib: Any) -> Any:
 
 
 def _at(n: int, count: int) -> list[int]:
-    """Some positions of rows, others for each number."""
+    """Return indices of rows, which depend on the number."""
     return [(n * (k + 1) + k) % ROWS for k in range(count)]
 
 
 def _letters(n: int, count: int) -> str:
-    """Letters of an equation, others for each number."""
+    """Return distinct letters for an einsum equation, which depend on the number."""
     result: list[str] = []
     for k in range(count):
         letter = chr(ord("a") + (n // 26 ** min(k, 1) + 5 * k) % 26)
@@ -126,7 +126,7 @@ def _lists(n: int) -> list[numpy.ndarray[Any, Any]]:
 
 
 def _step(lib: Any, a: Sequence[Any], n: int) -> Any:
-    """Adam, written with lists of tensors as PyTorch's optimizers write it."""
+    """Run a step of Adam by operators on lists of tensors, as PyTorch's optimizers do."""
     parameters, gradients, means, squares = (a[k * MANY : (k + 1) * MANY] for k in range(4))
     rate, step = 0.01 / n, n + 1
     lib._foreach_lerp_(means, gradients, 0.1)

@@ -1,4 +1,4 @@
-"""What a backend of five out-kernels can do. Run it where opdsl and opdsl-numpy-device are installed."""
+"""Demonstration of a backend of five out-kernels; it needs opdsl and opdsl-numpy-device to be installed."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ lib = Library("demo")
 
 @lib.op
 def dense(self: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """A composite: it calls operators, and so runs wherever they do."""
+    """Return ``exp(self @ weight.T + bias)``; a composite, which runs on every device that has the operators it
+    calls.
+    """
     return (self @ weight.t() + bias).exp()
 
 
 def main() -> None:
-    """Make tensors on the device, compute with them, and bring them back."""
+    """Create tensors on the device, compute with them, and copy them back."""
     x = opdsl.tensor([[1.0, 2.0], [3.0, 4.0]]).to("numpy_device")
     print("printed    ", str(x).replace("\n", "\n            "))
     print("functional ", (x + x).tolist())

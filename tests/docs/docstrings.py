@@ -1,7 +1,7 @@
-"""What the docstrings of public names leave out: arguments, results, errors, an example.
+"""Checker of public docstrings, which finds missing arguments, results, errors and examples.
 
-``python -m tests.docs.docstrings`` prints it. What a docstring has to say follows from the code: the parameters of the
-signature, the errors that are raised in the module, a result where something is returned.
+``python -m tests.docs.docstrings`` prints the gaps. The code determines what a docstring has to say: the parameters of
+the signature, the errors that are raised in the module, a result where something is returned.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from opdsl.declare import Operator
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
 reference_pages = importlib.import_module("reference_pages")
 
-# A summary that begins so says what is done, and not what comes back as "The number of elements" does.
+# A summary that begins with one of these verbs names an action, not a result as "The number of elements" does.
 _DOES = re.compile(
     r"(Add|Attach|Begin|Call|Check|Choose|Count|Declare|Define|Disable|Give|Go|Hold|Let|Make|Move|Order|Put|Read|Record"
     r"|Register|Rewrite|Run|Say|Set|Take|Use|Wait|Write)s?\b"
 )
 _ENTRY = re.compile(r"(?:^ *|\. )(\*{0,2}\w+(?:, \*{0,2}\w+)*): \S", re.MULTILINE)
 
-# Whose methods and functions need a GPU: no example of theirs can run here.
+# The methods and functions of this module need a GPU, so their examples cannot run here.
 _ON_A_DEVICE = "opdsl.cuda"
 
 
 class Named(NamedTuple):
-    """A public name of the reference: where it stands, what it is, and the class that it is a member of."""
+    """Public name of the reference: its path, its value, and the class that it is a member of."""
 
     path: str
     value: Any
@@ -45,7 +45,9 @@ class Named(NamedTuple):
 
 
 def names() -> Iterator[Named]:
-    """The names that the reference documents by docstrings of ours; operators have pages that are generated."""
+    """Yield the names that the reference documents by our docstrings; operators, whose pages are generated, are left
+    out.
+    """
     for module in reference_pages.MODULES:
         for name, value in reference_pages.public_names(module).items():
             is_ours = reference_pages.is_documentable(value) and value.__module__.startswith("opdsl")
@@ -63,12 +65,12 @@ def _members(path: str, owner: type) -> Iterator[Named]:
 
 
 def missing(named: Named) -> Iterator[str]:
-    """What a docstring leaves out."""
+    """Yield the facts that a docstring leaves out, for example ``argument x``."""
     doc = inspect.getdoc(named.value) or ""
     if not doc.strip():
         yield "a docstring"
     elif re.fullmatch(r"See ``[\w.]+``\.", doc):
-        return  # it is said there
+        return  # the base has the docstring
     elif not (inspect.isclass(named.value) and issubclass(named.value, (Enum, BaseException))):
         told = {part.lstrip("*") for word in _ENTRY.findall(doc) for part in word.split(", ")}
         yield from (f"argument {parameter}" for parameter in _parameters(named.value) if parameter not in told)
@@ -81,21 +83,23 @@ def missing(named: Named) -> Iterator[str]:
 
 
 def _needs_example(named: Named) -> bool:
-    """Methods are shown in the example of their class, but those of an operator; what annotations name has none."""
+    """Return whether the docstring of a name needs an example: methods (but those of ``Operator``) and protocols need
+    none.
+    """
     is_protocol = getattr(named.value, "_is_protocol", False)
     is_decorator = named.owner is Operator and isinstance(named.value, FunctionType)
     return (named.owner is None or is_decorator) and not is_protocol and not named.path.startswith(_ON_A_DEVICE)
 
 
 def _has_example(named: Named, doc: str) -> bool:
-    """An example of its own, or the name of what has one that shows it."""
+    """Return whether a docstring has an example, or names another object whose example shows this one."""
     other = re.search(r"``(\w+)`` has an example", doc)
     shown = inspect.getdoc(getattr(sys.modules[named.path.rpartition(".")[0]], other[1])) or "" if other else doc
     return ">>> " in shown and (other is None or named.path.rpartition(".")[2] in shown)
 
 
 def _parameters(value: Any) -> list[str]:
-    """What a function or a class takes, which may be nothing that Python knows."""
+    """Return the parameters of a function or class, or an empty list for a value without a signature."""
     if isinstance(value, property) or getattr(value, "_is_protocol", False):
         return []
     try:
@@ -113,7 +117,7 @@ def _says_what_it_gives(value: Any, doc: str) -> bool:
 
 
 def _is_told(error: type, doc: str) -> bool:
-    """Whether an error, or one that it is a kind of, is named."""
+    """Return whether a docstring names an error or one of its base classes."""
     return any(re.search(rf"\b{base.__name__}\b", doc) for base in error.__mro__ if base.__module__ == errors.__name__)
 
 
@@ -121,7 +125,7 @@ def _is_told(error: type, doc: str) -> bool:
 
 
 def _raised(value: Any) -> list[type]:
-    """The errors that a function raises, or that functions of its module raise which it calls."""
+    """Return the errors that a function raises, directly or through functions of its module that it calls."""
     function = inspect.unwrap(getattr(value, "__func__", value))
     if not isinstance(function, FunctionType) or function.__module__ not in sys.modules:
         return []

@@ -1,7 +1,7 @@
-"""Runs the code of pages: blocks of Python one after another, sessions as doctests, commands as far as they are ours.
+"""Runner of the code in documentation pages: Python blocks are run, sessions compared, ``opdsl`` commands looked up.
 
-``python -m tests.docs.pages PAGE ...`` prints what does not do what the page says. Each page runs in a process of its
-own, forked from one that has imported everything.
+``python -m tests.docs.pages PAGE ...`` prints each piece of code that fails or whose output differs from the page. Each
+page runs in its own process, forked from one that has imported everything.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-# Blocks behind this comment need a device that is not here: they have to be Python, and are not run.
+# Blocks after this comment need a missing device: they are compiled, but not run.
 NOT_RUN = "<!-- not run here: "
 _FENCE = re.compile(r"^( *)```(\S*)")
 
 
 class Block(NamedTuple):
-    """A block of code, and where its first line stands."""
+    """Code block of a page, with the number of its first line."""
 
     language: str
     text: str
@@ -34,7 +34,7 @@ class Block(NamedTuple):
 
 
 def blocks(text: str) -> Iterator[Block]:
-    """The blocks of a page."""
+    """Yield the code blocks of a page."""
     lines = text.splitlines()
     at, is_run = 0, True
     while at < len(lines):
@@ -51,7 +51,7 @@ def blocks(text: str) -> Iterator[Block]:
 
 
 def faults_of(page: Path) -> Iterator[str]:
-    """What is wrong with the code of a page."""
+    """Yield a message for each code block of a page that fails or prints something else than the page says."""
     names: dict[str, Any] = {"__name__": "page"}
     for block in blocks(page.read_text(encoding="utf-8")):
         place = f"{page}:{block.line}"
@@ -65,7 +65,7 @@ def faults_of(page: Path) -> Iterator[str]:
 
 def _run(block: Block, place: str, names: dict[str, Any]) -> Iterator[str]:
     try:
-        # Errors name the page's own lines; lambdas are found in what is Python of it.
+        # Line numbers in errors are those of the page; the cache lets inspect find the sources of lambdas.
         page, text = place.rpartition(":")[0], "\n" * (block.line - 1) + block.text
         linecache.cache[page] = len(text), None, text.splitlines(keepends=True), page
         code = compile(text, page, "exec")
@@ -87,7 +87,7 @@ def _compare(block: Block, place: str, names: dict[str, Any]) -> Iterator[str]:
 
 
 def _commands(block: Block, place: str) -> Iterator[str]:
-    """Commands of ours have to be there, with their options."""
+    """Yield a message for each ``opdsl`` command that does not exist or lacks an option that the page uses."""
     import click
 
     from opdsl.cli import main
@@ -107,7 +107,7 @@ def _commands(block: Block, place: str) -> Iterator[str]:
 
 
 def main(pages: list[str]) -> int:
-    """Run pages."""
+    """Run the code of pages, each in a forked process, and return the number of pages with faults."""
     import torch  # noqa: F401
 
     import opdsl

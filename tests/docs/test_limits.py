@@ -1,4 +1,4 @@
-"""The tables of ``docs/limits.md``, held against what they are made of."""
+"""Tests that the tables of ``docs/limits.md`` equal the lists in the code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LIMITS = Path(__file__).parents[2] / "docs" / "limits.md"
 
 
 def rows(header: str) -> Iterator[tuple[str, str]]:
-    """The cells of a table of two columns."""
+    """Yield the cells of a table with two columns, found by its header."""
     lines = LIMITS.read_text().partition(header)[2].splitlines()[2:]
     for line in itertools.takewhile(lambda row: row.startswith("|"), lines):
         first, _, second = line.strip("| ").partition(" | ")

@@ -1,4 +1,4 @@
-"""The documentation: its code runs, its links lead somewhere, what it lists is all there is."""
+"""Tests of the documentation: its code runs, its links lead to files, and its lists are complete."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PAGES = sorted(path for path in DOCS.rglob("*.md") if path.parent in (DOCS, DOCS
 
 @pytest.fixture(scope="module")
 def generators() -> tuple[ModuleType, ModuleType]:
-    """The modules that write pages, as Sphinx finds them."""
+    """Import and return the modules that generate pages, in the way Sphinx finds them."""
     sys.path.insert(0, str(DOCS))
     try:
         import operator_pages
@@ -51,7 +51,7 @@ def test_code_that_does_not_do_what_a_page_says_is_found(tmp_path: Path) -> None
 
 def test_blocks_that_are_not_run_are_few() -> None:
     skipped = [block for page in PAGES for block in blocks(page.read_text()) if not block.is_run]
-    assert len(skipped) <= 4  # CUDA, and the backend in a package of its own
+    assert len(skipped) <= 4  # CUDA, and the backend that is a separate package
 
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=lambda page: page.stem)
@@ -75,13 +75,15 @@ def test_every_environment_variable_is_explained() -> None:
     read = set()
     for path in (ROOT / "opdsl").rglob("*.py"):
         read |= set(re.findall(r'"(OPDSL_[A-Z_]+)"', path.read_text(encoding="utf-8")))
-    read -= {"OPDSL_VERSION"}  # a word of a template
+    read -= {"OPDSL_VERSION"}  # a word in a template
     assert len(read) > 8
     assert {variable for variable in read if variable not in text} == set()
 
 
 def test_docstrings_of_public_names_say_all() -> None:
-    """Arguments, results, errors and an example; ``python -m tests.docs.docstrings`` prints what is missing."""
+    """Public docstrings name arguments, results, errors and an example; ``python -m tests.docs.docstrings`` prints
+    gaps.
+    """
     names = {name.path: name for name in docstrings.names()}
     assert len(names) > 700
     faulty = {path: list(docstrings.missing(name)) for path, name in names.items()}
@@ -141,14 +143,16 @@ def test_the_page_of_an_operator_tells_its_dtypes_and_its_gradient(generators: A
         assert told is not None
         named = set(filter(None, told[2].split(", ")))
         taken = {dtype for dtype in operators.DTYPES if (dtype in named) != bool(told[1])}
-        # PyTorch computes hardly anything of the larger unsigned integers.
+        # PyTorch supports the wide unsigned integers in hardly any operator.
         assert taken - {"uint16", "uint32", "uint64"} == taken_by_torch(base, operators.DTYPES)
     assert "t0: float64 = grad * result" in shown["exp"]
     assert "Gradient: a formula, below" not in shown["argmax"]
 
 
 def taken_by_torch(base: str, dtypes: list[str]) -> set[str]:
-    """The dtypes that PyTorch's operator takes, of those that it computes much of."""
+    """Return the dtypes that PyTorch's operator accepts, without the wide unsigned integers, which it hardly
+    supports.
+    """
     taken = set()
     for dtype in (dtype for dtype in dtypes if dtype not in ("uint16", "uint32", "uint64")):
         x = torch.ones(2, dtype=getattr(torch, dtype))

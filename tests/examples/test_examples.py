@@ -1,4 +1,4 @@
-"""Every example is a program that ends well and leaves what it says."""
+"""Tests that every example runs without error, prints the expected lines and saves its files."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_scaling_out_gives_what_one_array_gives():
     pytest.importorskip("distributed", reason="needs the extra dask")
     printed = run("scale_out.py", "--rows", 8000, "--columns", 50, "--memory", "600MB")
     counts = [int(part) for part in re.search(r"standardised: \[(.*)\]", printed)[1].split(", ")]
-    # Of normal numbers 99.73 % are within three deviations, 68.27 % within one.
+    # Of normally distributed numbers 99.73 % are within three deviations, 68.27 % within one.
     assert sum(counts) == pytest.approx(400_000 * 0.9973, rel=2e-3)
     assert counts[1] + counts[2] == pytest.approx(400_000 * 0.6827, rel=5e-3)
     assert "rows of probabilities sum to 1: True" in printed

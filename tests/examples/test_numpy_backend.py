@@ -1,4 +1,6 @@
-"""The backend of ``examples/numpy_backend``, installed as a package of its own, computes what PyTorch computes."""
+"""Tests that the backend of ``examples/numpy_backend``, installed as its own package, computes what PyTorch
+computes.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ import torch
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "examples" / "numpy_backend"
 
-# What is computed by `lib` on tensors of its own: x of (2, 3) floats, y of 3, m of (3, 2), i of 3 ints.
+# Expressions that `lib` evaluates: x has 2 x 3 floats, y 3 floats, m 3 x 2 floats, i 3 ints.
 CASES = {
     "functional": "x + x",
     "method": "x.mul(x)",
@@ -92,7 +94,7 @@ print(json.dumps(facts))
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """A folder that the package is installed into, from a copy: building leaves files beside the sources."""
+    """Install the package from a copy into a new folder, since building leaves files next to the sources."""
     source, site = tmp_path_factory.mktemp("source") / "numpy_backend", tmp_path_factory.mktemp("site")
     shutil.copytree(SOURCE, source, ignore=shutil.ignore_patterns("__pycache__", "build", "*.egg-info"))
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
@@ -129,7 +131,7 @@ def theirs(text: str) -> torch.Tensor:
 
 
 def _missing(x: torch.Tensor) -> torch.Tensor:
-    """What PyTorch raises where a backend has no kernel."""
+    """Call an operator that has no CPU kernel in PyTorch, which raises the error to compare with."""
     return torch.ops.aten._sparse_sum_backward(x, x, [0])
 
 

@@ -1,7 +1,7 @@
-"""The device ``numpy_device``: a backend that lives outside of opdsl.
+"""Device ``numpy_device``: a backend in its own package, outside of opdsl.
 
-``memory`` is what opdsl asks for arrays; ``kernels`` are the five out-kernels that are all this backend computes. Both
-are imported when the first tensor is made on the device.
+``memory`` has the functions that opdsl needs to manage arrays; ``kernels`` has the five out-kernels, which are all that
+this backend computes. Both are imported when the first tensor is created on the device.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What the device computes: five out-kernels.
+"""Five out-kernels, which are all that the device computes.
 
-Each is registered for the ``out=`` operator alone. Shapes are checked, dtypes promoted and outputs made before it is
-called, so that it has nothing to do but to fill ``out``; the functional, the in-place and the ``out=`` operator, and
+Each is registered for the ``out=`` operator alone. Before it is called, opdsl checks shapes, promotes dtypes and
+allocates outputs, so that the kernel only fills ``out``. The functional, the in-place and the ``out=`` operator, and
 every composite that calls them, run on it.
 """
 
@@ -17,7 +17,7 @@ from opdsl.errors import UnsupportedDTypeError
 KEY = "PrivateUse1"
 
 Number = bool | int | float | complex
-Operand = Tensor | Number  # PyTorch lets a Python number stand for a tensor of add and mul
+Operand = Tensor | Number  # PyTorch accepts a Python number in place of a tensor of add and mul
 
 lib = Library("numpy_device")
 
@@ -44,19 +44,20 @@ def exp(self: Tensor, out: Tensor) -> None:
 
 @lib.impl("aten::sum.IntList_out", KEY)
 def total(self: Tensor, dim: tuple[int, ...] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> None:
-    """The sum over some dimensions, over all if none is named; a tensor without dimensions may be asked for its 0th."""
+    """Compute the sum over dimensions, or over all if ``dim`` is None or empty; a 0-d tensor accepts dimension 0."""
     axes = dim if dim and self.ndim else None
     numpy.sum(values(self), axis=axes, dtype=out.dtype.numpy, out=values(out), keepdims=keepdim)
 
 
 @lib.impl("aten::mm.out", KEY)
 def mm(self: Tensor, mat2: Tensor, out: Tensor) -> None:
-    """The product of two matrices."""
+    """Compute the product of two matrices."""
     numpy.matmul(values(self), values(mat2), out=values(out))
 
 
 def values(operand: Operand) -> Any:
-    """The array of a tensor; a Python number as an array of one element, which wraps where a dtype cannot hold it.
+    """Return the array of a tensor, or a Python number as a 0-d array, which wraps where a dtype cannot
+    represent it.
 
     Raises:
         UnsupportedDTypeError: NumPy has no bfloat16; opdsl stores it in uint16.

@@ -1,4 +1,4 @@
-"""The memory of the device: what ``opdsl.runtime.memory.Memory`` asks of every backend.
+"""Memory of the device: the functions that ``opdsl.runtime.memory.Memory`` requires of every backend.
 
 Strides and offsets count elements. An array is a view of one block of bytes, as it would be on a real device, and the
 host gets copies only.
@@ -16,7 +16,7 @@ Array = numpy.ndarray[Any, Any]
 
 
 def empty(shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: Device) -> Array:
-    """A new array whose elements have no defined value."""
+    """Allocate a new array with uninitialized elements."""
     last = sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
     count = 0 if 0 in shape else last + 1
     block = numpy.empty(count * dtype.itemsize, numpy.uint8)
@@ -24,7 +24,7 @@ def empty(shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device
 
 
 def view(array: Array, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: DType) -> Array:
-    """Another array over the same block; ``offset`` counts from the first element of ``array``."""
+    """Return another array over the same block of bytes; ``offset`` counts from the first element of ``array``."""
     block = array.base
     assert isinstance(block, numpy.ndarray), "every array of this device lies in a block"
     begin = address(array) - address(block) + offset * dtype.itemsize
@@ -32,23 +32,23 @@ def view(array: Array, shape: tuple[int, ...], strides: tuple[int, ...], offset:
 
 
 def address(array: Array) -> int:
-    """The address of the first element."""
+    """Return the address of the first element."""
     first: int = array.__array_interface__["data"][0]
     return first
 
 
 def copy(source: Array, target: Array) -> None:
-    """Copies between two arrays of the same shape and dtype."""
+    """Copy the elements of an array to another one of the same shape and dtype."""
     target[...] = source
 
 
 def to_host(array: Array) -> Array:
-    """The elements in the host's memory."""
+    """Copy the elements to memory of the host."""
     return array.copy()
 
 
 def from_host(array: Array, device: Device, dtype: DType) -> Array:
-    """A new array with these elements, which lie in the order of their indices."""
+    """Copy an array of the host, whose elements are in row-major order, to a new array of the device."""
     tensor: Array = numpy.ndarray(array.shape, array.dtype, numpy.empty(array.nbytes, numpy.uint8))
     tensor[...] = array
     return tensor
