@@ -1,4 +1,4 @@
-"""Running commands in this process, and modules of users that leave nothing behind."""
+"""Fixtures that run commands in this process, and that remove the modules of users which a test has loaded."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ Run = Callable[..., Result]
 
 @pytest.fixture
 def run() -> Run:
-    """Runs a command with the arguments that it is given; exceptions that are bugs come through."""
+    """Return a function that runs a command in this process; unexpected exceptions propagate to the test."""
 
     def invoke(*arguments: str) -> Result:
         return CliRunner().invoke(main, arguments, prog_name="opdsl", catch_exceptions=False)
@@ -67,9 +67,9 @@ def run() -> Run:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A working directory for modules; what they declare is taken back afterwards."""
+    """Yield a working directory for users' modules; afterwards unload the modules and close their libraries."""
     load()
-    declare_generated(registry, "aten")  # which a command may do, and which is no module's
+    declare_generated(registry, "aten")  # a command may declare these, and no module of a user does
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     modules, operators = set(sys.modules), set(registry)
@@ -92,7 +92,7 @@ def exp_of_small(self):
 
 @pytest.fixture
 def noted_override() -> Iterator[None]:
-    """One override: of ``exp`` at CPU, in the name of ``mine``."""
+    """Register an override of ``exp`` at CPU by the DSL ``mine`` for one test."""
     load()
     output = register_op_override("mine", "aten", "exp", "CPU", is_small, exp_of_small)
     yield
@@ -101,7 +101,7 @@ def noted_override() -> Iterator[None]:
 
 @pytest.fixture
 def my_ops(folder: Path) -> Path:
-    """A module with a composite, a pointwise and a structured operator."""
+    """Write a module with a composite, a pointwise and a structured operator, and return its path."""
     file = folder / "my_ops.py"
     file.write_text(MY_OPS, encoding="utf-8")
     return file

@@ -1,4 +1,4 @@
-"""``opdsl bench``: what it times, and what it refuses."""
+"""Tests of ``opdsl bench``: which calls it times, and which arguments it rejects."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_the_ratio_follows_from_its_columns() -> None:
     line = re.search(rf"^aten::neg .*float32\[10\].*?  {TIME}  +{TIME}  +([\d.]+)  +\d+%", text, re.MULTILINE)
     assert code == 0 and line is not None
     ours, theirs = float(line[1]) * SECONDS[line[2]], float(line[3]) * SECONDS[line[4]]
-    # Times are shown with three digits, the ratio with two behind the point.
+    # Times are shown with three digits, the ratio with two after the point.
     assert float(line[5]) == pytest.approx(ours / theirs, rel=0.011, abs=0.006)
 
 

@@ -1,4 +1,4 @@
-"""``opdsl check``."""
+"""Tests of ``opdsl check``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``opdsl compat``: names of PyTorch in a script, and which of them are missing."""
+"""Tests of ``opdsl compat``, which finds names of PyTorch in a script and lists those that opdsl lacks."""
 
 from __future__ import annotations
 

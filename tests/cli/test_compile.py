@@ -1,4 +1,4 @@
-"""``opdsl compile``: what it compiles, and that it does nothing twice."""
+"""Tests of ``opdsl compile``: which kernels it compiles, and that it compiles none twice."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def triple(self: Tensor) -> Tensor:
 
 
 def run_apart(cache: Path, *arguments: str | Path, jobs: int | None = 1) -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own, for what this one would remember and for what is said at its end."""
+    """Run ``opdsl compile`` in its own process, with empty tables of kernels and with messages printed at exit."""
     environment = {**os.environ, "OPDSL_CACHE_DIR": str(cache)}
     command = [sys.executable, "-m", "opdsl", "compile", *(["--jobs", str(jobs)] if jobs else []), *arguments]
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=100)
@@ -35,7 +35,7 @@ def run_apart(cache: Path, *arguments: str | Path, jobs: int | None = 1) -> subp
 
 @pytest.fixture
 def compile_(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """The command with a cache of its own; what it compiles is compiled in another process."""
+    """Return a function that runs ``opdsl compile`` with an empty cache; worker processes compile the kernels."""
     monkeypatch.setenv("OPDSL_CACHE_DIR", str(tmp_path / "cache"))
     return lambda *arguments: run("compile", "--jobs", "1", *arguments)
 
@@ -61,7 +61,7 @@ def test_what_is_there_is_not_compiled_again(compile_: Run, selection: Path, tmp
 
 
 def test_names_and_a_selection_add_up(compile_: Run, selection: Path) -> None:
-    """A packet stands for its overloads, a composite for the kernels of what it calls."""
+    """A packet selects all its overloads, a composite the kernels of the operators that it calls."""
     first = compile_("abs.out", "softmax", "--select", str(selection), "--dtype", "float32")
     assert "for 4 operators x dtypes" in first.stdout, first.stderr
     assert not first.stdout.startswith("compiled 0")
@@ -104,7 +104,7 @@ def test_cuda_kernels_are_compiled_without_a_gpu(compile_: Run, selection: Path,
     first = run_apart(tmp_path / "cache", *options)
     assert "for 1 operators x dtypes" in first.stdout, first.stderr
     assert not first.stdout.startswith("compiled 0")
-    assert "Exception ignored" not in first.stderr  # of what is left when the process ends
+    assert "Exception ignored" not in first.stderr  # no exceptions in finalizers when the process ends
     assert compile_(*options).stdout.startswith("nothing to compile")
     assert "compiled 0" not in compile_(*options, "--arch", "sm_80").stdout
 

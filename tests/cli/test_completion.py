@@ -1,4 +1,4 @@
-"""Completion of operator names, by click's own protocol."""
+"""Tests of shell completion of operator names, by click's protocol."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from opdsl.cli import main
 
 
 def completed(*words: str) -> list[str]:
-    """Return what the shell would offer for the last word."""
+    """Return the completions of the last word of a command line."""
     *before, last = words
     completion = ShellComplete(main, {}, "opdsl", "_OPDSL_COMPLETE")
     return [item.value for item in completion.get_completions(before, last)]

@@ -1,4 +1,4 @@
-"""``opdsl diff``."""
+"""Tests of ``opdsl diff``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``opdsl doctor``: findings, marks and exit codes."""
+"""Tests of ``opdsl doctor``: findings, marks and exit codes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Run = Callable[..., Result]
 
 
 def row(result: Result, subject: str) -> str:
-    """The line of a subject: its mark and what follows the name."""
+    """Return the mark of a subject and the text after its name."""
     lines = [line.split(maxsplit=1) for line in result.stdout.splitlines() if line.startswith("    ")]
     actual = next((mark, rest) for mark, rest in lines if f"{rest} ".startswith(f"{subject} "))
     return f"{actual[0]} {actual[1].removeprefix(subject).strip()}"
@@ -35,14 +35,14 @@ def row(result: Result, subject: str) -> str:
 
 @pytest.fixture(scope="module", autouse=True)
 def processor() -> None:
-    """PoCL looks at its processor once in a process."""
+    """Set the processor name of PoCL before anything else, since PoCL reads it once per process."""
     if pocl.INSTALLED:
         pocl.name_processor()
 
 
 @pytest.fixture
 def without(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Makes a package look as if it were not installed."""
+    """Return a function that hides an installed package from ``opdsl doctor``."""
 
     def hide(package: str) -> None:
         def version(name: str) -> str:
@@ -149,7 +149,7 @@ def test_a_compiler_that_does_not_load_is_a_finding() -> None:
 
 @pytest.fixture
 def pathfinder(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """A cuda.pathfinder that finds no driver."""
+    """Replace ``cuda.pathfinder`` by a module that finds no driver."""
 
     def load(name: str) -> Any:
         raise RuntimeError(f"Failure finding {name}")
@@ -207,7 +207,7 @@ def test_the_mypy_plugin_is_found_in_the_configuration(tmp_path: Path, monkeypat
 
 @pytest.fixture(scope="module")
 def imported() -> set[str]:
-    """Return the modules of a process that has looked at everything."""
+    """Return the modules that are loaded after a process has collected all findings."""
     code = "import sys; from opdsl.cli.probes import findings; findings(); print(*sys.modules)"
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     return set(printed.stdout.split())

@@ -1,4 +1,4 @@
-"""``opdsl export``: YAML on stdout or in a file."""
+"""Tests of ``opdsl export``, which writes YAML to stdout or to a file."""
 
 from __future__ import annotations
 

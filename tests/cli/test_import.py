@@ -1,4 +1,4 @@
-"""``opdsl import``, and ``opdsl export`` of what it writes."""
+"""Tests of ``opdsl import``, and of ``opdsl export`` applied to its output."""
 
 from __future__ import annotations
 
@@ -131,14 +131,14 @@ def test_what_python_has_is_imported_first(run: Run, folder: Path) -> None:
 
 
 def test_work_grows_with_the_entries_and_no_faster(folder: Path) -> None:
-    """Entries of one name, their in-place variants beside them, so that all are looked at for what they derive."""
+    """Importing many entries of one name, each with an in-place variant, takes time linear in their number."""
     entry = "- func: f(Tensor self) -> Tensor\n- func: f_(Tensor(a!) self) -> Tensor(a!)\n"
     _, few, many = (work_of(lambda text=entry * count: write_module(loads(text))) for count in (1, 100, 400))
     assert 3 < many / few < 5
 
 
 def work_of(run: Callable[[], object]) -> int:
-    """How many lines of Python, and calls of functions that are built in, something takes."""
+    """Count the lines of Python and the calls of built-in functions that a call executes."""
     seen = 0
 
     def note(*_: object) -> Callable[..., Any]:

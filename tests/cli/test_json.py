@@ -1,4 +1,4 @@
-"""``--json``: documents of one form for each command, which hold what the texts say."""
+"""Tests of ``--json``: each command writes documents of one form, with the contents of its text output."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ load()
 
 
 def document(result: Result, form: str) -> dict[str, Any]:
-    """Read what a command wrote; it has the form of the command."""
+    """Parse the JSON output of a command, and check its form and version."""
     content: dict[str, Any] = json.loads(result.stdout)
     assert (content.pop("form"), content.pop("version")) == (form, 1)
     return content

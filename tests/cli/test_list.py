@@ -1,4 +1,4 @@
-"""``opdsl list``: which operators, in which form."""
+"""Tests of ``opdsl list``: which operators it lists, and in which form."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Run = Callable[..., Result]
 
 
 def names(result: Result) -> list[str]:
-    """The first column."""
+    """Return the first column of the output."""
     return [line.split()[0] for line in result.stdout.splitlines()]
 
 

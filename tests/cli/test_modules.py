@@ -1,4 +1,4 @@
-"""``--module``: users' modules, and what is said when they are wrong."""
+"""Tests of ``--module``: it loads users' modules, and reports their errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``opdsl new``: a library in a package of its own, which works as it is."""
+"""Tests of ``opdsl new``, which writes a package with a library that works without changes."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a made library."""
+    """Create a library with ``opdsl new`` and return its folder."""
     folder = tmp_path_factory.mktemp("new") / "seismic"
     make_library("seismic", folder)
     return folder
 
 
 def execute(folder: Path, *arguments: str) -> str:
-    """What a Python program prints that is started in a folder."""
+    """Run a Python program in a folder and return its output."""
     environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTEST_ADDOPTS": "-p no:cacheprovider"}
     command = [sys.executable, *arguments]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
@@ -44,7 +44,7 @@ def test_its_program_shows_what_was_derived(library: Path) -> None:
 
 
 def test_its_tests_pass(library: Path) -> None:
-    # Compiling in torch is what tests/torch does at length.
+    # tests/torch covers compilation in torch.
     printed = execute(library, "-m", "pytest", "-k", "not compiled")
     assert "18 passed, 1 deselected" in printed
 

@@ -1,4 +1,4 @@
-"""The command as a process: entry points, pipes, terminals, errors and bugs."""
+"""Tests of the command as a process: entry points, pipes, terminals, errors and bugs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SCRIPT = Path(sys.executable).with_name("opdsl")
 
 
 def start(*command: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end, without colours being asked for."""
+    """Run a command to its end, without environment variables that force or forbid colors."""
     clean = {name: value for name, value in os.environ.items() if name not in ("FORCE_COLOR", "NO_COLOR")}
     return subprocess.run(
         [str(word) for word in command], capture_output=True, text=True, timeout=60, env={**clean, **environment}
@@ -33,7 +33,7 @@ def test_the_module_runs() -> None:
 
 
 def test_of_the_library_only_what_is_shown_is_loaded() -> None:
-    """And all of that: the ``out=`` variant is generated."""
+    """``opdsl show`` finds a generated ``out=`` variant without loading the modules of other operators."""
     code = (
         "import sys; from opdsl.cli import main; main(['show', 'values_copy.out'], standalone_mode=False); "
         "print('opdsl.aten.linalg.norms' in sys.modules, file=sys.stderr)"
@@ -56,7 +56,7 @@ def test_the_script_runs() -> None:
 
 @pytest.fixture(scope="module")
 def narrow_pipe() -> subprocess.CompletedProcess[str]:
-    """A list in a pipe of ten columns, and on stderr whether rich is loaded."""
+    """Run ``opdsl list`` into a pipe of ten columns; stderr says whether rich is loaded."""
     code = (
         "import sys; from opdsl.cli import main; main(['list', 'copy'], standalone_mode=False); "
         "print('rich' in sys.modules, file=sys.stderr)"
@@ -117,7 +117,7 @@ def test_an_unknown_command_exits_with_2(run: Run) -> None:
 
 @pytest.fixture
 def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[[Exception], None]:
-    """Adds a command ``fail`` that raises."""
+    """Return a function that adds a command ``fail``, which raises an exception."""
 
     def add(error: Exception) -> None:
         def fail() -> None:

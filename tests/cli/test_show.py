@@ -1,4 +1,4 @@
-"""``opdsl show``: the parts of an operator's page."""
+"""Tests of ``opdsl show``: the parts of an operator's page."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ load()
 
 
 def part(result: Result, title: str) -> list[str]:
-    """The lines beneath a title that begins so, without their indentation."""
+    """Return the lines below a title, given by its beginning, without their indentation."""
     lines = result.stdout.splitlines()
     start = next(index for index, line in enumerate(lines) if line.startswith(title))
     rest = lines[start + 1 :]
@@ -211,7 +211,7 @@ def test_the_plan_of_a_call_is_shown(run: Run) -> None:
 
 
 def shown_alone(*arguments: str) -> str:
-    """Run the command in a process of its own, which has compiled nothing before."""
+    """Run ``opdsl show`` in its own process, which has compiled nothing before."""
     command = [sys.executable, "-m", "opdsl", "show", *arguments]
     return subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout
 

@@ -1,4 +1,4 @@
-"""``opdsl stubs``: files for type checkers, of opdsl itself and of a library."""
+"""Tests of ``opdsl stubs``, which writes files for type checkers, for opdsl itself or for a library."""
 
 from __future__ import annotations
 
@@ -154,13 +154,15 @@ def test_a_library_is_known_to_mypy(run: Run, library: Path, folder: Path) -> No
 
 
 def test_a_library_and_its_users_are_checked_in_one_run(run: Run, library: Path, folder: Path) -> None:
-    """mypy takes the library's sources then in place of its stubs."""
+    """mypy accepts a library and a program that uses it in one run, where it reads the library's source instead of its
+    stubs.
+    """
     assert run("stubs", "mine.py").exit_code == 0
     (folder / "user.py").write_text("import opdsl\nfrom mine import smooth_relu\n\nx = smooth_relu(opdsl.ones(2))\n")
     (folder / "mypy.ini").write_text(
         f"[mypy]\nplugins = opdsl.typing.mypy_plugin\nfollow_imports = silent\nmypy_path = typings:{ROOT}\n"
     )
-    cache = ROOT / ".mypy_cache" / "tests-library-plugin"  # what mypy knows without a plugin is of no use with one
+    cache = ROOT / ".mypy_cache" / "tests-library-plugin"  # mypy cannot use a cache written without the plugin
     options = ["--config-file", "mypy.ini", "--cache-dir", str(cache), "--no-error-summary"]
     report, errors = mypy_says(*options, "mine.py", "user.py")
     assert (report, errors) == ("", "")

@@ -1,4 +1,4 @@
-"""``opdsl check --upgrade``, and ``--dialect`` of the commands that read files."""
+"""Tests of ``opdsl check --upgrade``, and of ``--dialect`` of the commands that read files."""
 
 from __future__ import annotations
 

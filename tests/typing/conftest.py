@@ -1,4 +1,4 @@
-"""What is checked here is no test module: fail/ must not run at all, pass/ runs once, in a test."""
+"""Fixtures that run type checkers over ``fail``, ``pass`` and ``reveal``, which are not test modules."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ Mypy = Callable[..., list[str]]
 
 
 def cache_of(kind: str) -> Path:
-    """What mypy knows of opdsl and NumPy is kept from run to run; test processes have a cache each."""
+    """Return the folder of a mypy cache, which is kept between runs; each test process has its own."""
     return ROOT / ".mypy_cache" / f"tests-{kind}{os.environ.get('PYTEST_XDIST_WORKER', 'main')}"
 
 
 @pytest.fixture(scope="session")
 def mypy(tmp_path_factory: pytest.TempPathFactory) -> Mypy:
-    """Runs strict mypy with the plugin over paths and gives the lines of its report."""
+    """Return a function that runs strict mypy with the plugin over paths and returns the lines of its report."""
     configuration = tmp_path_factory.mktemp("mypy") / "mypy.ini"
     configuration.write_text(CONFIGURATION)
     options = ["--config-file", str(configuration), "--cache-dir", str(cache_of("")), "--no-error-summary"]
@@ -61,7 +61,7 @@ def mypy(tmp_path_factory: pytest.TempPathFactory) -> Mypy:
 
 @pytest.fixture
 def users_mypy(tmp_path: Path) -> Mypy:
-    """Runs strict mypy over paths as users do, who have the stubs; with the plugin, or without it."""
+    """Return a function that runs strict mypy over paths with the stubs, as users do, with or without the plugin."""
 
     def run(*paths: Path, plugin: bool = False, stubs: Path = ROOT / "stubs") -> list[str]:
         lines = [USERS_CONFIGURATION.strip(), f"mypy_path = {stubs}:{ROOT}"]
@@ -80,7 +80,9 @@ def users_mypy(tmp_path: Path) -> Mypy:
 
 @pytest.fixture
 def pyright(tmp_path: Path) -> Callable[..., list[str]]:
-    """Runs pyright (basedpyright, which has its own node) over paths as users do; gives its errors."""
+    """Return a function that runs pyright (as basedpyright, which includes node) over paths with the stubs, as users
+    do.
+    """
 
     def run(*paths: Path, stubs: Path = ROOT / "stubs") -> list[str]:
         settings = {

@@ -1,6 +1,6 @@
-"""Wrong declarations and implementations, with what mypy with the plugin and what the decorators say of each.
+"""Wrong declarations and implementations, with the errors that mypy with the plugin and the decorators report.
 
-Each stands beneath ``PRELUDE``, in a module of its own.
+Each fault is checked in its own module, after ``PRELUDE``.
 """
 
 from __future__ import annotations
@@ -71,12 +71,12 @@ def filled_meta(ctx, self, size, dtype):
 
 
 class Fault(NamedTuple):
-    """One mistake.
+    """Wrong declaration or implementation, with the expected errors.
 
     about: the operator that every message names.
-    source: what is written beneath the prelude.
-    mypy: a part of what mypy reports; None where it cannot know.
-    decorated: a part of the error that the decorator raises; None where it raises none.
+    source: the text after the prelude.
+    mypy: a part of mypy's report, or None if mypy cannot find the fault.
+    decorated: a part of the error that the decorator raises, or None if it raises none.
     """
 
     about: str

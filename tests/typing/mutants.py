@@ -1,7 +1,7 @@
-"""Mutants: the implementations of a module of declarations, each changed in one way that no longer fits its operator.
+"""Mutants: implementations of a module, each changed in one way so that it no longer fits its operator.
 
-A mutant is the decorated function once more, beneath the module's own text, under another name; so mypy reads all
-mutants of a module in one go.
+A mutant is a copy of the decorated function with a new name, appended to the text of the module, so that mypy checks
+all mutants of a module in one run.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ IMPLEMENTING = ("meta", "formula", "out_kernel", "kernel", "view_kernel", "deriv
 
 
 class Mutant(NamedTuple):
-    """One changed implementation.
+    """Implementation with one change.
 
     what: the change.
-    operator: the text of what stands before the decorator's name.
-    decorator: ``kernel``, ``meta``, ...
-    original: the name of the implementation.
+    operator: the source text before the decorator's name.
+    decorator: the kind of implementation, such as ``kernel`` or ``meta``.
+    original: the name of the unchanged implementation.
     node: the changed function, decorators included.
     """
 
@@ -31,17 +31,17 @@ class Mutant(NamedTuple):
     node: ast.FunctionDef
 
     def source(self, name: str) -> str:
-        """Its text, under a name."""
+        """Rename the function and return its source text."""
         self.node.name = name
         return ast.unparse(self.node)
 
 
 class Implementation(NamedTuple):
-    """A function beneath ``@f.kernel(...)`` and the like.
+    """Function decorated by ``@f.kernel(...)`` or another decorator of an operator.
 
-    function: itself.
-    decorator: what attaches it.
-    operator: the text of ``f``.
+    function: the function.
+    decorator: the decorator.
+    operator: the source text of ``f``.
     """
 
     function: ast.FunctionDef
@@ -50,38 +50,40 @@ class Implementation(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """``kernel``, ``meta``, ..."""
+        """Return the name of the decorator, such as ``kernel`` or ``meta``."""
         callee = _callee(self.decorator)
         assert isinstance(callee, ast.Attribute)
         return callee.attr
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The texts that the decorator is given."""
+        """Return the string arguments of the decorator."""
         args = self.decorator.args if isinstance(self.decorator, ast.Call) else []
         return tuple(str(arg.value) for arg in args if isinstance(arg, ast.Constant))
 
     @property
     def names(self) -> list[str]:
-        """Of the parameters."""
+        """Return the names of the parameters."""
         return [arg.arg for arg in self.function.args.args]
 
     @property
     def has_key_set(self) -> bool:
-        """Whether the key set of the call comes first."""
+        """Return whether the first parameter is the dispatch key set of the call."""
         annotation = self.function.args.args[0].annotation if self.names else None
         return isinstance(annotation, ast.Name) and annotation.id in ("KeySet", "DispatchKeySet")
 
     @property
     def is_compiled(self) -> bool:
-        """Whether numba reads it."""
+        """Return whether numba compiles the function."""
         options = self.decorator.keywords if isinstance(self.decorator, ast.Call) else []
         written = {option.arg: ast.unparse(option.value) for option in options}
         return self.kind == "out_kernel" and written.get("compiled", str(self.texts == ("CPU",))) == "True"
 
 
 def implementations(text: str) -> Iterator[Implementation]:
-    """The implementations of a module: decorated functions, and those handed over as ``f.kernel("CPU")(function)``."""
+    """Yield the implementations of a module: decorated functions, and those attached by
+    ``f.kernel("CPU")(function)``.
+    """
     tree = ast.parse(text)
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     for node in tree.body:
@@ -104,7 +106,9 @@ def _callee(decorator: ast.expr) -> ast.expr:
 
 
 def _attaches(decorator: ast.expr) -> bool:
-    """Whether what is decorated takes the operator's arguments: what launches CUDA C++ takes others."""
+    """Return whether a decorator attaches an implementation with the operator's arguments; launchers of CUDA C++ have
+    others.
+    """
     callee = _callee(decorator)
     launches = isinstance(decorator, ast.Call) and any(keyword.arg == "source" for keyword in decorator.keywords)
     return isinstance(callee, ast.Attribute) and callee.attr in IMPLEMENTING and not launches
@@ -117,7 +121,7 @@ def _operator(decorator: ast.expr) -> str:
 
 
 def mutants_of(implementation: Implementation) -> Iterator[Mutant]:
-    """Every change of an implementation that makes it unfit."""
+    """Yield every change of an implementation that makes it not fit."""
     for what, change in CHANGES.items():
         changed = copy.deepcopy(implementation)
         if change(changed):
@@ -128,7 +132,7 @@ def mutants_of(implementation: Implementation) -> Iterator[Mutant]:
 
 
 def _first(implementation: Implementation) -> int:
-    """The place of the first parameter that is an argument of the operator."""
+    """Return the index of the first parameter that is an argument of the operator."""
     return int(implementation.kind == "meta" or implementation.has_key_set)
 
 
@@ -149,14 +153,14 @@ def _rename(implementation: Implementation) -> bool:
 
 
 def _drop(implementation: Implementation) -> bool:
-    """A parameter that has to be there: in derivatives, kernels and formulas others may be left out."""
+    """Drop a required parameter; derivatives, kernels and formulas may omit the other ones."""
     parameters = implementation.function.args.args
     if implementation.kind == "derivative":
         place = next((place for place, name in enumerate(implementation.names) if name in ("grad", "grads")), -1)
         if place < 0:
             return False
     elif implementation.kind in ("formula", "kernel", "out_kernel") or not parameters:
-        return False  # the output has a change of its own
+        return False  # other changes cover the output
     else:
         place = 0 if implementation.kind in ("meta", "view_kernel") else len(parameters) - 1
     del parameters[place]
@@ -164,7 +168,7 @@ def _drop(implementation: Implementation) -> bool:
 
 
 def _retype(implementation: Implementation) -> bool:
-    """A type that no argument, number or context is."""
+    """Annotate a parameter by a type that no argument has."""
     parameters = implementation.function.args.args
     if len(parameters) <= _first(implementation):
         return False
@@ -180,7 +184,7 @@ def _drop_out(implementation: Implementation) -> bool:
 
 
 def _wrong_backend(implementation: Implementation) -> bool:
-    """The tensors of another backend, or arrays where there are tensors and the other way round."""
+    """Annotate ``self`` as a tensor of another backend, or as a tensor where the kernel takes arrays."""
     if implementation.kind not in ("kernel", "out_kernel") or "self" not in implementation.names:
         return False
     own = "CPU" if set(implementation.texts) == {"CPU"} else "CUDA" if set(implementation.texts) == {"CUDA"} else ""
@@ -190,7 +194,7 @@ def _wrong_backend(implementation: Implementation) -> bool:
 
 
 def _results(implementation: Implementation) -> bool:
-    """Another number of gradients, or of results of a formula: one more in every ``return``."""
+    """Return one value more from a derivative or formula, in every ``return``."""
     if implementation.kind not in ("derivative", "formula"):
         return False
     returns = [
@@ -201,7 +205,7 @@ def _results(implementation: Implementation) -> bool:
         several = isinstance(node.value, ast.Tuple)
         items = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
         if implementation.kind == "derivative" and len(implementation.texts) > 1 and not several:
-            return False  # a call that gives all of them
+            return False  # a call that returns all gradients
         node.value = ast.Tuple([*items, copy.deepcopy(items[-1])], ast.Load())
     return bool(returns)
 
@@ -214,4 +218,4 @@ CHANGES: dict[str, Callable[[Implementation], bool]] = {
     "wrong_backend": _wrong_backend,
     "results": _results,
 }
-"""The changes by name; each says whether there was anything to change."""
+"""Changes by name; each changes an implementation in place and returns whether it was applicable."""

@@ -1,4 +1,4 @@
-"""Stubs of all of PyTorch's operators, imported: mypy has nothing to say of them."""
+"""Tests that mypy accepts the stubs of all of PyTorch's operators, imported from native_functions.yaml."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CORPUS = Path(torchgen.__file__).parent / "packaged/ATen/native/native_functions
 
 @pytest.fixture
 def stubs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The stubs of the corpus, as the commands write them."""
+    """Import the corpus, write its stubs by the commands, and return their folder."""
     monkeypatch.chdir(tmp_path)
     for command in (("import", str(CORPUS), "-o", "corpus.py"), ("stubs", "corpus.py")):
         assert CliRunner().invoke(main, command, catch_exceptions=False).exit_code == 0

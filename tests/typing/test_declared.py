@@ -1,4 +1,4 @@
-"""What the mypy plugin reads of declarations in the text of a file."""
+"""Tests of the facts that the mypy plugin reads from declarations in the text of a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every mistake of ``faults`` is found by mypy with the plugin, by the decorators, or by both."""
+"""Tests that mypy with the plugin or the decorators, or both, find every mistake of ``faults``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ANNOTATIONS = 0x1000000  # CO_FUTURE_ANNOTATIONS
 
 @pytest.fixture(scope="module")
 def reports(mypy: Mypy, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    """What mypy says about each, all of them checked in one run."""
+    """Check all faults in one run of mypy and return the lines of its report by fault."""
     folder = tmp_path_factory.mktemp("faults")
     sources = {**{name: fault.source for name, fault in FAULTS.items()}, "none": ""}
     for name, source in sources.items():
@@ -34,7 +34,7 @@ def reports(mypy: Mypy, tmp_path_factory: pytest.TempPathFactory) -> dict[str, l
 
 @pytest.fixture
 def declared(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, object]]:
-    """What the prelude declares; its library is closed again."""
+    """Execute the prelude and yield its names; close its library afterwards."""
     module = ModuleType("tests_typing_fault")
     monkeypatch.setitem(sys.modules, module.__name__, module)
     exec(compile(PRELUDE, "prelude.py", "exec"), module.__dict__)
@@ -54,7 +54,7 @@ def test_mypy_finds_it(name: str, reports: dict[str, list[str]]) -> None:
         assert result == ""
     else:
         assert fault.mypy in result
-        assert fault.about in result or "[return-value]" in result  # mypy's own error stands inside of the function
+        assert fault.about in result or "[return-value]" in result  # mypy reports its own error inside of the function
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -1,6 +1,6 @@
-"""Every implementation of ``opdsl.aten``, changed so that it no longer fits: mypy or the decorator finds each change.
+"""Tests that mypy or the decorator finds every mutant of an implementation of ``opdsl.aten``.
 
-``OPDSL_TEST_FULL=1`` takes all modules, otherwise every fourth.
+``OPDSL_TEST_FULL=1`` checks all modules, otherwise every fourth.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from tests.typing.mutants import Implementation, Mutant, implementations, mutant
 Mypy = Callable[..., list[str]]
 FOLDER = Path(opdsl.__file__).parent / "aten"
 FULL = bool(os.environ.get("OPDSL_TEST_FULL"))
-# "nn_normalization", which is a module's name too, and its text.
+# The text of each module by its name, such as "nn_normalization".
 TEXTS = {
     "_".join(path.relative_to(FOLDER).with_suffix("").parts): path.read_text() for path in sorted(FOLDER.glob("*/*.py"))
 }
 TOPICS = [topic for topic, text in TEXTS.items() if any(implementations(text))]
 CHOSEN = TOPICS if FULL else TOPICS[::4]
 
-# What mypy says of a body that names a dropped parameter, or uses one of another type, finds no change.
+# mypy reports these errors in a body that uses a dropped or retyped parameter, so they do not count as found.
 _FINDS = ("does not fit", "is annotated", "[return-value]")
 
 
 class Written(NamedTuple):
-    """A mutant in a module for mypy: where it stands there, and what mypy says of it."""
+    """Mutant in a module for mypy, with its first and last line."""
 
     topic: str
     mutant: Mutant
@@ -48,7 +48,7 @@ class Written(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """The mutants, those of them that mypy does not find, and what it says of the originals."""
+    """Mutants, those that mypy misses, and mypy's report about the originals."""
 
     written: list[Written]
     missed: list[Written]
@@ -57,7 +57,7 @@ class Checked(NamedTuple):
 
 @pytest.fixture(scope="module")
 def checked(mypy: Mypy, tmp_path_factory: pytest.TempPathFactory) -> Checked:
-    """All mutants, checked in one run; they stand beneath the module's own text."""
+    """Append all mutants to the texts of their modules, and check the modules in one run of mypy."""
     folder = tmp_path_factory.mktemp("mutants")
     written: list[Written] = []
     for topic in CHOSEN:
@@ -107,7 +107,7 @@ def test_every_change_is_found(checked: Checked, library: Library, tmp_path: Pat
 
 
 def test_the_decorators_find_them_without_mypy(library: Library, tmp_path: Path) -> None:
-    """Of one module: all that is not a matter of types that only a checker knows."""
+    """The decorators reject every mutant of one module, without a type checker."""
     for number, (implementation, mutant) in enumerate(_of("nn_normalization")):
         assert _is_refused("nn_normalization", mutant, library, number, tmp_path), (mutant.what, mutant.original)
         assert implementation.kind == mutant.decorator
@@ -132,7 +132,7 @@ def _of(topic: str) -> Iterator[tuple[Implementation, Mutant]]:
 
 
 def _is_refused(topic: str, mutant: Mutant, library: Library, number: int, folder: Path) -> bool:
-    """Whether the decorator of a new operator of the same schema refuses a mutant."""
+    """Return whether the decorator of a new operator with an equal schema rejects a mutant."""
     namespace = dict(vars(importlib.import_module(f"opdsl.aten.{topic.replace('_', '.', 1)}")))
     namespace |= {"CPUTensor": opdsl.CPUTensor, "CUDATensor": opdsl.CUDATensor}
     operator = eval(mutant.operator, namespace).operator
@@ -155,7 +155,7 @@ def _is_refused(topic: str, mutant: Mutant, library: Library, number: int, folde
 
 
 def _declared_anew(library: Library, operator: Any, name: str, *, with_meta: bool) -> Any:
-    """An operator of the same schema and structure in another namespace."""
+    """Declare an operator of equal schema and structure in another namespace."""
     declaration = operator.declaration
     schema = declaration.main.schema
     out = declaration.operators.get("out")

@@ -1,4 +1,4 @@
-"""mypy with the plugin, from one run to the next."""
+"""Tests of incremental runs of mypy with the plugin."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ def scaled_cuda(self, factors):
 
 @pytest.fixture
 def check_again(tmp_path: Path, mypy: Mypy, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], list[str]]:
-    """Checks three modules that import each other in a row, changes the text of one, and gives the second report."""
+    """Return a function that changes one of three modules, which import each other, and returns mypy's second
+    report.
+    """
     monkeypatch.setenv("MYPYPATH", str(tmp_path))
     paths = {name: tmp_path / f"project_{name}.py" for name in ("settings", "operators", "use")}
     for path, text in zip(paths.values(), (SETTINGS, OPERATORS, USE), strict=True):

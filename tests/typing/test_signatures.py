@@ -1,6 +1,6 @@
-"""Law 8: for every operator the stub, the function's own signature and the schema say the same.
+"""Tests of law 8: for every operator the stub, the signature of its function and the schema agree.
 
-The stub is read as text. What a type of the schema is in Python stands in a table of its own here.
+The stub is read as text. This module has its own table of the Python types of schema types.
 """
 
 from __future__ import annotations
@@ -65,20 +65,20 @@ GIVEN = {
 
 @cache
 def classes(file: str) -> dict[str, ast.ClassDef]:
-    """The classes of a stub file."""
+    """Return the classes of a stub file."""
     tree = ast.parse((STUBS / file).read_text(encoding="utf-8"))
     return {statement.name: statement for statement in tree.body if isinstance(statement, ast.ClassDef)}
 
 
 @cache
 def operators() -> dict[str, Operator]:
-    """Every operator of aten, by its full name; the generated ones among them."""
-    assert dir(opdsl.ops.aten)  # which loads all
+    """Return every operator of aten by its full name, also the generated ones."""
+    assert dir(opdsl.ops.aten)  # loads all operators
     return {name: operator for name, operator in registry.operators.items() if name.startswith("aten::")}
 
 
 def stub_of(operator: Operator) -> ast.FunctionDef:
-    """The static method of an overload."""
+    """Return the static method that is the stub of an overload."""
     name = operator.schema.name
     packet = classes("_operators.pyi")[f"_packet_{name.base}"]
     members = {statement.name: statement for statement in packet.body if isinstance(statement, ast.FunctionDef)}
@@ -86,7 +86,7 @@ def stub_of(operator: Operator) -> ast.FunctionDef:
 
 
 def written(node: ast.expr | None) -> str:
-    """An annotation, without the underscores that names have which a class shadows."""
+    """Return an annotation as text, without the underscores of names that a class shadows."""
     assert node is not None
     names = (child for child in ast.walk(node) if isinstance(child, ast.Name))
     for name in names:
@@ -95,7 +95,7 @@ def written(node: ast.expr | None) -> str:
 
 
 def taken(argument: Argument, *, accepts_numbers: bool) -> str:
-    """The annotation of an argument by the table."""
+    """Return the expected annotation of an argument."""
     text = str(argument.type)
     annotation = TAKEN[text.removesuffix("?")]
     if argument.python_name in ("dim", "dims") and text.removesuffix("?").partition("[")[0] == "int":
@@ -106,7 +106,7 @@ def taken(argument: Argument, *, accepts_numbers: bool) -> str:
 
 
 def annotation_of_results(schema: FunctionSchema) -> str:
-    """The annotation of the result by the table; of named ones their fields."""
+    """Return the expected annotation of the result, or the expected fields of named results."""
     texts = [GIVEN[str(output.type)] for output in schema.returns]
     if len(texts) > 1 and all(output.name for output in schema.returns):
         return ", ".join(f"{output.name}: {text}" for output, text in zip(schema.returns, texts, strict=True))
@@ -114,14 +114,14 @@ def annotation_of_results(schema: FunctionSchema) -> str:
 
 
 def returned(stub: ast.FunctionDef) -> str:
-    """The annotation of the result; of a named tuple its fields."""
+    """Return the stub's annotation of the result, or the fields if it is a named tuple."""
     text = written(stub.returns)
     output = classes("_operators.pyi").get(text)
     return text if output is None else ", ".join(ast.unparse(statement) for statement in output.body)
 
 
 def parameters(stub: ast.FunctionDef, *, first: int = 0) -> list[tuple[str, str, str, str | None]]:
-    """Name, kind, annotation and default of each parameter, from a place on."""
+    """Return name, kind, annotation and default of each parameter of a stub, from the index ``first`` on."""
     places, named = stub.args.args[first:], stub.args.kwonlyargs
     defaults = [None] * (len(places) - len(stub.args.defaults)) + stub.args.defaults
     rows = [("place", place, default) for place, default in zip(places, defaults, strict=True)]
@@ -154,7 +154,7 @@ def test_the_stub_has_no_other_overloads() -> None:
 
 
 def differences(operator: Operator) -> list[str]:
-    """What the stub says otherwise than the schema."""
+    """Return the differences between the stub and the schema."""
     stub, schema = stub_of(operator), operator.schema
     places = {argument.name for argument in schema.positional}
     expected = [
@@ -177,12 +177,12 @@ def differences(operator: Operator) -> list[str]:
     return result
 
 
-# What the expressions of defaults may name.
+# Names that the expressions of defaults use.
 NAMES = {**vars(runtime), "Reduction": Reduction}
 
 
 def same_default(argument: Argument, default: str | None) -> bool:
-    """Whether a stub's expression means the default of the schema."""
+    """Return whether a stub's expression has the value of the schema's default."""
     if argument.default is None or default is None:
         return argument.default is None and default is None
     value = eval(default, NAMES)
@@ -199,7 +199,7 @@ def test_the_stubs_say_what_the_schemas_say() -> None:
 
 
 def runtime_differences(operator: Operator) -> list[str]:
-    """What the generated function takes otherwise than the stub says."""
+    """Return the differences between the signature of the generated function and the stub."""
     operator.packet.build(operator)
     signature = inspect.signature(operator.function, follow_wrapped=False)
     stub = parameters(stub_of(operator))
@@ -210,14 +210,15 @@ def runtime_differences(operator: Operator) -> list[str]:
         for name, parameter in signature.parameters.items()
         if parameter.kind is not parameter.VAR_KEYWORD
     }
-    # Beside the schema: all outputs by one name, and what PyTorch's factories take.
+    # Extra parameters of signatures: all outputs by one name, and the parameters of PyTorch's factories.
     for name in {"out", "requires_grad"} - {argument.name for argument in operator.schema.arguments}:
         own.pop(name, None)
     if list(own) != [name for name, _, _, _ in stub]:
         return [f"{operator.schema}: takes {signature}"]
     for argument, (name, kind, _, default) in zip(operator.schema.arguments, stub, strict=True):
         parameter = own[name]
-        # A list of ints that stands last by place may be spread; what follows has to be named then.
+        # A list of ints that is the last positional parameter accepts separate arguments; later parameters are
+        # keyword-only.
         if not spread and (parameter.kind is parameter.KEYWORD_ONLY) != (kind == "name"):
             result.append(f"{operator.schema}: {name} is {parameter.kind.description}")
         is_required = parameter.default in (parameter.empty, MISSING)
@@ -238,7 +239,7 @@ def test_the_functions_take_what_the_stubs_say() -> None:
 
 
 def test_every_call_of_a_packet_is_a_form_of_its_stub() -> None:
-    """Each overload that Python reaches has a definition with all of its parameters."""
+    """Each overload that a call of a packet reaches has a definition in the stub with all of its parameters."""
     missing = []
     for packet in {operator.packet for operator in operators().values()}:
         node = classes("_operators.pyi")[f"_packet_{packet.base}"]

@@ -1,4 +1,4 @@
-"""mypy's stubtest: what the stubs say is there at run time."""
+"""Tests by mypy's stubtest that everything in the stubs exists at run time."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What type checkers say of ``pass``, ``fail`` and ``reveal``, as users have them: with the stubs.
+"""Tests of the reports of type checkers about ``pass``, ``fail`` and ``reveal``, with the stubs as users have them.
 
-``pass`` has no errors, and runs; ``fail`` says behind each line which error it has; ``reveal`` asserts types.
+``pass`` has no errors, and runs; ``fail`` states the expected error after each line; ``reveal`` asserts types.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Check = Callable[..., list[str]]
 HERE = Path(__file__).parent
 STUBS = HERE.parents[1] / "stubs"
 
-# The files that plain type checkers cannot read.
+# The files that need the plugin.
 NEED_PLUGIN = ("declarations.py", "operators.py")
 
 CASES = sorted(path for kind in ("pass", "fail", "reveal") for path in (HERE / kind).glob("*.py"))
@@ -31,7 +31,7 @@ def test_mypy_without_it(users_mypy: Check) -> None:
 
 
 def test_pyright(pyright: Check) -> None:
-    """The stubs themselves among them; its errors have other names than those that fail/ says."""
+    """Pyright accepts the stubs and the programs; ``fail`` is left out, since its comments have mypy's error codes."""
     assert pyright(*(path for path in PLAIN if path.parent.name != "fail"), STUBS) == []
 
 

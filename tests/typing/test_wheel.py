@@ -1,4 +1,4 @@
-"""What an installed opdsl brings to type checkers: a wheel and an editable install, each in its own environment."""
+"""Tests that type checkers use the types of an installed opdsl, from a wheel and from an editable install."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in 
 
 
 def environment(folder: Path, *install: str) -> Path:
-    """The Python of a new environment with opdsl; what opdsl depends on is that of this one."""
+    """Create an environment with opdsl and return its Python; the dependencies of opdsl are those of this
+    environment.
+    """
     venv.create(folder)
     python = folder / "bin" / "python"
     packages = Path(numpy.__file__).parents[1]
@@ -65,7 +67,7 @@ def test_type_checkers_know_every_operator(kind: str, tmp_path: Path, request: p
     user.write_text(USER)
     assert faults_of_mypy(python, user) == WRONG
     assert faults_of_pyright(python, user) == WRONG
-    if kind == "wheel":  # and the first program that anybody tries runs
+    if kind == "wheel":  # and the first program of the documentation runs
         example = next(block for block in blocks((ROOT / "README.md").read_text()) if block.language == "python")
         program = tmp_path / "example.py"
         program.write_text(example.text)
@@ -81,25 +83,25 @@ def test_the_wheel_has_the_stubs_beside_the_modules(wheel: Path) -> None:
 
 
 def faults_of_mypy(python: Path, user: Path) -> list[str]:
-    """The lines that mypy reports."""
+    """Return the positions of the errors that mypy reports."""
     cache = ROOT / ".mypy_cache" / "tests-installed"
     options = ["--strict", "--config-file=", "--python-executable", str(python), "--cache-dir", str(cache)]
     return places(": error:", run("-m", "mypy", *options, str(user), folder=user.parent))
 
 
 def faults_of_pyright(python: Path, user: Path) -> list[str]:
-    """The lines that pyright reports as errors."""
+    """Return the positions of the errors that pyright reports."""
     return places(" - error: ", run("-m", "basedpyright", "--pythonpath", str(python), str(user), folder=user.parent))
 
 
 def places(mark: str, report: str) -> list[str]:
-    """``user.py:13`` of the lines of a report that have a mark."""
+    """Return positions such as ``user.py:13`` of the lines of a report that contain a mark."""
     lines = [line.partition(mark)[0] for line in report.splitlines() if mark in line]
     return [":".join(Path(line.strip()).name.split(":")[:2]) for line in lines]
 
 
 def run(*arguments: str, folder: Path) -> str:
-    """What a tool of this environment prints, away from the sources of opdsl: it knows what is installed alone."""
+    """Run a tool of this environment outside of the sources of opdsl, so that it finds only the installed package."""
     done = subprocess.run(
         [sys.executable, *arguments], capture_output=True, text=True, timeout=300, cwd=folder, env=ENVIRONMENT
     )

@@ -1,4 +1,4 @@
-"""Wrong calls of opdsl's own functions, methods and packets; every ignored line has an error of that code."""
+"""Wrong calls of opdsl's functions, methods and packets; each ignored line has an error of the code in its comment."""
 
 # ruff: noqa: B015, B018
 

@@ -1,4 +1,6 @@
-"""What mypy reports with the plugin; every ignored line has an error of that code, or mypy reports the comment."""
+"""Wrong declarations, found with the plugin; each ignored line has an error of the code, or mypy reports the
+comment.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What mypy reports of calls and implementations with the plugin."""
+"""Wrong calls and implementations of operators, which mypy with the plugin finds."""
 
 from __future__ import annotations
 
@@ -106,14 +106,14 @@ stacked_kernel(1, (1, 2))  # type: ignore[arg-type]
 
 
 class Registry:
-    """Has decorators of the same names, and is no operator."""
+    """Class that is not an operator but has decorators of equal names, which the plugin must ignore."""
 
     def kernel(self, *keys: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """Keeps a function."""
+        """Return the function unchanged."""
         return lambda function: function
 
     def meta(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Keeps a function."""
+        """Return the function unchanged."""
         return function
 
 

@@ -1,4 +1,4 @@
-"""Calls of opdsl's own functions, methods and packets, as users write them; plain mypy and pyright read the stubs."""
+"""Correct calls of opdsl's functions, methods and packets; plain mypy and pyright check them by the stubs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from opdsl import Operator, Tensor
 x = opdsl.tensor([[4.0, 1.0], [2.0, 3.0]])
 n = opdsl.tensor([[4, 1], [2, 3]])
 
-# Functions: arguments by place and by name, numbers for tensors, out=, sizes as a list and spread.
+# Functions: positional and keyword arguments, numbers for tensors, out=, sizes as a list and as separate arguments.
 opdsl.add(x, 2)
 opdsl.add(2, x)
 opdsl.add(self=x, other=x, alpha=0.5, out=opdsl.empty(2, 2))
@@ -84,7 +84,7 @@ x.requires_grad_().exp().sum().backward()
 assert x.grad is not None
 x.grad.shape[0] + x.grad.ndim
 
-# Packets and overloads: their schema, their variants, what attaches to them.
+# Packets and overloads: their schema, their variants, their decorators.
 opdsl.ops.aten.add(n, 2)
 opdsl.ops.aten.add.Tensor(n, n, alpha=2)
 opdsl.ops.aten.add.out(n, n, out=n)
@@ -95,7 +95,7 @@ opdsl.exp.variants["inplace"](opdsl.ones(2))
 opdsl.ops.aten.add.Tensor.dispatch_table()
 list(opdsl.exp.meta(n).shape)
 
-# As values.
+# Functions as values.
 functions: list[Callable[[Tensor], Tensor]] = [opdsl.exp, opdsl.ops.aten.exp.default]
 operator: Operator[..., Tensor] = opdsl.exp
 [function(n) for function in functions]

@@ -1,4 +1,4 @@
-"""What a module of declarations may say; it also runs."""
+"""Correct declarations, which mypy accepts and which also run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def bare(self: Tensor, n: int) -> Tensor: ...
 
 @lib.op
 def documented(self: Tensor) -> Tensor:
-    """A docstring and nothing else to return."""
+    """Have a docstring and no other body."""
     ...
 
 
@@ -47,7 +47,7 @@ def sized(self: Tensor, size: Ints[2], mask: Bools[3] | None = None) -> Tensor: 
 
 
 class Extremes(NamedTuple):
-    """Named returns."""
+    """Named results of an operator."""
 
     values: Tensor
     indices: Tensor
@@ -62,14 +62,14 @@ def bare_scalar(self: Tensor, n: Scalar) -> Tensor: ...
 
 
 def local() -> None:
-    """Declarations inside a function."""
+    """Declare an operator inside a function."""
 
     @lib.op("inner")
     def inner(self: Tensor) -> Tensor: ...
 
 
 def uses(x: Tensor[Alias("a")]) -> list[Tensor]:
-    """Annotations elsewhere."""
+    """Use annotations of operators in a function that is not an operator."""
     y: Tensor[Alias("a")] = x
     z: list[Tensor[Alias("a")]] = [y]
     return z

@@ -1,4 +1,4 @@
-"""First-class dims with plain annotations: values over dims are typed as tensors."""
+"""Correct formulas over dims with plain annotations: values over dims are typed as tensors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ lib = Library("typed_dims")
 
 @lib.op
 def distances(self: Tensor, other: Tensor) -> Tensor:
-    """How far each point of one set is from each of the other."""
+    """Compute the distance of each point of ``self`` from each point of ``other``."""
     i, j, k = dims(3)
     return (self[..., i, k] - other[..., j, k]).square().sum(k).sqrt().order(..., i, j)
 

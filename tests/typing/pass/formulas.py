@@ -1,4 +1,4 @@
-"""Formulas check as they stand: their bodies are typed Python, what ``op`` returns knows their parameters."""
+"""Correct formulas: their bodies are typed Python, and the result of ``op`` has their parameters."""
 
 from __future__ import annotations
 

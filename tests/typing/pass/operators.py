@@ -1,4 +1,4 @@
-"""Operators with every kind of implementation, none of them annotated; it also runs."""
+"""Correct operators with every kind of implementation, all without annotations; the module also runs."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ shortage.formula(shortage_formula)
 
 @lib.op
 def positive(self: Tensor) -> Tensor:
-    """The body is a kernel, and its types are its own."""
+    """Return the positive part; this body is a kernel whose types mypy checks."""
     return opdsl.relu(self)
 
 
@@ -137,7 +137,7 @@ def positive_out_kernel(self, out):
 
 
 def nested() -> None:
-    """Declared and implemented inside a function."""
+    """Declare and implement an operator inside a function."""
 
     @lib.op
     def inner(self: Tensor) -> Tensor: ...
@@ -182,7 +182,7 @@ lower_of(opdsl.ones(2), opdsl.ones(2))
     overloads={"": Overload("From 0 on.", fixed={"start": 0})},
 )
 def steps(start: Scalar, count: int, *, options: TensorOptions) -> Tensor:
-    """So many numbers, 1 apart."""
+    """Return ``count`` numbers with step 1."""
     return start + opdsl.arange(count, **options)
 
 

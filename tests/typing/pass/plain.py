@@ -1,4 +1,4 @@
-"""Declarations that need no plugin: aliases as ``Annotated``, sizes as ``Annotated[IntList, Size(n)]``."""
+"""Correct declarations that need no plugin: aliases as ``Annotated``, sizes as ``Annotated[IntList, Size(n)]``."""
 
 # mypy: disable-error-code="empty-body"
 
@@ -15,7 +15,7 @@ Written = Annotated[Tensor, Alias("a", write=True)]
 
 
 class Extremes(NamedTuple):
-    """Named returns."""
+    """Named results of an operator."""
 
     low: Tensor
     high: Tensor
@@ -29,7 +29,7 @@ def scaled(self: Tensor, factor: float = 1.0, *, power: Scalar = 1) -> Tensor:
 
 @lib.op
 def scaled_(self: Written, factor: float) -> Written:
-    """In place."""
+    """Scale in place."""
     ...
 
 
@@ -40,19 +40,19 @@ def scaled_kernel(self: Tensor, factor: float) -> Tensor:
 
 @lib.op
 def first(self: Annotated[Tensor, Alias("a")]) -> Annotated[Tensor, Alias("a")]:
-    """A view."""
+    """Return the first element along dimension 0 as a view."""
     return self[0]
 
 
 @lib.op
 def extremes(self: Tensor) -> Extremes:
-    """The smallest and the largest element."""
+    """Return the smallest and the largest element."""
     return Extremes(self.amin(), self.amax())
 
 
 @lib.op
 def pooled(self: Tensor, size: Annotated[IntList, Size(2)]) -> Tensor:
-    """Takes one int or two."""
+    """Pool windows whose size is one int or two."""
     ...
 
 
@@ -63,7 +63,7 @@ def pooled_kernel(self: Tensor, size: tuple[int, ...]) -> Tensor:
 
 @scaled.overload("Tensor")
 def scaled_tensor(self: Tensor, factor: Tensor) -> Tensor:
-    """By a tensor."""
+    """Scale by a tensor."""
     return self * factor
 
 

@@ -1,4 +1,4 @@
-"""The types of what opdsl's own functions, methods and packets give."""
+"""Assertions of the result types of opdsl's functions, methods and packets."""
 
 from __future__ import annotations
 

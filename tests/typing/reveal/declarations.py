@@ -1,4 +1,4 @@
-"""The types that declarations have, under the plugin."""
+"""Assertions of the types of declarations, with the plugin."""
 
 from __future__ import annotations
 

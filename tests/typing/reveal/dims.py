@@ -1,4 +1,4 @@
-"""The types of dims."""
+"""Assertions of the types of dims."""
 
 from typing import assert_type
 

@@ -1,4 +1,4 @@
-"""The types of calls, of implementations, and of what an operator gives, under the plugin."""
+"""Assertions of the types of calls, implementations and attributes of operators, with the plugin."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ lib = Library("typing_reveal_operators")
 
 
 class Extremes(NamedTuple):
-    """Named returns."""
+    """Named results of an operator."""
 
     values: Tensor
     indices: Tensor
@@ -77,7 +77,7 @@ def calls(x: Tensor, size: tuple[int, ...], number: float) -> None:
 
 
 def python(x: Tensor) -> None:
-    """Python's operators."""
+    """Apply Python's operators to tensors."""
     assert_type(x + 1, Tensor)
     assert_type(2.0 * x[0] @ -x, Tensor)
     assert_type(x == x, Tensor)
@@ -86,7 +86,7 @@ def python(x: Tensor) -> None:
 
 
 def local(x: Tensor) -> None:
-    """Packets that a function declares."""
+    """Declare packets inside a function."""
 
     @lib.op(out=True)
     def inner(self: Tensor) -> Tensor: ...
@@ -99,7 +99,7 @@ def local(x: Tensor) -> None:
 
 
 def given(x: Tensor) -> None:
-    """What an operator has besides."""
+    """Use the attributes of operators."""
     operator: Operator[..., Tensor] = plain
     assert_type(operator(x), Tensor)
     assert_type(plain.schema, FunctionSchema)
@@ -189,7 +189,7 @@ def view_kernel(self, dim):
     return self
 
 
-# Operators of other modules, and what only begins with the name of an operator.
+# Operators of other modules, and names that only begin with the name of an operator.
 
 
 @floor_divide.kernel("Lazy")
