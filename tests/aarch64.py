@@ -1,8 +1,9 @@
-"""Run a part of the tests on an emulated 64-bit ARM processor: ``make aarch64``, or others: ``ARGS=tests/tiny``.
+"""Script that runs some tests on an emulated 64-bit ARM processor: ``make aarch64``, or other tests by
+``ARGS=tests/tiny``.
 
-Debian's Python for arm64 and the wheels of what opdsl needs are laid into ``build/aarch64``, nothing into the system,
-and run under ``qemu-aarch64-static``. Kernels are compiled there by LLVM for ARM. An emulator is slow, so these are
-tests that say much in little time. Needs Debian or Ubuntu.
+Debian's Python for arm64 and the wheels that opdsl needs are unpacked into ``build/aarch64``, nothing into the system,
+and run under ``qemu-aarch64-static``. Kernels are compiled there by LLVM for ARM. An emulator is slow, so the tests are
+short ones that cover much. Needs Debian or Ubuntu.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ FOLDER = ROOT / "build" / "aarch64"
 SYSTEM, SITE, PYTHON = FOLDER / "root", FOLDER / "site", FOLDER / "python"
 QEMU = "qemu-aarch64-static"
 
-# Seconds for all tests.
+# Time limit of all tests in seconds.
 LIMIT = 420
 
 TESTS = (
@@ -74,7 +75,7 @@ def main() -> None:
 
 
 def lay_system() -> None:
-    """Unpack Python for arm64 and what it needs; apt keeps its state in a folder of its own."""
+    """Unpack Python for arm64 and the libraries that it needs; apt keeps its state in a separate folder."""
     state = FOLDER / "apt"
     for folder in (state / "lists" / "partial", state / "archives" / "partial", SYSTEM):
         folder.mkdir(parents=True, exist_ok=True)
@@ -96,7 +97,7 @@ def lay_system() -> None:
 
 
 def lay_packages() -> None:
-    """Install wheels for arm64 of what opdsl needs, and of what its tests need."""
+    """Install the arm64 wheels that opdsl and its tests need."""
     version = re.sub("python", "", os.readlink(SYSTEM / "usr" / "bin" / "python3"))
     with open(ROOT / "pyproject.toml", "rb") as file:
         needed = tomllib.load(file)["project"]["dependencies"]

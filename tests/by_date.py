@@ -1,4 +1,4 @@
-"""Which part of what takes long is tested today: another one each day, so that each has its turn.
+"""Daily rotation of slow tests: each day another part of them runs, so that all have run after some days.
 
 ``OPDSL_DATE=2030-01-31`` fixes the day; runs print it. ``OPDSL_TEST_FULL=1`` (``make full``) takes everything.
 """
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 def today() -> datetime.date:
-    """Return the day of this run, and have the processes that it starts take the same.
+    """Return the date of this run, and pass it to the processes that the run starts.
 
     Raises:
         ValueError: OPDSL_DATE is no date.
@@ -30,27 +30,28 @@ def today() -> datetime.date:
 
 
 def is_its_turn(place: int, count: int, offset: int = 0) -> bool:
-    """Return whether it is the turn of one in ``count`` today; always in full runs.
+    """Return whether an item is tested today, which is one of ``count`` days; always in full runs.
 
-    Whoever takes turns for several things at once has the same place in all of them and counts that divide one
-    another: otherwise the days of one thing might never be days of the other.
+    Rotations that are combined need the same index for an item in each, and counts that divide one another: otherwise
+    two of them might never select the item on the same day.
 
     Args:
-        place: whose turn.
-        count: after how many days all have had theirs.
-        offset: by how many days later it comes than that of others with the same place.
+        place: index of the item.
+        count: number of days in which every item is tested once.
+        offset: number of days by which the item is tested later than with offset 0.
     """
     return FULL or (today().toordinal() - place - offset) % count == 0
 
 
 def todays(items: Sequence[T], count: int, offset: int = 0) -> list[T]:
-    """Return the items whose turn it is today, by their places in a sequence; all of them in full runs."""
+    """Return the items that are tested today, selected by their indices; all of them in full runs."""
     return [tensor for place, tensor in enumerate(items) if is_its_turn(place, count, offset)]
 
 
 def half_of_today(items: Sequence[T]) -> list[T]:
-    """Return half of the items, by their places: all in four days, and in two days that are two apart.
+    """Return half of the items, selected by their indices: four days cover all of them, and so do two days that are two
+    apart.
 
-    So it goes together with turns of every second day: each time, what has its turn meets the other half.
+    This combines with a rotation of two days: each time an item of that rotation is tested, it meets the other half.
     """
     return [item for place, item in enumerate(items) if is_its_turn(place, 4) or is_its_turn(place, 4, 1)]

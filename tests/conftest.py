@@ -1,7 +1,8 @@
-"""A CUDA device where there is none, see ``tests/emulation/driver.py``; garbage collection in large processes.
+"""Fixtures of all tests: an emulated CUDA device (see ``tests/emulation/driver.py``), settings of Hypothesis and of
+garbage collection.
 
-Property tests draw the same examples in each run, so that one which fails can be seen again and a change is judged by
-what it changed: ``OPDSL_TEST_FULL=1`` (``make full``) draws others each time.
+Property tests draw the same examples in each run, so that a failing one can be repeated and a change is judged by its
+effect: ``OPDSL_TEST_FULL=1`` (``make full``) draws others each time.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 with contextlib.suppress(ImportError):  # Machines with a GPU may lack it, and the tests there need none.
     from hypothesis import HealthCheck, settings
 
-    # The first call into a corner of PyTorch imports it, kernels are compiled: no example is given a time.
+    # Examples have no deadline, since the first of them may import parts of PyTorch and compile kernels.
     settings.register_profile(
         "opdsl",
         deadline=None,
@@ -33,29 +34,31 @@ with contextlib.suppress(ImportError):  # Machines with a GPU may lack it, and t
     settings.load_profile("opdsl")
 
 
-# A first compile that takes over a second would say so on stderr, which tests look at.
+# Without this, a first compile of over a second would be reported on stderr, which tests check.
 os.environ.setdefault("OPDSL_LOG", "")
 
 
 def pytest_collection() -> None:
-    """Tests and what they are made of are no garbage."""
+    """Turn off garbage collection while tests are collected, since their objects stay alive."""
     gc.disable()
 
 
 def pytest_collection_finish() -> None:
-    """What there is by now stays until the end: looking through all of it again and again took a tenth of the time."""
+    """Exclude all objects so far from garbage collection: scanning them repeatedly took a tenth of the time."""
     gc.enable()
     gc.freeze()
     gc.set_threshold(2000, 20, 50)
 
 
-# After how many days every test has run with machine code as users get it, where others have theirs compiled quickly.
+# Number of days after which every test has once run with fully optimized kernels.
 _OPTIMISED = 30
 
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Some tests optimise the kernels that they are first to call, each day others: ``make test`` optimises nothing."""
+    """Compile optimized kernels in some tests, each day in others; ``make test`` has all other tests compile without
+    optimization.
+    """
     from tests.by_date import is_its_turn
 
     if not is_its_turn(zlib.crc32(item.nodeid.encode()), _OPTIMISED):
@@ -66,16 +69,17 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
         yield
 
 
-# Tests of a module after which what they leave is dropped, too: some modules have thousands.
+# Number of tests after which plans are dropped within a module as well: some modules have thousands of tests.
 _MOST_TESTS = 500
 
 _done = 0
 
 
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """So does what tests leave, kernels above all: tests that collect look at what they made alone.
+    """Drop plans and garbage after the last test of a module, and exclude the remaining objects from later
+    collections.
 
-    Their plans go: writes to tensors without history look through all that there is.
+    Plans keep compiled kernels alive, and writes to tensors without history search all existing plans.
     """
     global _done
     _done += 1
@@ -89,7 +93,7 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 @pytest.fixture(scope="session")
 def emulated_driver() -> EmulatedDriver:
-    """One for all tests: plans keep the kernels that they have loaded."""
+    """Return the emulated driver that all tests share, because plans keep the kernels that they have loaded."""
     from tests.emulation.driver import EmulatedDriver
     from tests.emulation.libraries import MISSING
 
@@ -100,14 +104,14 @@ def emulated_driver() -> EmulatedDriver:
 
 @pytest.fixture
 def cuda(emulated_driver: EmulatedDriver) -> Iterator[EmulatedDriver]:
-    """The driver in its place, with nothing recorded and no memory in use."""
+    """Install the emulated driver, with nothing recorded and no memory in use."""
     with emulated_driver.installed():
         yield emulated_driver
 
 
 @pytest.fixture
 def plans_at_once() -> Iterator[None]:
-    """Each call has a plan from the first time on, so that a test of two calls sees the second served by it."""
+    """Make a plan in the first call of each operator already, so that the second call of a test runs by the plan."""
     from opdsl.dispatch.plans.forms import planned_at_once
 
     with planned_at_once():
@@ -115,14 +119,14 @@ def plans_at_once() -> Iterator[None]:
 
 
 def pytest_configure() -> None:
-    """The processes that run tests take the day of the one which starts them."""
+    """Set the date of this run, which the processes that run tests inherit."""
     from tests.by_date import today
 
     today()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """How this run can be repeated, and what it could not try."""
+    """Print how to repeat this run, and which checks it could not make."""
     from opdsl.backends.cuda.devices import is_available
     from tests.by_date import DATE, today
 

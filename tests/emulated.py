@@ -1,4 +1,4 @@
-"""What an emulated processor is to compute, in little time: see ``tests/aarch64.py``. Values are NumPy's."""
+"""Short tests for an emulated processor (see ``tests/aarch64.py``), which compare values with NumPy's."""
 
 from __future__ import annotations
 

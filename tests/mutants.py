@@ -1,12 +1,13 @@
-"""How strong the tests are: one small change of the code at a time, and whether a test notices it.
+"""Mutation testing: makes one small change of the code at a time, and checks whether a test fails.
 
     python -m tests.mutants --folder opdsl/runtime --count 50 --seed 1 tests/unit/runtime tests/torch/shape
 
-Everything happens in a copy of the repository, which ``--work`` keeps for further runs. The tests that are named run in
-it once, which tells for each line the tests that execute it. Then each mutant is tried by those alone, in a process of
-its own, up to the first failure. Of a survivor a test is missing, or the code is not needed, or it computes the same as
-the original: those stand in ``equivalent_mutants.txt``, with the reason, and are not tried again. Few cases of each
-test are run at first; ``--match``, ``--cases 9999`` and ``--seconds 300`` try a survivor with all that are near.
+All work is done in a copy of the repository, which ``--work`` keeps for further runs. The named tests run in it once,
+which records for each line the tests that execute it. Each mutant is then tried by those tests alone, in a separate
+process, up to the first failure. If a mutant survives, a test is missing, or the code is not needed, or the mutant
+computes the same as the original: such mutants are listed in ``equivalent_mutants.txt``, with the reason, and are not
+tried again. At first few cases of each test run; ``--match``, ``--cases 9999`` and ``--seconds 300`` try one survivor
+with all tests that execute it.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 EQUIVALENT = Path(__file__).with_name("equivalent_mutants.txt")
 
-# What most tests import; the process that is forked for each mutant has it already.
+# Modules that most tests import, loaded once, before a process is forked for each mutant.
 _PRELOADED = ("numpy", "scipy.linalg", "numba", "hypothesis", "mpmath", "typeguard", "torch")
 _PRELOADED_LATE = ("torch.testing._internal.common_methods_invocations",)
 
@@ -74,13 +75,13 @@ _OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
 
 
 class Mutant(NamedTuple):
-    """One changed expression.
+    """Change of one expression in a module.
 
-    path: of the module, in the repository.
-    scope: the function that it is in, by its qualified name; empty at module level.
-    node: what is replaced.
-    statement: the line of the statement that it is in.
-    after: what replaces it.
+    path: path of the module in the repository.
+    scope: qualified name of the function that holds the expression; empty at module level.
+    node: the expression that is replaced.
+    statement: line of the statement that holds the expression.
+    after: the expression that replaces it.
     """
 
     path: str
@@ -93,7 +94,7 @@ class Mutant(NamedTuple):
         return f"{self.path}::{self.scope}: {ast.unparse(self.node)} -> {ast.unparse(self.after)}"
 
     def applied(self, text: str) -> str:
-        """The module's text with the change in it; every other line keeps its number."""
+        """Return the module's text with the change; all other lines keep their numbers."""
         lines = text.encode().splitlines(keepends=True)
         first, last = self.node.lineno - 1, (self.node.end_lineno or self.node.lineno) - 1
         changed = ast.unparse(self.after) + "\n" * (last - first)
@@ -104,7 +105,7 @@ class Mutant(NamedTuple):
 
 
 def mutants_of(path: str, text: str) -> Iterator[Mutant]:
-    """All mutants of a module."""
+    """Yield all mutants of a module."""
     return _below(ast.parse(text), path, "", 0)
 
 
@@ -122,7 +123,9 @@ def _below(node: ast.AST, path: str, scope: str, statement: int) -> Iterator[Mut
 
 
 def _evaluated(node: ast.AST) -> Iterator[ast.AST]:
-    """The parts of a node that compute something: no annotations, and no texts, whose parts have no places."""
+    """Yield the child nodes that are evaluated: no annotations, no assertions, and no f-strings, whose parts have no
+    positions.
+    """
     if isinstance(node, (ast.JoinedStr, ast.Assert)):
         return
     for name, field in ast.iter_fields(node):
@@ -133,7 +136,7 @@ def _evaluated(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _changes(node: ast.AST, *, inside_function: bool) -> Iterator[tuple[Any, ast.AST]]:
-    """What is replaced with what, at this node itself."""
+    """Yield pairs of an expression to replace and its replacement, for changes at this node itself."""
     if isinstance(node, ast.Compare):
         for index, operator in enumerate(node.ops):
             yield node, _with(node, ops=[*node.ops[:index], _OPERATORS[type(operator)](), *node.ops[index + 1 :]])
@@ -162,11 +165,11 @@ def _with(node: ast.AST, **fields: object) -> ast.AST:
 
 
 class Reach:
-    """A plugin of pytest that notes the lines of modules that each test executes, and how long the test takes.
+    """Pytest plugin that records which lines of modules each test executes, and how long the test takes.
 
     Args:
-        folders: of the modules.
-        cases: of each parametrised test so many are run, chosen at random.
+        folders: folders of the modules.
+        cases: number of cases of each parametrized test that are run, chosen at random.
     """
 
     def __init__(self, folders: Sequence[str], cases: int) -> None:
@@ -179,7 +182,7 @@ class Reach:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_collection(self) -> Iterator[None]:
-        """What imports execute, those of operators that are loaded late too, is noted for the test ''."""
+        """Record the lines that imports execute, those of operators that load late included, for the test named ''."""
         self._follow()
         try:
             return (yield)
@@ -188,7 +191,7 @@ class Reach:
             self._note("")
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Leave some cases of each test."""
+        """Keep only some cases of each test."""
         by_test: dict[str, list[pytest.Item]] = defaultdict(list)
         for tensor in items:
             by_test[tensor.nodeid.partition("[")[0]].append(tensor)
@@ -201,7 +204,7 @@ class Reach:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        """One test."""
+        """Record the lines that one test executes, and its duration."""
         started = time.perf_counter()
         self._follow()
         try:
@@ -211,7 +214,7 @@ class Reach:
             self._note(item.nodeid)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Tests that fail without a mutation tell nothing."""
+        """Record the tests that fail without a mutation, which cannot detect one."""
         if not report.passed:
             self.failed.add(report.nodeid)
 
@@ -235,7 +238,7 @@ class Reach:
         return self._stepped
 
     def table(self) -> dict[str, Any]:
-        """What was noted, of tests that pass."""
+        """Return the recorded lines and durations of the tests that pass."""
         good = {"": 0.0, **{test: seconds for test, seconds in self.seconds.items() if test not in self.failed}}
         numbers = {test: number for number, test in enumerate(good)}
         reached = {
@@ -246,7 +249,7 @@ class Reach:
 
 
 class Table:
-    """What is known of the tests: ``Reach.table``, as it comes from its file."""
+    """Lines and durations of tests, read from a file that holds ``Reach.table``."""
 
     def __init__(self, path: Path) -> None:
         noted = json.loads(path.read_text())
@@ -255,10 +258,12 @@ class Table:
         self._reached: Mapping[str, Mapping[str, list[int]]] = noted["reached"]
 
     def tests_for(self, mutant: Mutant, most: float) -> list[str]:
-        """The tests that execute a mutant: of each module some, the short ones first, for so many seconds at most."""
+        """Return tests that execute a mutant, short ones first and modules alternating, of at most ``most`` seconds in
+        total.
+        """
         lines = self._reached.get(mutant.path, {})
         numbers = lines.get(str(mutant.node.lineno)) or lines.get(str(mutant.statement)) or []
-        if 0 in numbers:  # executed by an import: any test of the module may notice
+        if 0 in numbers:  # executed by an import: any test of the module may fail
             numbers = list(dict.fromkeys(itertools.chain(numbers, *lines.values())))
         by_module: dict[str, list[str]] = defaultdict(list)
         for test in sorted((self._tests[number] for number in numbers if number), key=self._seconds.__getitem__):
@@ -272,7 +277,7 @@ class Table:
         return tests
 
     def limit(self, tests: Sequence[str]) -> float:
-        """How long tests may take, in seconds."""
+        """Return the time limit for running tests, in seconds."""
         return 30 + 3 * sum(self._seconds[test] for test in tests)
 
 
@@ -280,24 +285,24 @@ class Table:
 
 
 class Only:
-    """A plugin of pytest that runs certain tests, and keeps the name of the first that fails."""
+    """Pytest plugin that runs the given tests only, and records the name of the first that fails."""
 
     def __init__(self, tests: Sequence[str]) -> None:
         self._tests = frozenset(tests)
         self.failed = ""
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Leave those."""
+        """Keep only the given tests."""
         items[:] = [tensor for tensor in items if tensor.nodeid in self._tests]
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep the name."""
+        """Record the name of the first test that fails."""
         if report.failed and not self.failed:
             self.failed = report.nodeid
 
 
 def note_reach(folders: Sequence[str], cases: int, tests: Sequence[str], path: Path, send: Connection) -> None:
-    """Run tests in the copy that the process is in, and write which lines they execute."""
+    """Run tests in the copy that this process uses, and write the lines that they execute to a file."""
     noted = Reach([os.path.abspath(folder) for folder in folders], cases)
     status = pytest.main(["-q", "-p", "no:cacheprovider", *tests], plugins=[noted])
     path.write_text(json.dumps(noted.table()))
@@ -305,7 +310,7 @@ def note_reach(folders: Sequence[str], cases: int, tests: Sequence[str], path: P
 
 
 def try_tests(tests: Sequence[str], send: Connection) -> None:
-    """Run tests up to the first failure, and send what failed; nothing when they pass."""
+    """Run tests up to the first failure, and send the name of that test; send an empty text if all pass."""
     null = os.open(os.devnull, os.O_RDWR)
     for stream in (1, 2):
         os.dup2(null, stream)
@@ -314,7 +319,7 @@ def try_tests(tests: Sequence[str], send: Connection) -> None:
     only = Only(tests)
     try:
         cache: Any = importlib.import_module("opdsl.backends.cache")
-        cache.store = lambda *_: None  # the kernels of a mutant are nobody else's
+        cache.store = lambda *_: None  # other processes must not load the kernels of a mutant
         files = list(dict.fromkeys(test.partition("::")[0] for test in tests))
         status = pytest.main(["-x", "-q", "-p", "no:cacheprovider", *files], plugins=[only])
     except BaseException as error:
@@ -324,10 +329,10 @@ def try_tests(tests: Sequence[str], send: Connection) -> None:
 
 
 def in_copy(copied: Path, seconds: float | None, task: Callable[..., None], *arguments: object) -> str | None:
-    """Do something in a forked process that takes its modules from a copy of the repository.
+    """Run a task in a forked process that imports modules from a copy of the repository.
 
     Returns:
-        What it sent; None when it took too long, and "died" when it ended without a word.
+        The text that the task sent; None if it took too long, and "died" if it ended without sending one.
     """
     receive, send = multiprocessing.Pipe(duplex=False)
 
@@ -357,7 +362,7 @@ def in_copy(copied: Path, seconds: float | None, task: Callable[..., None], *arg
 
 @contextlib.contextmanager
 def applied(mutant: Mutant, copied: Path) -> Iterator[None]:
-    """The mutant stands in the copy within this block."""
+    """Write a mutant into the copy of the repository for the duration of this block."""
     path = copied / mutant.path
     before, times = path.read_text(), path.stat()
     path.write_text(mutant.applied(before))
@@ -372,13 +377,13 @@ def applied(mutant: Mutant, copied: Path) -> Iterator[None]:
 
 
 def equivalent() -> dict[str, str]:
-    """The mutants that compute the same as the original, with the reason."""
+    """Return the mutants that compute the same as the original, with the reason."""
     lines = [line.partition("  # ") for line in EQUIVALENT.read_text().splitlines()] if EQUIVALENT.exists() else []
     return {mutant.strip(): reason.strip() for mutant, _, reason in lines if mutant.strip()}
 
 
 def chosen(copied: Path, options: argparse.Namespace) -> list[Mutant]:
-    """As many mutants of the folders as are asked for, always the same for a seed."""
+    """Return random mutants of the given folders, the same ones for the same seed."""
     paths = sorted(itertools.chain(*((copied / folder).rglob("*.py") for folder in options.folder)))
     paths += [copied / path for path in options.folder if path.endswith(".py")]
     every = [mutant for path in paths for mutant in mutants_of(str(path.relative_to(copied)), path.read_text())]
@@ -393,7 +398,7 @@ def chosen(copied: Path, options: argparse.Namespace) -> list[Mutant]:
 
 
 def main() -> None:
-    """See the module."""
+    """Run the command line that the module describes."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--folder", action="append", required=True, help="a folder or module to change; several may be")
     parser.add_argument("--count", type=int, default=20, help="how many mutants")
@@ -419,7 +424,7 @@ def main() -> None:
 
 
 def report(mutants: Sequence[Mutant], table: Table, copied: Path, most: float) -> None:
-    """Try mutants, each for so many seconds at most, and print what became of them."""
+    """Try mutants, each with tests of at most ``most`` seconds, and print the outcome of each."""
     counts: Counter[str] = Counter()
     for mutant in mutants:
         tests = table.tests_for(mutant, most)

@@ -1,7 +1,7 @@
-"""PoCL's wheel for tests of the OpenCL backend.
+"""Patch of PoCL's wheel, so that tests of the OpenCL backend run on processors newer than its LLVM.
 
-Its LLVM is of 2022. A processor that came later has no name there but ``generic``, which its own Clang refuses. Here it
-is told of a level of the architecture in place of that, which any processor of CI has.
+The wheel's LLVM is of 2022. It names a later processor ``generic``, which PoCL's own Clang refuses. The patch replaces
+that name by a level of the architecture that all processors of CI support.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from importlib.util import find_spec
 from pathlib import Path
 
 INSTALLED = find_spec("pyopencl") is not None
-"""Whether there is anything to test: the extra ``dev`` installs it."""
+"""Flag for whether pyopencl is installed, which the extra ``dev`` does: without it nothing is tested."""
 
 _LEVEL = ctypes.create_string_buffer(b"x86-64-v3")
 
 
 def name_processor() -> None:
-    """Have PoCL take a processor that it does not know for one that it does."""
+    """Patch PoCL to name a processor level that it supports in place of a processor that it does not know."""
     spec = find_spec("pyopencl")
     assert spec is not None and spec.origin is not None, "it is installed"
     result = sorted((Path(spec.origin).parent / ".libs").glob("libpocl-*.so"))
@@ -37,7 +37,7 @@ def name_processor() -> None:
     copy = ctypes.cast(libc.strdup, ctypes.c_void_p).value
     address = ctypes.cast(named, ctypes.c_void_p).value
     assert address is not None and copy is not None, "both have been found"
-    # mov rdi, the name; mov rax, strdup; jmp rax: whoever asks frees what it gets
+    # mov rdi, the name; mov rax, strdup; jmp rax: the caller frees the copy
     name = struct.pack("<Q", ctypes.addressof(_LEVEL))
     code = b"\x48\xbf" + name + b"\x48\xb8" + struct.pack("<Q", copy) + b"\xff\xe0"
     page = address & -mmap.PAGESIZE

@@ -1,7 +1,7 @@
-"""Compiles the kernels that take longest into the shared cache, before several test processes want them at once.
+"""Script that compiles the slowest kernels into the shared cache, before several test processes need them at once.
 
-Run by ``make test``. It only saves time: a kernel that is not here is compiled by the test that needs it. Those that
-numba compiles take seconds each, others a few hundredths of one, less than the calls that would warm them.
+``make test`` runs it. It only saves time: a test compiles any kernel that it misses. Kernels of numba take seconds each
+to compile; all others take some hundredths of a second, less than the calls that would compile them here.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import time
 import opdsl
 from opdsl.cli.compiling import operators_wanted, run_all, tasks_left
 
-# What sorts, in every way that there is.
+# Operators that sort: numba compiles their kernels.
 NAMES = ("sort", "argsort", "topk", "kthvalue", "median", "quantile", "isin", "_unique2")
 
 

@@ -1,4 +1,4 @@
-"""What ``test_clients.py`` runs: functions of one library, on tensors and on NumPy's arrays."""
+"""Functions of one array API client library that ``test_clients.py`` runs on tensors and on NumPy's arrays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CLASSES = (TARGET > 0).astype(numpy.int64)
 
 
 def agree(function: Callable[..., Any], *arrays: numpy.ndarray, tolerance: float = 1e-10) -> int:
-    """Hold a function of tensors against the same one of arrays; its results have to be tensors."""
+    """Check that a function returns the same for tensors and for arrays, and tensors for tensors."""
     ours = function(*(opdsl.from_numpy(tensor.copy()) for tensor in arrays))
     theirs = function(*(tensor.copy() for tensor in arrays))
     ours, theirs = (output if isinstance(output, (tuple, list)) else (output,) for output in (ours, theirs))

@@ -1,6 +1,6 @@
-"""Libraries that know tensors by the array API only: the same results as for NumPy's arrays.
+"""Tests of libraries that use tensors by the array API only: they compute the same as with NumPy's arrays.
 
-In a process of their own: SciPy and scikit-learn ask the environment when they are imported.
+Each test runs in a separate process, because SciPy and scikit-learn read the environment when they are imported.
 """
 
 from __future__ import annotations

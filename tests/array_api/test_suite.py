@@ -1,4 +1,4 @@
-"""The array API standard's own test suite (see README.md), at a fixed seed."""
+"""Run of the array API standard's own test suite (see README.md), at a fixed seed."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 FULL = bool(os.environ.get("OPDSL_TEST_FULL"))
 
-# A kernel that is compiled for the first time takes longer than the suite lets a call take, on a busy machine at least.
+# The first compile of a kernel may exceed the suite's time limit for a call, at least on a busy machine.
 OPTIONS = ["--hypothesis-disable-deadline", "--hypothesis-derandomize", "--hypothesis-seed=0"]
 OPTIONS += ["-p", "no:cacheprovider", "-p", "no:warnings"]
 
 
 def run(folder: Path) -> dict[str, Any]:
-    """What the suite reports: each test with its outcome."""
+    """Run the suite in a folder, and return its report: each test with its outcome."""
     with tarfile.open(HERE / "array-api-tests.tar.xz") as archive:
         archive.extractall(folder, filter="data")
     report = folder / "report.json"
@@ -32,7 +32,7 @@ def run(folder: Path) -> dict[str, Any]:
         **os.environ,
         "ARRAY_API_TESTS_MODULE": "opdsl.array_api",
         "ARRAY_API_TESTS_VERSION": "2024.12",
-        # Tests that fail take long to fail: they look for the smallest example.
+        # Failing tests are slow, because Hypothesis looks for the smallest example.
         "ARRAY_API_TESTS_XFAIL_MARK": "xfail" if FULL else "skip",
         "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]),
     }
@@ -45,7 +45,7 @@ def run(folder: Path) -> dict[str, Any]:
 
 
 def table(tests: list[dict[str, Any]]) -> str:
-    """The outcomes by file, as Markdown."""
+    """Return the numbers of outcomes by file, as a Markdown table."""
     outcomes = ("passed", "xpassed", "xfailed", "skipped", "failed")
     by_file: dict[str, Counter[str]] = {}
     for test in tests:
@@ -63,7 +63,7 @@ def test_the_standards_own_tests(tmp_path: Path) -> None:
     assert len(tests) > 1300
     failed = {test["nodeid"]: test["call"]["longrepr"] for test in tests if test["outcome"] in ("failed", "error")}
     assert failed == {}
-    # A name that no test bears would hide that its reason is gone.
+    # An entry without a test would hide that the reason for it is gone.
     listed = (line for line in (HERE / "xfails.txt").read_text(encoding="utf-8").splitlines() if line)
     assert {line for line in listed if not line.startswith("#")} <= {test["nodeid"] for test in tests}
     if FULL:

@@ -1,4 +1,4 @@
-"""Modules that are no tests."""
+"""Exclusion of modules that are no tests from collection."""
 
-# Worker processes import it by its own name.
+# Worker processes import the module as ``faulty``.
 collect_ignore = ["faulty.py"]

@@ -1,4 +1,4 @@
-"""Operators that worker processes import, and what goes wrong in them."""
+"""Operators with faults, for tests in which worker processes import them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ lib = Library("faulty")
 
 @lib.op
 def doubled(self: Tensor, folder: str) -> Tensor:
-    """Slow; the first that runs in a process writes which process that is."""
+    """Double the input slowly; the first call in a process writes a file named by the process."""
     ...
 
 

@@ -1,4 +1,6 @@
-"""Operators on dask arrays give what they give on one tensor, for any chunks, and nothing is computed before."""
+"""Tests that operators on dask arrays compute what they do on one tensor, for any chunks, and only when dask
+computes.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ def lib() -> Iterator[Library]:
 
 
 def held(function: Any, *inputs: Any, chunks: Any = (3, 4), **named: Any) -> list[Any]:
-    """The arrays of a call, held against the call of tensors."""
+    """Check that a call on dask arrays computes what it does on tensors, and return the arrays."""
     cut = [
         da.from_array(input, chunks=chunks[: input.ndim]) if isinstance(input, np.ndarray) else input
         for input in inputs
@@ -127,7 +129,7 @@ def test_chunks_of_unknown_size() -> None:
 
 
 def exponential(x: Any) -> Any:
-    """The series of ``matrix_exp``."""
+    """Return the matrix exponential, by its power series."""
     term, total = np.eye(len(x)), np.eye(len(x))
     for at in range(1, 40):
         term = term @ x / at
@@ -135,7 +137,7 @@ def exponential(x: Any) -> Any:
     return total
 
 
-# What kernels do that look at elements, or write some: they are run on whole arrays.
+# Operators whose kernels read elements or write only some: they run on whole arrays.
 LOOKING: dict[str, tuple[Any, tuple[Any, ...], Callable[[Any], Any]]] = {
     "median": (opdsl.median, (), lambda x: np.sort(x, None)[(x.size - 1) // 2]),
     "median of rows": (opdsl.ops.aten.median.dim, (1,), lambda x: np.sort(x, 1)[:, (x.shape[1] - 1) // 2]),
@@ -287,7 +289,7 @@ SLIDING: dict[str, Any] = {
 @pytest.mark.parametrize("name", SLIDING)
 @pytest.mark.parametrize("chunks", [(1, 3, 5, 14), (2, 3, (1, 9, 7), (4, 1, 9))], ids=str)
 def test_windows_over_chunks(name: str, chunks: Any) -> None:
-    """Pieces overlap, and nothing becomes one chunk but for what is spread."""
+    """Windowed operators work on overlapping chunks; only transposed ones merge chunks into one."""
     function, inputs, named = SLIDING[name]
     x = da.from_array(IMAGES, chunks=chunks)
     with warnings.catch_warnings():
@@ -303,7 +305,7 @@ def test_windows_over_chunks(name: str, chunks: Any) -> None:
 
 @pytest.mark.parametrize(("dim", "largest", "k"), [(0, True, 3), (0, False, 6), (1, True, 5), (-1, False, 1)])
 def test_topk_of_chunks(dim: int, largest: bool, k: int) -> None:
-    """Of each chunk what it may give, and of these what the whole gives; no chunk meets another before."""
+    """``topk`` selects candidates in each chunk and then among these, without merging chunks first."""
     x = da.from_array(X, chunks=((2, 4, 1), (4, 2)))
     with warnings.catch_warnings():
         warnings.simplefilter("error", da.PerformanceWarning)
@@ -326,7 +328,9 @@ DRAWN: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", DRAWN)
 def test_random_numbers_do_not_depend_on_chunks(name: str) -> None:
-    """They are those of one tensor, in its order, also where kernels have plans; calls that follow draw others."""
+    """Random numbers equal those of one tensor for any chunks, also when calls run by plans; later calls draw other
+    numbers.
+    """
     function, inputs = DRAWN[name]
     function = opdsl.ops.aten.dropout.default if name == "dropout" else function
     opdsl.manual_seed(7)
@@ -361,7 +365,7 @@ def test_random_numbers_of_a_generator_and_of_unknown_places() -> None:
 
 @pytest.mark.parametrize("name", ["_reshape_alias", "as_strided", "as_strided_copy"])
 def test_strides_are_those_of_an_array_without_gaps(name: str) -> None:
-    """However a block lies in memory: one of a transposed array is not in order."""
+    """Strides given as arguments refer to a contiguous array, even if a block is transposed in memory."""
     array = np.arange(12.0).reshape(3, 4)
     transposed = da.from_array(array, chunks=(3, 4)).T
     result = lazy(getattr(opdsl.ops.aten, name))(transposed, [3, 4], [4, 1]).compute()

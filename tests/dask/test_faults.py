@@ -1,4 +1,4 @@
-"""Worker processes that die, kernels that raise, and processes that have different versions: one cluster for all."""
+"""Tests of workers that die, kernels that raise, and processes with different versions, on one shared cluster."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ X = np.arange(96.0).reshape(24, 4)
 
 @pytest.fixture(scope="module")
 def faulty() -> Iterator[ModuleType]:
-    """The module that workers import, too; other tests do not see its operators."""
+    """Import the module of faulty operators as workers do, and remove it and its operators afterwards."""
     sys.path.insert(0, str(Path(__file__).parent))
     module = importlib.import_module("faulty")
     yield module
@@ -48,7 +48,7 @@ def client(faulty: ModuleType) -> Iterator[Client]:
 
 
 def test_a_worker_that_is_killed(faulty: Any, client: Client, tmp_path: Path) -> None:
-    """What it held and was at is computed again, by the other or by one that is started in its place."""
+    """The chunks of a killed worker are computed again, by the other worker or by a new one."""
     output = client.compute(lazy(faulty.doubled)(da.from_array(X, chunks=(1, 4)), str(tmp_path)))
     until = time.monotonic() + 30
     while len(list(tmp_path.iterdir())) < 2 and time.monotonic() < until:
@@ -58,7 +58,7 @@ def test_a_worker_that_is_killed(faulty: Any, client: Client, tmp_path: Path) ->
 
 
 def test_a_kernel_that_raises(faulty: Any, client: Client) -> None:
-    """The author's error comes back, with the operator and the chunk."""
+    """An error in a kernel is raised to the caller, with notes that name the operator and the chunk."""
     x = X.copy()
     x[20] = -1.0
     with pytest.raises(ValueError, match="an element is negative") as raised:
@@ -67,7 +67,9 @@ def test_a_kernel_that_raises(faulty: Any, client: Client) -> None:
 
 
 def test_other_versions(faulty: Any, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A worker that has another opdsl, or another declaration, says so; it computes nothing."""
+    """A worker with another version of opdsl, or another declaration of the operator, raises an error instead of
+    computing.
+    """
     own = blocks.edition_of(faulty.squared.operator)
     for other, text in (
         (own._replace(opdsl="0.0.1"), r"the graph was made by opdsl 0\.0\.1, this process has opdsl"),

@@ -1,9 +1,9 @@
-"""A CUDA driver without a GPU: what ``opdsl.backends.cuda.driver`` offers, on the host.
+"""Emulated CUDA driver that needs no GPU: it implements the functions of ``opdsl.backends.cuda.driver`` on the host.
 
-Streams are real queues: what is queued runs when something waits for it, and no sooner. So work that nobody has been
-made to wait for has not been done when it is looked for, and a missing wait is a wrong result. Memory that is freed is
-overwritten, in the order of its stream. Kernels are the CUDA C++ that NVRTC would get, compiled by g++ (``libraries``)
-and run by an emulated grid (``grid.cpp``). Every call is recorded.
+Streams are real queues: queued work runs when something waits for it, and no sooner. So the results of work that no
+call has waited for are missing, and a forgotten wait leads to a wrong result. Freed memory is overwritten, in the order
+of its stream. Kernels are the CUDA C++ that NVRTC would get, compiled by g++ (``libraries``) and run by an emulated
+grid (``grid.cpp``). Every call is recorded.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["Call", "EmulatedDriver"]
 
 T = TypeVar("T")
 
-# cuLaunchKernel and cuCtxGetCurrent, called with the interpreter's lock or without.
+# Types of cuLaunchKernel and cuCtxGetCurrent, which are called with or without the global interpreter lock.
 _LAUNCH = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, *[ctypes.c_void_p] * 3)
 _CONTEXT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 
@@ -35,26 +35,26 @@ FREED = 0xDD
 FRESH = 0xA5
 
 
-# Launches that are left out before it is taken for a loop that elements end: no operator has so many.
+# Number of skipped launches after which a function counts as a loop that ends by elements: no operator has as many.
 _MOST_SKIPPED = 5_000
 
 
 class Call(NamedTuple):
-    """One call of the driver."""
+    """Recorded call of a driver function."""
 
     name: str
     arguments: tuple[Any, ...]
 
 
 class Function(NamedTuple):
-    """A kernel of a module."""
+    """Handle of a kernel in a loaded module."""
 
     source: Source
     entry: str
 
 
 class GraphLifetime(NamedTuple):
-    """Whether a graph is there."""
+    """Check of whether a CUDA graph has been destroyed."""
 
     graphs: dict[int, list[Callable[[], None]]]
     graph: int
@@ -64,7 +64,7 @@ class GraphLifetime(NamedTuple):
 
 
 def outcome_of(run: Callable[[], T]) -> T | Exception:
-    """What a function returns, or the error that it raises."""
+    """Return the result of a function, or the error that it raises."""
     try:
         return run()
     except Exception as error:
@@ -72,13 +72,13 @@ def outcome_of(run: Callable[[], T]) -> T | Exception:
 
 
 class EmulatedDriver:
-    """Devices of the host's memory.
+    """Emulated CUDA driver, whose devices are in the memory of the host.
 
     Args:
-        device_count: how many there are.
-        memory: bytes of each of them.
+        device_count: number of devices.
+        memory: size of each device's memory in bytes.
 
-    calls: what has been called since ``calls.clear()``, but for ``activate``.
+    calls: the recorded calls since ``calls.clear()``, except for ``activate``.
     """
 
     def __init__(self, device_count: int = 1, memory: int = 1 << 28) -> None:
@@ -108,12 +108,12 @@ class EmulatedDriver:
 
     @contextmanager
     def installed(self) -> Iterator[None]:
-        """In the place of the driver and NVRTC, with nothing recorded and no memory in use."""
+        """Replace the driver and NVRTC by this object in a block, with nothing recorded and no memory in use."""
         compile_cubin = launcher.compile_cubin
         launcher.compile_cubin = self.compile
         driver.use(self)  # type: ignore[arg-type]
         self.calls.clear()
-        gc.freeze()  # only what is made from now on is looked through afterwards, not all that the process holds
+        gc.freeze()  # later collections scan only objects created from now on
         try:
             yield
         finally:
@@ -126,14 +126,16 @@ class EmulatedDriver:
             launcher.compile_cubin = compile_cubin
 
     def compile(self, source: Source, architecture: str) -> bytes:
-        """What takes the place of ``compile_cubin``: a token that ``load`` knows."""
+        """Return a token for a source that ``load`` accepts, in place of ``compile_cubin``."""
         token = f"{architecture} {source.fingerprint}".encode()
         self._sources[token] = source
         return token
 
     @contextmanager
     def in_random_order(self, seed: int) -> Iterator[None]:
-        """Streams go on by themselves at random, as far as they are not made to wait, whenever something is queued."""
+        """Let streams run at random in a block: each time work is queued, some streams advance as far as they need not
+        wait.
+        """
         self._random = random.Random(seed)
         try:
             yield
@@ -141,19 +143,19 @@ class EmulatedDriver:
             self._random = None
 
     def named(self, name: str) -> list[tuple[Any, ...]]:
-        """The arguments of all recorded calls of a name."""
+        """Return the arguments of all recorded calls of a function."""
         return [call.arguments for call in self.calls if call.name == name]
 
     @property
     def in_use(self) -> int:
-        """Bytes of device memory that have been allocated, and not freed."""
+        """Return the number of bytes of device memory that are allocated and not freed."""
         return sum(size for _, size, _ in self._blocks.values())
 
     def complete(self, runs: Sequence[Callable[[], T]]) -> list[T | Exception]:
-        """What functions return or raise when all kernels that they start have been compiled.
+        """Call functions until all of their kernels have been compiled, and return their results or errors.
 
-        Where one has not been, nothing runs any more, so that those of all functions are compiled together, and the
-        functions are called again.
+        While a kernel is missing, launches are skipped, so that the missing kernels of all functions are compiled
+        together; then the functions are called again.
         """
         result: dict[int, T | Exception] = {}
         while len(result) < len(runs):
@@ -164,7 +166,7 @@ class EmulatedDriver:
                         continue
                     self._skipped = 0
                     outcome = outcome_of(run)
-                    if not missing:  # else it got what nothing has computed
+                    if not missing:  # otherwise it has read results that no kernel has computed
                         result[place] = outcome
             finally:
                 self._left_out = None
@@ -241,7 +243,7 @@ class EmulatedDriver:
 
     def _copy(self, target: int, source: int, size: int, stream: int) -> None:
         if self._is_staged(source, size):
-            # Pageable memory of the host is read before the call returns.
+            # The driver reads pageable host memory before the call returns.
             content = ctypes.string_at(source, size)
             self.queue(stream, lambda: ctypes.memmove(target, content, size))
         else:
@@ -347,7 +349,7 @@ class EmulatedDriver:
         self.queue(stream, libraries.Started(libraries.kernel(source, entry), grid, block, parameters).run)
 
     def entries(self) -> Entries:
-        """Functions of C that do the same, as machine code calls them."""
+        """Return C functions for launching kernels, which machine code calls."""
         if self._entries is None:
             launch, context = _LAUNCH(self._launched), _CONTEXT(self._current_context)
             addresses = [ctypes.cast(handle, ctypes.c_void_p).value or 0 for handle in (launch, context)]
@@ -355,7 +357,7 @@ class EmulatedDriver:
         return self._entries
 
     def launch_failed(self, result: int) -> NoReturn:
-        """Raise what a launch by machine code has raised."""
+        """Raise the error of a launch that machine code has made."""
         assert self._failure is not None, "a launch has failed"
         raise self._failure
 
@@ -417,11 +419,11 @@ class EmulatedDriver:
     # -------------------------------------------------------------------------------------------------------- queues
 
     def _queue(self, stream: int) -> int:
-        """A queue: the stream's own, or that of the current device's default stream."""
+        """Return the queue of a stream; the default stream has one per device."""
         return stream or -1 - self.current
 
     def queue(self, stream: int, work: Callable[[], object]) -> None:
-        """Let something be done once a stream has come to it."""
+        """Queue work on a stream, or append it to the graph that the stream captures."""
         queue = self._queue(stream)
         if stream:
             device = self._streams.get(stream)
@@ -435,8 +437,8 @@ class EmulatedDriver:
                 self._drain(other, most=self._random.randrange(4))
 
     def _drain(self, queue: int, until: list[bool] | None = None, most: int | None = None) -> None:
-        """Run what is queued: all of it, until an event has been reached, or so much."""
-        with self._lock:  # an emulated grid is that of the whole process
+        """Run queued work: all of it, or until an event is reached, or at most ``most`` items."""
+        with self._lock:  # the process has only one emulated grid
             waiting = self._queues.get(queue, deque())
             while waiting and most != 0 and not (until is not None and until[0]):
                 waiting.popleft()()

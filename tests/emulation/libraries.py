@@ -1,7 +1,7 @@
-"""Kernels as functions of the host: their C++ compiled by g++, in the place of NVRTC.
+"""Kernels as host functions: g++ compiles their C++ in place of NVRTC.
 
-Several sources become one library, since most of the time goes by for what they have in common. Libraries are kept in
-the kernel cache, each under a digest of what it is made of.
+Several sources are compiled into one library, since most of the time is spent on their common headers. Libraries are
+stored in the kernel cache, each under a digest of everything that it is compiled from.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from opdsl.backends.cuda.program import Source
 
 __all__ = ["ENTRY", "MISSING", "Started", "build", "is_built", "kernel", "needs_compiler"]
 
-# Why nothing is compiled, or None where it is.
+# The reason why nothing can be compiled, or None.
 MISSING = None if shutil.which("g++") else "needs g++ (apt-get install g++), which compiles what CUDA devices would run"
 needs_compiler = pytest.mark.skipif(MISSING is not None, reason=str(MISSING))
 
-# Contraction is off, as --fmad=false is for NVRTC. Shared memory is a static variable of each library's own, whatever
-# others have under the same name (no "unique" symbols).
+# Contraction is off, as by --fmad=false for NVRTC. Shared memory is a static variable of each library, separate from
+# those of the same name in other libraries (no "unique" symbols).
 _OPTIONS = (
     "-std=c++17",
     "-ffp-contract=off",
@@ -43,13 +43,13 @@ _OPTIONS = (
     "-fPIC",
     "-w",
 )
-# What runs is small, what is compiled is much.
+# Kernels run on little data but are many to compile, so they are not optimized.
 _KERNELS = (*_OPTIONS, "-O0", "-fvisibility=hidden")
 _GRID = (*_OPTIONS, "-O2")
 _LINKED = ("-shared", "-s", "-Wl,-z,noseparate-code")
 
 _HERE = Path(__file__).parent
-# In an order in which each finds what it needs.
+# Ordered so that each follows the headers that it needs.
 _HEADERS = ("prelude", "neighbours", "team", "reduce", "row", "atomics")
 ENTRY = re.compile(r'extern "C" __global__ void\s+(?:__launch_bounds__\([^)]*\)\s*)?(\w+)\s*\(')
 _WAITS = re.compile(r"__sync|__shfl")
@@ -60,7 +60,7 @@ _libraries: dict[str, ctypes.CDLL] = {}
 
 
 def kernel(source: Source, entry: str) -> int:
-    """The address of a kernel's ``emulated::Kernel``; its source is compiled if need be."""
+    """Return the address of a kernel's ``emulated::Kernel``, after compiling its source if necessary."""
     unit = _unit(source)
     if not is_built(source):
         build([source])
@@ -68,7 +68,7 @@ def kernel(source: Source, entry: str) -> int:
 
 
 def is_built(source: Source) -> bool:
-    """Whether a source need not be compiled."""
+    """Return whether a source has been compiled, by this process or in the kernel cache."""
     unit = _unit(source)
     if unit not in _libraries:
         name = cache.load(f"emulated unit {unit}")
@@ -79,7 +79,7 @@ def is_built(source: Source) -> bool:
 
 
 def build(sources: Iterable[Source]) -> None:
-    """Compile sources, all of them into one library."""
+    """Compile those of the sources that are not built yet, all into one library."""
     units = {_unit(source): source for source in sources if not is_built(source)}
     if not units:
         return
@@ -94,25 +94,25 @@ def build(sources: Iterable[Source]) -> None:
 
 @functools.cache
 def grid() -> Any:
-    """What runs kernels, see ``grid.cpp``."""
+    """Return the library that runs kernels, see ``grid.cpp``."""
     text = (_HERE / "grid.cpp").read_text()
     name = _digest(text)
     content = cache.load(f"emulated grid {name}")
     if content is None:
         content = _compiled(text, _GRID)
         cache.store(f"emulated grid {name}", content)
-    # Kernels find its functions wherever they are loaded.
+    # RTLD_GLOBAL lets kernels of all libraries find the grid's functions.
     result = _opened(name, content, ctypes.RTLD_GLOBAL)
     result.emulated_hold.restype = ctypes.c_void_p
     return result
 
 
 class Started:
-    """A kernel that has been started, with its parameters as they were.
+    """Launched kernel, with a copy of its parameters at the time of the launch.
 
     Args:
-        kernel: of ``kernel``.
-        blocks, threads: of the grid, and of a block.
+        kernel: address from ``kernel``.
+        blocks, threads: sizes of the grid and of a block.
         parameters: the address of an array of the addresses of its parameters.
     """
 
@@ -124,7 +124,7 @@ class Started:
         weakref.finalize(self, grid().emulated_release, self.parameters)
 
     def run(self) -> None:
-        """Run it from beginning to end."""
+        """Run the kernel to its end."""
         grid().emulated_launch(self.kernel, *self.sizes, self.parameters)
 
 
@@ -133,12 +133,12 @@ class Started:
 
 @functools.lru_cache(maxsize=4096)
 def _unit(source: Source) -> str:
-    """A name for what a source is compiled to."""
+    """Return the name of the translation unit for a source."""
     return "unit" + _digest(source.body(), *source.headers)
 
 
 def _text(unit: str, source: Source) -> str:
-    """A source in a name space of its own, and what tells of its kernels."""
+    """Return a source in a C++ namespace, followed by the descriptions of its kernels."""
     body = source.body()
     waits = str("team" in source.headers or bool(_WAITS.search(body))).lower()
     entries = [
@@ -152,7 +152,7 @@ def _text(unit: str, source: Source) -> str:
 
 @functools.cache
 def _digest(*texts: str) -> str:
-    """A name for texts, and everything that all libraries are made of."""
+    """Return a digest of texts and of everything that all libraries are compiled from."""
     digest = hashlib.sha256()
     for text in (*texts, *_KERNELS, *_GRID, *_LINKED, _beginning()):
         digest.update(text.encode() + b"\0")
@@ -161,7 +161,7 @@ def _digest(*texts: str) -> str:
 
 @functools.cache
 def _beginning() -> str:
-    """What kernels of all kinds begin with."""
+    """Return the text of the headers that all kernels include."""
     package = Path(opdsl.backends.cuda.__file__).parent
     return "\n".join(
         [(_HERE / "grid.h").read_text(), *((package / f"{header}.cuh").read_text() for header in _HEADERS)]
@@ -173,7 +173,7 @@ def _beginning() -> str:
 
 @functools.cache
 def _folder() -> Path:
-    """For what is there as long as the process."""
+    """Return a temporary folder that exists until the process ends."""
     folder = tempfile.TemporaryDirectory(prefix="opdsl-emulation-")
     _kept.append(folder)
     return Path(folder.name)
@@ -184,7 +184,7 @@ _kept: list[tempfile.TemporaryDirectory[str]] = []
 
 @functools.cache
 def _precompiled() -> Path:
-    """The header that kernels begin with; g++ finds what it has made of it beside it."""
+    """Precompile the common header of kernels, and return its path, next to which g++ finds the result."""
     header = _folder() / f"kernels-{os.getpid()}.h"
     header.write_text(_beginning())
     _run("g++", *_KERNELS, "-x", "c++-header", str(header), "-o", f"{header}.gch")
@@ -192,7 +192,7 @@ def _precompiled() -> Path:
 
 
 def _compiled(text: str, options: Iterable[str], header: Path | None = None) -> bytes:
-    """The library of a translation unit."""
+    """Compile a translation unit, and return the content of its library."""
     place = _folder() / f"made-{os.getpid()}"
     source, suffix = place.with_suffix(".cpp"), place.with_suffix(".so")
     source.write_text(text)
@@ -207,7 +207,7 @@ def _run(*command: str) -> None:
 
 
 def _loaded(name: str, content: bytes) -> ctypes.CDLL:
-    """The library of kernels of a name."""
+    """Load the library of kernels with a name and content."""
     grid()
     return _opened(name, content, ctypes.RTLD_LOCAL)
 

@@ -1,6 +1,7 @@
-"""cuBLAS as its documentation describes it, column by column, computed by NumPy on an emulated driver's streams.
+"""Emulated cuBLAS: column-major products as its documentation describes them, computed by NumPy on an emulated driver's
+streams.
 
-It holds that matrices are described to cuBLAS as cuBLAS wants them, and nothing of how cuBLAS computes.
+It checks that matrices are described as cuBLAS requires, and does not reproduce how cuBLAS computes.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from tests.emulation.driver import EmulatedDriver
 __all__ = ["HostProducts"]
 
 _BFLOAT16 = 14
-# By ``cudaDataType``: how elements lie in memory, and what they are computed in.
+# By ``cudaDataType``: the dtype of elements in memory, and the dtype of the computation.
 _DTYPES: dict[int, tuple[Any, Any]] = {
     0: (np.float32, np.float32),
     1: (np.float64, np.float64),
@@ -29,12 +30,12 @@ _COMPUTES_IN_FLOAT, _COMPUTES_IN_DOUBLE = 68, 70
 
 
 class HostProducts:
-    """The functions of cuBLAS that are called.
+    """Emulation of the functions of cuBLAS that opdsl calls.
 
     Args:
-        driver: whose streams it works on.
+        driver: the emulated driver whose streams run the products.
 
-    stream: the one that is set.
+    stream: the current stream.
     """
 
     def __init__(self, driver: EmulatedDriver) -> None:
@@ -64,7 +65,7 @@ class HostProducts:
                 one = _numbers(_matrix(first, operations[0], rows, inner, at), kind)
                 two = _numbers(_matrix(second, operations[1], inner, columns, at), kind)
                 target = _matrix(out, 0, rows, columns, at)
-                # What beta = 0 multiplies is not read.
+                # With beta = 0 the target is not read.
                 output = scale * (one @ two) + (kept * _numbers(target, kind) if kept else 0)
                 target[...] = narrow(output.astype(wide)) if kind == _BFLOAT16 else output
 
@@ -73,7 +74,7 @@ class HostProducts:
 
 
 def _matrix(said: Any, transposed: int, rows: int, columns: int, at: int) -> np.ndarray:
-    """One matrix of a batch, in its memory."""
+    """Return one matrix of a batch as an array over its memory."""
     address, kind, leading, step = said
     tall, wide = (columns, rows) if transposed else (rows, columns)
     assert leading >= max(1, tall), "cuBLAS refuses such a leading dimension"
@@ -87,5 +88,5 @@ def _matrix(said: Any, transposed: int, rows: int, columns: int, at: int) -> np.
 
 
 def _numbers(matrix: np.ndarray, kind: int) -> np.ndarray:
-    """Elements as they are computed with."""
+    """Convert elements to the dtype of the computation."""
     return widen(matrix) if kind == _BFLOAT16 else matrix.astype(_DTYPES[kind][1])

@@ -1,4 +1,4 @@
-"""CUDA programs on operands of the host, without a driver: one launch after another, at once."""
+"""Runner of CUDA programs on host operands without a driver: launches run one after another, at once."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ __all__ = ["build", "run"]
 
 
 def build(programs: Iterable[Program]) -> None:
-    """Compile programs together; ``run`` does it for each alone."""
+    """Compile programs together, which takes less time than ``run`` compiling each alone."""
     libraries.build({program.source.fingerprint: program.source for program in programs}.values())
 
 
 def run(program: Program, operands: Sequence[Any], variant: int | None = None) -> None:
-    """Run a program.
+    """Run a program on operands of the host, which writes its outputs.
 
     Args:
         operands: arrays and numbers, the outputs last.
-        variant: which one; None for the one that the addresses ask for.
+        variant: index of the variant; None for the one that fits the addresses.
     """
     addresses = [_address(operand) for operand in operands if isinstance(operand, np.ndarray)]
     chosen = program.variant(addresses) if variant is None else program.variants[variant]

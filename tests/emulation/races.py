@@ -1,6 +1,7 @@
-"""CUDA programs in random orders of their threads and blocks, from the same sources, see ``races.cpp``.
+"""Runner of CUDA programs in random orders of their threads and blocks, from the sources of their kernels, see
+``races.cpp``.
 
-Variants of a source, each with a fault planted, are compiled together, in name spaces of their own.
+Variants of a source, each with a planted fault, are compiled together, in separate namespaces.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ __all__ = ["Arena", "Races"]
 _HERE = Path(__file__).parent
 _OPTIONS = ("-std=c++17", "-ffp-contract=off", "-fno-strict-aliasing", "-fno-gnu-unique", "-U_FORTIFY_SOURCE",
             "-fPIC", "-w", "-fvisibility=hidden", "-DRACES")  # fmt: skip
-# Between operands: what lies there is nobody's.
+# Unused bytes between operands.
 _GAP = 512
 
 
 class Arena(NamedTuple):
-    """Memory of a device: arrays in it, with bytes drawn from a seed between them and where nothing was written."""
+    """Emulated device memory: arrays in it, surrounded by random bytes of a seed, which also fill unwritten memory."""
 
     memory: np.ndarray
     arrays: list[Any]
@@ -37,7 +38,7 @@ class Arena(NamedTuple):
 
     @classmethod
     def of(cls, operands: Sequence[Any], scratch: int, seed: int) -> Arena:
-        """Copies of arrays, which begin at as even addresses as the arrays; numbers stay as they are."""
+        """Return an arena with copies of arrays at equally aligned addresses; numbers are passed on unchanged."""
         sizes = [extent(operand) for operand in operands if isinstance(operand, np.ndarray)]
         memory = np.random.default_rng(seed).integers(0, 256, sum(sizes) + scratch + _GAP * (len(sizes) + 4), np.uint8)
         at, base = _GAP, memory.__array_interface__["data"][0]
@@ -59,18 +60,18 @@ class Arena(NamedTuple):
 
     @property
     def scratch(self) -> int:
-        """Where the scratch memory begins."""
+        """Return the address of the scratch memory."""
         return self.ranges[-1][0]
 
 
 def extent(array: np.ndarray) -> int:
-    """Bytes from the first element to behind the last one, of an array without negative strides."""
+    """Return the number of bytes from the first to the last element of an array without negative strides."""
     reach = sum((size - 1) * step for size, step in zip(array.shape, array.strides, strict=True))
     return reach + array.itemsize if array.size else 0
 
 
 class Races:
-    """Kernels that run in random orders.
+    """Compiled kernels that run in random orders of threads, to detect data races.
 
     Args:
         sources: texts of CUDA C++ by name.
@@ -91,10 +92,10 @@ class Races:
         self._library.emulated_race.restype = ctypes.c_char_p
 
     def run(self, name: str, program: Program, operands: Sequence[Any], seed: int) -> tuple[str, list[Any]]:
-        """Run a program's launches by the kernels of a source.
+        """Run a program's launches with the kernels of the named source, in an order that a seed determines.
 
         Returns:
-            What is wrong, "" where nothing was seen, and the operands afterwards.
+            A description of the fault ("" if none was detected), and the operands afterwards.
         """
         arena = Arena.of(operands, program.scratch, seed)
         addresses = [tensor.__array_interface__["data"][0] for tensor in arena.arrays if isinstance(tensor, np.ndarray)]
@@ -134,7 +135,7 @@ def _parameter(argument: Argument, arena: Arena) -> Any:
 
 
 def _loaded(text: str) -> ctypes.CDLL:
-    """The library of kernels and the grid, compiled once for a text."""
+    """Load the library of kernels and grid, compiling it unless the cache holds it."""
     grid = (_HERE / "races.cpp").read_text()
     key = "emulated races " + "\n".join([*_OPTIONS, grid, (_HERE / "grid.h").read_text(), text])
     content = cache.load(key)

@@ -1,4 +1,4 @@
-"""Python under the stand-in for ``libcuda.so.1`` (``libcuda.c``), in a process of its own."""
+"""Runner of Python scripts in processes whose ``libcuda.so.1`` is a stand-in (``libcuda.c``)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ needs_standin = pytest.mark.skipif(
 
 
 def standin(folder: Path) -> Path:
-    """Compile the library into a folder."""
+    """Compile the stand-in library into a folder, and return its path."""
     output = folder / "libcuda.so.1"
     language = () if shutil.which("cc") else ("-x", "c")
     command = [str(_COMPILER), *language, "-shared", "-fPIC", "-O1", "-w", str(_HERE / "libcuda.c"), "-o", str(output)]
@@ -31,7 +31,7 @@ def standin(folder: Path) -> Path:
 
 
 def run(library: Path, script: str, **settings: int) -> str:
-    """What a script prints, with what the stand-in says of it; settings are those at the head of ``libcuda.c``."""
+    """Run a script with the stand-in, and return the output of both; ``libcuda.c`` lists the settings at its head."""
     places = [str(library.parent), os.environ.get("LD_LIBRARY_PATH", "")]
     environment = os.environ | {
         "LD_LIBRARY_PATH": ":".join(filter(None, places)),

@@ -1,4 +1,6 @@
-"""What is there: versions, the card, and what no emulated device proves. The last line names the card."""
+"""Report and first checks of a CUDA card: versions, the card, and behavior that no emulated device proves. The last
+line names the card.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from opdsl.errors import MissingDependencyError, PositionError
 
 
 def versions() -> None:
-    """Print what the machine has."""
+    """Print the versions of Python and of installed packages."""
     print("python", platform.python_version())
     for name in ("numpy", "numba", "torch", "cuda-bindings", "nvidia-cuda-nvrtc"):
         try:
@@ -23,7 +25,7 @@ def versions() -> None:
 
 
 def graph_memory() -> None:
-    """A graph's memory is nobody else's, its random numbers go on."""
+    """Check that a graph's memory is not reused by other tensors, and that its random numbers differ in each run."""
     x = opdsl.arange(1000.0).cuda()
     run = opdsl.cuda.graph(lambda x: ((x + 1) * 2).softmax(0))
     first = run(x).tolist()
@@ -36,7 +38,7 @@ def graph_memory() -> None:
 
 
 def positions() -> None:
-    """One that lies outside is an error, and leaves the device as it is."""
+    """Check that an index out of bounds raises an error, and the device stays usable."""
     table = opdsl.ones(5, 3, device="cuda")
     table.index_select(0, opdsl.tensor([9]).cuda())
     try:
@@ -48,7 +50,7 @@ def positions() -> None:
 
 
 def products() -> None:
-    """cuBLAS for each dtype."""
+    """Check products of matrices by cuBLAS for each dtype."""
     for dtype in (opdsl.float16, opdsl.bfloat16, opdsl.float32, opdsl.float64, opdsl.complex64, opdsl.complex128):
         x = opdsl.ones(8, 8, dtype=dtype, device="cuda")
         try:
@@ -59,7 +61,7 @@ def products() -> None:
 
 
 def main() -> int:
-    """Run all of it; returns how many checks have failed, none of which stops the others."""
+    """Run all checks, continuing after failures, and return the number of failed ones."""
     versions()
     assert opdsl.cuda.is_available(), "no device can be used"
     result = opdsl.cuda.get_device_properties()

@@ -1,12 +1,13 @@
-"""A CUDA device for what is here: a real one where there is any, else an emulated one, which needs g++.
+"""Fixtures of the CUDA tests: they run on a real device where one is available, else on an emulated one, which needs
+g++.
 
-On the emulated device everything runs on the host, kernel by kernel from the source that NVRTC gets, and late
-(``tests/emulation/driver.py``); products of matrices are NumPy's instead of cuBLAS's. Nothing is skipped but what says
-why.
+On the emulated device all kernels run on the host from the source that NVRTC gets, as late as their results allow
+(``tests/emulation/driver.py``); NumPy computes products of matrices in place of cuBLAS. A skipped test states its
+reason.
 
-``OPDSL_REQUIRE_GPU=1`` has everything fail where no card is touched. On a card each test waits for the device, and has
-``OPDSL_TEST_SECONDS`` (120): an illegal address fails whatever comes after it in the process, so the worker ends with
-the name of the test, and xdist starts another one.
+With ``OPDSL_REQUIRE_GPU=1`` all tests fail if there is no card. On a card each test waits for the device, for
+``OPDSL_TEST_SECONDS`` (120) at most: after an illegal address all further calls in the process fail, so the worker ends
+with the name of the test, and xdist starts another one.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ SECONDS = float(os.environ.get("OPDSL_TEST_SECONDS", "120"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Nothing passes in place of a card that is wanted."""
+    """Raise an error if a GPU is required and none can be used, so that no test passes on the emulated device."""
     if not IS_REQUIRED or IS_REAL:
         return
     try:
@@ -45,7 +46,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def waited_for(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Each test answers for what it has queued, within its time."""
+    """Wait for the device after each test, so that errors and delays are those of the test that queued the work."""
     if not IS_REAL:
         yield
         return
@@ -56,7 +57,7 @@ def waited_for(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 def wait_for_device(test: str) -> None:
-    """End the process with the name of a test where that has failed: the context is of no use any more."""
+    """Wait for the device; on an error print the test's name and end the process, whose CUDA context is unusable."""
     try:
         opdsl.cuda.synchronize()
     except DriverError as error:
@@ -66,7 +67,7 @@ def wait_for_device(test: str) -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def emulated(request: pytest.FixtureRequest) -> Iterator[EmulatedDriver | None]:
-    """The driver of the emulated device; None on a real one."""
+    """Install the emulated driver and yield it; yield None on a real device."""
     if IS_REAL:
         yield None
         return
@@ -81,18 +82,20 @@ def emulated(request: pytest.FixtureRequest) -> Iterator[EmulatedDriver | None]:
 
 @pytest.fixture
 def large(emulated: EmulatedDriver | None) -> int:
-    """So many elements that a GPU is still at work on them when the next call is made."""
+    """Return a number of elements that keeps a GPU busy until the next call is made."""
     return 1 << 22 if emulated is None else 5000
 
 
 @pytest.fixture
 def complete(emulated: EmulatedDriver | None) -> Callable[[Sequence[Callable[[], T]]], list[T | Exception]]:
-    """Calls functions, with all their kernels compiled together where that takes time: what they return or raise."""
+    """Return a function that calls functions, with missing kernels compiled together, and returns their results or
+    errors.
+    """
     return emulated.complete if emulated is not None else lambda runs: list(map(outcome_of, runs))
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Tell of a failure at once where a card is wanted: whoever has it for minutes may end the run before its end."""
+    """Print a failure at once if a GPU is required, because a run on a borrowed GPU may be stopped before its end."""
     if IS_REQUIRED and report.failed:
         reason = str(report.longrepr).strip().splitlines()
         os.write(1, f"\nFAILED {report.nodeid}: {reason[-1] if reason else ''}\n".encode())

@@ -1,7 +1,7 @@
-"""The first ten minutes with a card: python tests/gpu/first.py [seconds]
+"""Script for the first ten minutes with a CUDA card: python tests/gpu/first.py [seconds]
 
-Each step has a time of its own, and none stops those after it. What they print comes at once, and lies in
-build/gpu-first; a table there, with the card named, is written anew after each step. Nothing is downloaded. CUBINs that
+Each step has its own time limit, and a failed step does not stop later ones. Output is printed at once and stored in
+build/gpu-first; a table there, which names the card, is rewritten after each step. Nothing is downloaded. CUBINs that
 ``make gpu-pack`` has packed are unpacked first, so that steps do not wait for NVRTC.
 """
 
@@ -28,14 +28,14 @@ PYTHON = sys.executable
 
 sys.path.insert(0, str(ROOT))
 
-from tests.gpu.pack import CACHE, NVRTC, PACK, WHEELS  # noqa: E402  found by then
+from tests.gpu.pack import CACHE, NVRTC, PACK, WHEELS  # noqa: E402  importable once ROOT is on sys.path
 
-# How the step ``card`` names it.
+# Start of the line in which the step ``card`` names the card.
 _NAMED = "card: "
 
 
 class Step(NamedTuple):
-    """A command, and the seconds that it may take."""
+    """Command of a step, with its time limit in seconds."""
 
     name: str
     seconds: float
@@ -43,7 +43,7 @@ class Step(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """How a step ended: ``passed``, ``failed (status)`` or ``timed out``, after how long, and its last line."""
+    """Result of a step: ``passed``, ``failed (status)`` or ``timed out``, its duration, and its last line of output."""
 
     step: str
     ended: str
@@ -70,7 +70,7 @@ STEPS = (
 
 
 def run(step: Step, left: float, place: Path) -> Outcome:
-    """Run a step, its output passed on line by line and kept; it ends when its time, or all that is left, is over."""
+    """Run a step, printing and storing its output line by line, and stop it after its own or all remaining time."""
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])),
         "PYTHONUNBUFFERED": "1",
@@ -112,7 +112,7 @@ def run(step: Step, left: float, place: Path) -> Outcome:
 
 
 def table(card: str, outcomes: Sequence[Outcome]) -> str:
-    """What has been found, as a table in Markdown."""
+    """Return the outcomes of the steps as a Markdown table."""
     lines = [f"# First run on {card}", "", "| step | ended | seconds | last line |", "|---|---|---|---|"]
     for outcome in outcomes:
         line = outcome.line.replace("|", "\\|")[:160]
@@ -121,13 +121,13 @@ def table(card: str, outcomes: Sequence[Outcome]) -> str:
 
 
 def named(log: Path) -> str:
-    """The card that a step has named, whatever became of the step; empty where it came to none."""
+    """Return the name of the card in the log of a step, which may have failed; empty if there is none."""
     lines = log.read_text().splitlines()
     return next((line.removeprefix(_NAMED) for line in reversed(lines) if line.startswith(_NAMED)), "")
 
 
 def unpack(place: Path) -> None:
-    """Unpack what ``make gpu-pack`` has packed, and have all steps use it."""
+    """Unpack the files that ``make gpu-pack`` has packed, and set the environment so that all steps use them."""
     if PACK.exists() and not (place / NVRTC).exists():
         with tarfile.open(PACK) as packed:
             packed.extractall(place, filter="data")
@@ -136,12 +136,12 @@ def unpack(place: Path) -> None:
     if (place / NVRTC).exists():
         os.environ.setdefault("OPDSL_NVRTC_VERSION", (place / NVRTC).read_text())
     for wheel in sorted((place / WHEELS).glob("*.whl")):
-        if importlib.util.find_spec(wheel.name.split("-")[0]) is None:  # Python imports from a wheel as it is
+        if importlib.util.find_spec(wheel.name.split("-")[0]) is None:  # Python imports from wheels directly
             os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(wheel), os.environ.get("PYTHONPATH")]))
 
 
 def main(seconds: float = SECONDS, steps: Sequence[Step] = STEPS, place: Path = PLACE) -> int:
-    """Run the steps; returns how many did not pass."""
+    """Run the steps, and return the number of those that did not pass."""
     end = time.monotonic() + seconds
     place.mkdir(parents=True, exist_ok=True)
     unpack(place)

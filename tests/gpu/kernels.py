@@ -1,6 +1,6 @@
-"""Runs kernels of every kind once, for compute-sanitizer: python tests/gpu/kernels.py [operator ...]
+"""Script that runs kernels of every kind once, for compute-sanitizer: python tests/gpu/kernels.py [operator ...]
 
-Each result is held against the CPU's. Ends with 1 where one differs, or where there is no GPU.
+Each result is compared with the CPU's. The exit status is 1 if one differs or if there is no GPU.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from opdsl.testing.laws.devices import disagreements
 from opdsl.testing.samples import fitting, samples_of
 from opdsl.testing.subject import Subject
 
-# Of each kind of kernel, and each of its skeletons, some: pointwise, reductions, rows, scans, positions, sorting.
+# Some operators for each kind of kernel and each of its templates: pointwise, reductions, rows, scans, indices,
+# sorting.
 OPERATORS = [
     "add.Tensor",
     "add_.Tensor",
@@ -62,7 +63,7 @@ OPERATORS = [
 
 
 def main(names: list[str]) -> int:
-    """Run them, and print what differs."""
+    """Run the operators' samples on the GPU, and print results that differ from the CPU's."""
     if not opdsl.cuda.is_available():
         print("no CUDA device: opdsl.cuda.is_available() is False")
         return 1

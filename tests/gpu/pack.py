@@ -1,8 +1,10 @@
-"""Packs what a machine with a card has not, and cannot fetch: python tests/gpu/pack.py [--seconds N] [sm_90 ...]
+"""Script that packs files a machine with a card needs but cannot fetch: python tests/gpu/pack.py [--seconds N] [sm_90
+...]
 
-CUBINs of what the first steps of ``first.py`` launch: those scripts run on a device that computes nothing, so that
-their kernels are compiled. Wheels of what Python there may lack. The release of NVRTC that compiled them, under which
-the kernel cache finds them. The pack is written at the end, or when the time is over, with what is there by then.
+The pack holds CUBINs of the kernels that the first steps of ``first.py`` launch: their scripts run on a device that
+computes nothing, so that their kernels are compiled. It also holds wheels that the Python there may lack, and the
+release of NVRTC that compiled the CUBINs, under which the kernel cache finds them. The pack is written at the end or
+when the time is over, with the files that exist by then.
 """
 
 from __future__ import annotations
@@ -24,9 +26,9 @@ CACHE, WHEELS, NVRTC = "cache", "wheels", "nvrtc.txt"
 SCRIPTS = ("tests/gpu/card.py", "tests/gpu/kernels.py")
 REQUIREMENTS = ("typeguard==4.6.0",)
 
-sys.path.insert(0, str(ROOT))  # where the script has been started by its path
+sys.path.insert(0, str(ROOT))  # for when the script was started by its path
 
-# Behind the head of a file of the kernel cache: an ELF file, whose machine is CUDA.
+# A file of the kernel cache is a header of this size, then an ELF file; its machine number says whether it is for CUDA.
 _HEAD = 84
 _CUDA_MACHINE = 190
 
@@ -40,7 +42,9 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 
 
 def compile_for(architecture: str, script: str, folder: Path, seconds: float) -> int:
-    """Run a script on a device that computes nothing, with a cache in a folder; returns the status, -1 if late."""
+    """Run a script on a device that computes nothing, to fill a cache in a folder; return the status, -1 after a
+    timeout.
+    """
     places = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     environment = os.environ | {"OPDSL_CACHE_DIR": str(folder / CACHE), "PYTHONPATH": places}
     command = (sys.executable, "-c", _RUN, architecture, script)
@@ -51,13 +55,13 @@ def compile_for(architecture: str, script: str, folder: Path, seconds: float) ->
 
 
 def is_cubin(path: Path) -> bool:
-    """Whether a file of the kernel cache is a kernel for CUDA; others are for this machine's processor."""
+    """Return whether a file of the kernel cache holds a CUDA kernel; other files are for this machine's processor."""
     content = path.read_bytes()[_HEAD:]
     return content[:4] == b"\x7fELF" and int.from_bytes(content[18:20], "little") == _CUDA_MACHINE
 
 
 def pack(folder: Path, target: Path) -> int:
-    """Write CUBINs, wheels and the release of NVRTC into an archive; returns how many CUBINs there are."""
+    """Write CUBINs, wheels and the release of NVRTC into an archive, and return the number of CUBINs."""
     from opdsl.backends.cuda.nvrtc import version
 
     (folder / NVRTC).write_text(version())
@@ -69,7 +73,7 @@ def pack(folder: Path, target: Path) -> int:
 
 
 def main() -> int:
-    """Compile and pack."""
+    """Compile kernels for all given architectures and write the pack."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("architectures", nargs="*", default=["sm_90"])
     parser.add_argument("--seconds", type=float, default=3600.0)

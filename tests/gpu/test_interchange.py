@@ -1,4 +1,4 @@
-"""Memory shared with torch, cupy and numba on a GPU; each test needs its library, and is skipped without it."""
+"""Tests of memory shared with torch, cupy and numba on a GPU; a test is skipped if its library is not installed."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""CUDA agrees with the CPU, for every operator of aten and every dtype (law 6).
+"""Tests of law 6: CUDA agrees with the CPU, for every operator of aten and every dtype.
 
-On an emulated device a share of them, so that CI has time for it: a few calls of every operator in one dtype, the next
-of the twelve that it takes, in turn along the alphabet, so that each kind of kernel meets each dtype in some operator.
-Every second of these operators has its turn today, the others tomorrow.
+On an emulated device only a share of them runs, to save time in CI: a few calls of every operator in one dtype, the
+first that the operator accepts from a dtype that rotates along the alphabet, so that each kind of kernel meets each
+dtype in some operator. Half of these operators are tested today, the others tomorrow.
+
 OPDSL_TEST_FULL=1 runs all of them, as a real device does.
 """
 
@@ -36,14 +37,15 @@ OPERATORS = sorted(
 )
 IS_WHOLE = opdsl.cuda.is_available() or bool(os.environ.get("OPDSL_TEST_FULL"))
 
-# How many calls are made of an operator that is declared, and of a variant of one, which runs the same kernels.
+# Number of calls for a declared operator, and for a variant of one, which runs the same kernels.
 FEW, FEWEST = 4, 1
 
-# The kernels of so many operators are compiled together on the emulated device: for each compilation g++ is started,
-# reads what all kernels begin with, and links, which takes longer than the kernels of an operator do.
+# Number of operators whose kernels are compiled together on the emulated device: starting g++, reading the common
+# headers and linking take longer than compiling the kernels of an operator.
 TOGETHER = 1 if IS_WHOLE else 30
 
-# What has no kernels for CUDA, as docs/limits.md says, by how their names begin; operators that call it say so too.
+# Operators without CUDA kernels, listed in docs/limits.md, by the start of their names; operators that call them raise
+# the same error.
 MISSING = (
     "_fft_",
     "_cholesky",
@@ -58,8 +60,8 @@ MISSING = (
 )
 
 
-# Operators that take no sample of any dtype: they are for devices, or for layouts, that are not here, want tensors that
-# share memory, or outputs of two dtypes.
+# Operators that accept no sample of any dtype: they need unavailable devices or layouts, tensors that share memory, or
+# outputs of two dtypes.
 PARTS_OF_SPARSE = ("aten::indices", "aten::_indices", "aten::values", "aten::_values", "aten::col_ind", "aten::row_ind")
 WITHOUT_SAMPLES = (
     *("aten::_pin_memory", "aten::pin_memory", "aten::record_stream", "aten::slice_inverse"),
@@ -69,10 +71,10 @@ WITHOUT_SAMPLES = (
 
 
 def cases() -> list[tuple[Operator, tuple[DType, ...]]]:
-    """The operators, and the dtypes in the order in which they are tried with each."""
-    # Generated operators call what is here anyway.
+    """Return the operators, each with the dtypes in the order in which they are tried."""
+    # Generated operators call operators that are listed anyway.
     own = OPERATORS if IS_WHOLE else [operator for operator in OPERATORS if GENERATED not in operator.tags]
-    if not IS_WHOLE:  # variants and composites run the kernels of other operators: every sixth
+    if not IS_WHOLE:  # every sixth of the variants and composites, which run the kernels of other operators
         others = {operator.name for operator in [operator for operator in own if not has_own_kernels(operator)][::6]}
         own = [operator for operator in own if has_own_kernels(operator) or operator.name in others]
     turns = [index % len(ALL_DTYPES) for index in range(len(own))]
@@ -81,7 +83,7 @@ def cases() -> list[tuple[Operator, tuple[DType, ...]]]:
 
 
 def samples(operator: Operator, dtype: DType) -> list[Sample]:
-    """The calls that are made; none where the operator refuses the dtype, on the CPU."""
+    """Return the calls to make, none if the operator refuses the dtype on the CPU."""
     try:
         output = samples_of(operator, dtype)
         function = Subject(operator, []).function
@@ -118,7 +120,7 @@ def test_cuda_agrees_with_the_cpu(place: int, complete: Callable[..., Any]) -> N
 
 
 def checks(operator: Operator, dtypes: tuple[DType, ...]) -> list[Callable[[], list[str]]]:
-    """What finds how an operator differs, for each dtype that it is tried with."""
+    """Return functions that find how an operator differs from the CPU, one for each dtype to try."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         taken = ((dtype, output) for dtype in dtypes if (output := samples(operator, dtype)))
@@ -127,7 +129,9 @@ def checks(operator: Operator, dtypes: tuple[DType, ...]) -> list[Callable[[], l
 
 
 def differences(operator: Operator, dtype: DType, output: list[Sample]) -> list[str]:
-    """How an operator differs on samples of a dtype, its calls made by plans of their forms."""
+    """Return the differences of an operator from the CPU on samples of a dtype, in calls that run by plans of their
+    forms.
+    """
     with warnings.catch_warnings(), lowered_at_once():
         warnings.simplefilter("ignore", UserWarning)
         result = violations_of(operator, output, laws=[6])
@@ -135,5 +139,5 @@ def differences(operator: Operator, dtype: DType, output: list[Sample]) -> list[
 
 
 def is_missing(problem: str) -> bool:
-    """Whether an operator says that there is no kernel for CUDA of one that docs/limits.md tells of."""
+    """Return whether a problem is that an operator listed in docs/limits.md has no kernel for CUDA."""
     return any(f"raises MissingKernelError (aten::{name}" in problem for name in MISSING)

@@ -1,4 +1,4 @@
-"""Calls on a CUDA device whose shapes no call has had before, against PyTorch on the CPU: plans of forms serve them."""
+"""Tests of CUDA calls whose shapes are new, against PyTorch on the CPU: plans for forms compute them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.torch.test_new_shapes import CALLS, hold_against_pytorch
 SIZES = (5, 9, 2, 1, 0, 7)
 
 
-# PyTorch has no products of integers on CUDA, and neither have we.
+# Neither PyTorch nor opdsl has products of integers on CUDA.
 @pytest.mark.parametrize("name", [call for call in CALLS if call != "products of integers"])
 def test_every_size_gives_what_pytorch_gives(name: str) -> None:
     hold_against_pytorch(name, SIZES, "cuda")

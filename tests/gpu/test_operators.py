@@ -1,6 +1,6 @@
-"""Operators on a device where law 6 does not look: subscripts, tensors of the CPU beside those of a device, gradients.
+"""Tests of CUDA operators that law 6 does not cover: subscripts, CPU tensors mixed with CUDA tensors, gradients.
 
-What the CPU gives is what is expected.
+The expected results are those of the CPU.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ OVERLAPPING = ((3, 3), (1, 1))
 
 
 def written(x: Tensor, index: Any, value: Any) -> Tensor:
-    """A copy in which something is written."""
+    """Return a copy of a tensor with a value written at an index."""
     output = x.clone()
     output[index] = value
     return output

@@ -1,4 +1,6 @@
-"""The runtime: what tests/unit/backends/test_cuda_runtime.py holds call by call, as a user sees it."""
+"""Tests of the CUDA runtime through its user interface; tests/unit/backends/test_cuda_runtime.py checks it call by
+call.
+"""
 
 # Declarations have no bodies:
 # mypy: disable-error-code="empty-body, no-untyped-def, no-untyped-call"

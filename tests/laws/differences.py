@@ -1,10 +1,12 @@
-"""Operators whose gradients finite differences do not hold; of the others they hold first and second ones."""
+"""Lists of operators and arguments whose gradients are not compared with finite differences. For all others, first and
+second gradients are.
+"""
 
 from __future__ import annotations
 
 import zlib
 
-# Operators whose gradients are not held against finite differences, with the reason.
+# Operators whose gradients are not compared with finite differences, with the reason.
 WITHOUT_DIFFERENCES = {
     "aten::native_layer_norm_backward": "counts its arguments mean and rstd as functions of its input, as PyTorch does",
     **dict.fromkeys(
@@ -79,8 +81,8 @@ WITHOUT_DIFFERENCES |= dict.fromkeys(
     "(see tests/torch/linalg/test_spectral_factors.py)",
 )
 
-# Arguments without a derivative, as in PyTorch, whose backward pass says so, too: that it has none is held by
-# tests/torch/autograd/test_derivatives.py.
+# Arguments without a derivative. PyTorch's backward pass reports the same, which
+# tests/torch/autograd/test_derivatives.py checks.
 WITHOUT_DERIVATIVE = {
     "aten::_addmm_activation": ("self", "mat1", "mat2"),
     "aten::_batch_norm_no_update": ("running_mean", "running_var"),
@@ -174,10 +176,13 @@ WITHOUT_DERIVATIVE = {
 
 
 def takes_complex(name: str) -> bool:
-    """Whether the gradients of an operator that takes both are held against differences in complex numbers, or in real.
+    """Return whether to compare an operator's gradients with finite differences in complex numbers, and not in real
+    ones.
 
-    tests/torch/test_op_db_gradients.py holds them against PyTorch's in the other ones.
+    An operator that accepts both kinds is checked here in one of them; tests/torch/test_op_db_gradients.py compares its
+    gradients in the other kind with PyTorch's.
 
-    name: of the packet, without its name space.
+    Args:
+        name: name of the packet without its namespace.
     """
     return bool(zlib.crc32(name.removesuffix("_").encode()) % 2)

@@ -1,4 +1,4 @@
-"""What random formulas are held against: PyTorch's values, gradients of both orders, and their own transforms."""
+"""Checks of random formulas against PyTorch: values, first and second gradients, and transforms."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tests.laws.formula_texts import Formula
 
 counter = itertools.count()
 
-# How many times the rounding of the largest number on the way a result may differ, and gradients of both orders.
+# Tolerances of results, first gradients and second gradients, in roundings of the largest intermediate number.
 _ROUNDINGS = (128, 1e5, 1e6)
 _NARROW = (torch.float16, torch.bfloat16)
 
 
 def function_of(source: str) -> Callable[..., Any]:
-    """Return the function of a text that stands in a file, as those of users do."""
+    """Return the function ``f`` that a text defines, registering the text as a source file as user code has one."""
     name = f"<random formula {next(counter)}>"
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
     namespace: dict[str, Any] = {"Tensor": Tensor, "opdsl": opdsl}
@@ -35,7 +35,7 @@ def function_of(source: str) -> Callable[..., Any]:
 
 @contextmanager
 def wide_numbers() -> Iterator[None]:
-    """Make float64 the dtype of what PyTorch computes of integers."""
+    """Make float64 PyTorch's default dtype in this block, so that it computes float64 from integers."""
     torch.set_default_dtype(torch.float64)
     try:
         yield
@@ -44,7 +44,7 @@ def wide_numbers() -> Iterator[None]:
 
 
 def widened(tensor: torch.Tensor) -> torch.Tensor:
-    """Return a tensor in 64 bits; of integers, as it is."""
+    """Return a tensor converted to float64 or complex128; tensors of integers stay unchanged."""
     return tensor.to(torch.complex128) if tensor.is_complex() else tensor.double() if _is_float(tensor) else tensor
 
 
@@ -57,27 +57,27 @@ def _is_inexact(tensor: torch.Tensor) -> bool:
 
 
 def ours(tensor: torch.Tensor) -> Any:
-    """Return a copy as a tensor of opdsl's."""
+    """Return a copy of a PyTorch tensor as an opdsl tensor."""
     return opdsl.from_dlpack(tensor.detach().resolve_conj().clone())
 
 
 def theirs(tensor: Any) -> torch.Tensor:
-    """Return a tensor of opdsl's as one of PyTorch's."""
+    """Return an opdsl tensor as a PyTorch tensor that shares its memory."""
     return torch.from_dlpack(tensor.detach().resolve_conj())
 
 
 def listed(value: Any) -> list[Any]:
-    """Return results as a list."""
+    """Return the results of a call as a list, even if there is only one."""
     return list(value) if isinstance(value, (tuple, list)) else [value]
 
 
 def difference(result: Any, expected: torch.Tensor, margin: float, last: float) -> str | None:
-    """Say where two tensors differ.
+    """Describe the first element at which two tensors differ, or return None.
 
     Args:
         result, expected: the tensors.
-        margin: by how much elements may differ.
-        last: by how much relative to themselves: the rounding of the result.
+        margin: absolute tolerance of elements.
+        last: relative tolerance of elements: the rounding of the result.
     """
     mine, wanted = widened(theirs(result)), widened(expected.detach())
     if mine.shape != wanted.shape:
@@ -95,7 +95,7 @@ def difference(result: Any, expected: torch.Tensor, margin: float, last: float) 
 
 
 class Trial:
-    """A formula that is declared, and what PyTorch computes of it."""
+    """Random formula declared as an operator, with the results that PyTorch computes for it."""
 
     def __init__(self, drawn: Formula, library: Library) -> None:
         self.drawn, self.library = drawn, library
@@ -112,13 +112,13 @@ class Trial:
             self.error = error
             return
         kinds = {tensor.dtype for tensor in drawn.tensors.values()}
-        # What is stored between kernels has the dtype of arguments; all else is computed in float32 at least.
+        # Values stored between kernels have the dtype of arguments; all others are computed in float32 at least.
         least = 0.0 if kinds.isdisjoint(_NARROW) else seen.get("eps", 0.0) / 16
         eps = max(least, min(seen.get("eps", 0.0), torch.finfo(torch.float32).eps))
         self.margin = eps * noted.get("scale", 1.0)
 
     def arguments(self, required: Sequence[str] = ()) -> list[Any]:
-        """Return the arguments anew, some of which gradients are wanted of."""
+        """Return new copies of the arguments; those named in ``required`` require gradients."""
         tensors = [
             ours(tensor).requires_grad_() if name in required else ours(tensor)
             for name, tensor in self.drawn.tensors.items()
@@ -126,13 +126,13 @@ class Trial:
         return [*tensors, *self.drawn.numbers.values()]
 
     def values(self) -> str | None:
-        """Say how values differ, of calls that come again."""
+        """Describe how results of repeated calls differ from PyTorch's, or return None."""
         try:
             self.operator = self.library.op(formula(function_of(self.drawn.text)))
             for _ in range(3):
                 actual = listed(self.operator(*self.arguments()))
         except opdsl.errors.OpdslError as error:
-            if "Declare an operator for each" in str(error):  # a limit: elements alone for some ranks, not for others
+            if "Declare an operator for each" in str(error):  # a limit: it folds for some ranks only
                 self.error = error
             return None if self.error is not None else f"{type(error).__name__}: {error}"
         if self.error is not None:
@@ -147,7 +147,7 @@ class Trial:
         return None
 
     def gradients(self) -> str | None:
-        """Say how gradients of both orders differ, where all is computed in 64 bits."""
+        """Describe how first and second gradients in 64 bits differ from PyTorch's, or return None."""
         if self.error is not None:
             return None
         names = [
@@ -192,7 +192,7 @@ class Trial:
     # ------------------------------------------------------------------------------------------------------ transforms
 
     def batches(self) -> str | None:
-        """Say how ``vmap`` over the first tensor differs from calls one by one."""
+        """Describe how ``vmap`` over the first tensor differs from separate calls, or return None."""
         first, *others = self.arguments()
         several = [first, first * 2, first + first]
         actual = listed(opdsl.vmap(lambda value: self.operator(value, *others))(opdsl.stack(several)))
@@ -205,7 +205,7 @@ class Trial:
         return None
 
     def tangents(self) -> str | None:
-        """Say how forward mode differs from PyTorch's."""
+        """Describe how forward-mode derivatives differ from PyTorch's, or return None."""
         at = [place for place, tensor in enumerate(self.drawn.tensors.values()) if tensor.dtype is torch.float64]
         kept = [place for place, value in enumerate(self.wide) if _is_float(value)]
         if not at or not kept:
@@ -241,7 +241,7 @@ class Trial:
         return None
 
     def program(self) -> str | None:
-        """Say how ``opdsl.compile`` of a call differs from it."""
+        """Describe how ``opdsl.compile`` of a call differs from the call itself, or return None."""
         compiled = opdsl.compile(lambda *values: self.operator(*values))
         for _ in range(2):
             result, wanted = listed(compiled(*self.arguments())), listed(self.operator(*self.arguments()))
@@ -249,7 +249,9 @@ class Trial:
         return next((f"compile: {problem}" for problem in problems if problem), None)
 
     def in_torch(self) -> str | None:
-        """Say how the operator that is registered in PyTorch differs, called and within ``torch.compile``."""
+        """Describe how the operator registered in PyTorch differs, called alone and within ``torch.compile``, or return
+        None.
+        """
         register(self.library)
         torch._dynamo.reset()
         function = getattr(torch.ops, self.library.namespace).f.default
@@ -269,12 +271,12 @@ class Trial:
 
 
 def _weight(tensor: torch.Tensor, at: int) -> torch.Tensor:
-    """Return weights of elements, no two alike."""
+    """Return distinct weights of a tensor's shape and dtype, which serve as the gradient of a result."""
     return torch.cos(torch.arange(tensor.numel(), dtype=torch.float64) + at).reshape(tensor.shape).to(tensor.dtype)
 
 
 def problem_of(drawn: Formula) -> str | None:
-    """Say what is wrong with a formula; one of its transforms is tried, by its seed."""
+    """Describe the first fault of a formula, or return None; its seed selects the transform that is checked."""
     with Library(f"random_formula_{next(counter)}") as library:
         trial = Trial(drawn, library)
         problem = trial.values() or trial.gradients()

@@ -1,8 +1,8 @@
-"""Expressions over dims that are both the text of a formula and a computation in PyTorch, which knows no dims.
+"""Expressions over dims, each with its text for a formula and a function that computes the same in PyTorch.
 
-A value is a Python number, a PyTorch tensor without dimensions, or one with a dimension per axis of ``AXES``, of size 1
-where it does not vary. Where a condition guards an expression, a mask says at which positions its value counts:
-elsewhere positions of reads are clamped, and operands of infinite slope replaced.
+A value is a Python number, a PyTorch tensor without dimensions, or one with a dimension per axis of ``AXES``, which has
+size 1 where the value does not vary. Below a condition, a mask marks the positions whose values are used: at all
+others, indices of reads are clamped, and operands of functions with infinite slopes are replaced.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-# Positional dimensions stand before all dims.
+# Positional dimensions come before all dims.
 AXES = ("...", "i", "j", "k", "t")
 RANK = len(AXES)
 
@@ -23,7 +23,7 @@ REAL, COMPLEX, INTEGER, BOOL = "real", "complex", "integer", "bool"
 
 @dataclass(frozen=True)
 class Scope:
-    """What an expression is computed from, and what was seen on the way."""
+    """Environment that expressions are computed in: tensors, sizes, numbers, a mask, and records of magnitudes."""
 
     tensors: Mapping[str, torch.Tensor]
     sizes: Mapping[str, int]
@@ -32,18 +32,18 @@ class Scope:
     seen: dict[str, Any] = field(default_factory=dict)
 
     def guarded(self, condition: torch.Tensor) -> Scope:
-        """Return the scope in which a condition holds, too."""
+        """Return the scope whose mask requires a condition as well."""
         return replace(self, mask=self.mask & condition)
 
     def within(self, axes: Sequence[str]) -> Scope:
-        """Return the scope within a fold: what is folded counts where one of the positions outside does."""
+        """Return the scope inside a fold: an element is used if any position along the folded axes is."""
         mask = self.mask
         for axis in axes:
             mask = mask.any(AXES.index(axis), keepdim=True)
         return replace(self, mask=mask)
 
     def note(self, value: Any) -> Any:
-        """Record how large elements become, and how they are rounded."""
+        """Record the largest magnitude and the coarsest rounding of a value, and return the value."""
         if isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex()):
             known = value.detach().abs()
             known = known[known.isfinite()]
@@ -55,25 +55,26 @@ class Scope:
 
 @dataclass(frozen=True)
 class Node:
-    """An expression: its text, the axes along which it varies, its kind, and what computes it."""
+    """Expression of a formula: its text, the axes along which it varies, its kind, and a function that computes it."""
 
     text: str
     axes: frozenset[str]
     kind: str
     compute: Callable[[Scope], Any]
     is_tensor: bool = True
-    # (tensor, dimension, axis) of reads at a dim itself, which tell its size; ("", 0, axis) of other uses of a dim.
+    # (tensor, dimension, axis) for reads at a dim itself, which determine its size; ("", 0, axis) for other uses of a
+    # dim.
     binds: frozenset[tuple[str, int, str]] = frozenset()
-    # Free of rounding, so that comparing it is exact.
+    # Whether the value has no rounding error, so that comparisons with it are exact.
     exact: bool = False
 
     def value(self, scope: Scope) -> Any:
-        """Compute it."""
+        """Compute the expression in a scope, and record the magnitude of its elements."""
         return scope.note(self.compute(scope))
 
 
 def combined(text: str, kind: str, operands: Sequence[Node], function: Callable[..., Any], exact: bool = False) -> Node:
-    """Return what a function of values computes, element by element."""
+    """Return the node that applies a function to operands, element by element."""
 
     def compute(scope: Scope) -> Any:
         return function(*(operand.value(scope) for operand in operands))
@@ -90,13 +91,13 @@ def _binds(nodes: Sequence[Node]) -> frozenset[tuple[str, int, str]]:
 
 
 def lifted(value: Any, like: torch.dtype | None = None) -> torch.Tensor:
-    """Return a value with all dimensions."""
+    """Return a value as a tensor with one dimension for each axis."""
     tensor = value if isinstance(value, torch.Tensor) else torch.as_tensor(value, dtype=like)
     return tensor if tensor.ndim else tensor.reshape((1,) * RANK)
 
 
 def spread(value: Any, axis: str, scope: Scope) -> torch.Tensor:
-    """Return a value with all positions of an axis."""
+    """Return a value expanded to the full size of an axis."""
     tensor = lifted(value)
     sizes = list(tensor.shape)
     sizes[AXES.index(axis)] = scope.sizes[axis]
@@ -107,18 +108,18 @@ def spread(value: Any, axis: str, scope: Scope) -> torch.Tensor:
 
 
 def number(value: Any) -> Node:
-    """Return a number that stands in the text."""
+    """Return the node of a literal number."""
     kind = {float: REAL, int: INTEGER, complex: COMPLEX}[type(value)]
     return Node(repr(value), frozenset(), kind, lambda scope: value, is_tensor=False, exact=True)
 
 
 def parameter(name: str, kind: str) -> Node:
-    """Return a number that is an argument."""
+    """Return the node of a number that is an argument of the formula."""
     return Node(name, frozenset(), kind, lambda scope: scope.numbers[name], is_tensor=False, exact=True)
 
 
 def position(axis: str) -> Node:
-    """Return a dim as a value."""
+    """Return the node of a dim used as a value: the index along its axis."""
 
     def compute(scope: Scope) -> torch.Tensor:
         sizes = [1] * RANK
@@ -129,11 +130,11 @@ def position(axis: str) -> Node:
 
 
 def read(tensor: str, kind: str, at: Sequence[str | Node], batched: bool, has_batch: bool, outside: Any = None) -> Node:
-    """Return a tensor's elements at dims (their names) and at positions that are computed.
+    """Return the node that reads a tensor at dims (given by name) and at computed indices.
 
     Args:
         batched: whether `...` is in the text.
-        has_batch: whether the tensor has a positional dimension there.
+        has_batch: whether the tensor has a positional dimension in front of the indexed ones.
     """
     nodes = [position(where) if isinstance(where, str) else where for where in at]
     texts = [node.text for node in nodes]
@@ -158,7 +159,9 @@ def read(tensor: str, kind: str, at: Sequence[str | Node], batched: bool, has_ba
 def _gathered(
     scope: Scope, tensor: torch.Tensor, at: list[torch.Tensor], bare: list[bool], batched: bool, outside: Any
 ) -> torch.Tensor:
-    """Read a tensor at positions, some of which are dims themselves."""
+    """Gather elements at broadcast indices with an out-of-bounds mode; ``bare`` marks indices that are dims
+    themselves.
+    """
     sizes = list(tensor.shape)
     indices, inside = [], torch.ones((1,) * RANK, dtype=torch.bool)
     if batched:
@@ -187,10 +190,10 @@ def _gathered(
 
 
 def _require(inside: torch.Tensor, scope: Scope, *others: torch.Tensor) -> None:
-    """Raise where a position lies outside that counts, of a read that has elements.
+    """Raise an error if an index is out of bounds at a position that the mask of the scope uses.
 
     Raises:
-        IndexError: so it is.
+        IndexError: there is such an index.
     """
     shape = torch.broadcast_shapes(*(other.shape for other in (inside, scope.mask, *others)))
     if bool((~inside & scope.mask).expand(shape).any()):
@@ -198,7 +201,9 @@ def _require(inside: torch.Tensor, scope: Scope, *others: torch.Tensor) -> None:
 
 
 def _reflected(index: torch.Tensor, size: int) -> torch.Tensor:
-    """Return positions as if what lies outside mirrored what is inside, its ends apart."""
+    """Return indices in which those out of bounds are reflected at the first and last element, which are not
+    repeated.
+    """
     if size <= 1:
         return torch.zeros_like(index) if size else index
     turn = index.remainder(2 * (size - 1))
@@ -209,7 +214,7 @@ def _reflected(index: torch.Tensor, size: int) -> torch.Tensor:
 
 
 def chosen(condition: Node, one: Node, other: Node) -> Node:
-    """Return a conditional expression, whose condition guards both sides."""
+    """Return the node of a conditional expression, whose condition guards both branches."""
 
     def compute(scope: Scope) -> torch.Tensor:
         holds = condition.value(scope)
@@ -223,7 +228,7 @@ def chosen(condition: Node, one: Node, other: Node) -> Node:
 
 
 def singular(text: str, function: Callable[[torch.Tensor], torch.Tensor], operand: Node) -> Node:
-    """Return a function that has infinite slopes, of an operand that a condition guards."""
+    """Return the node of a function with infinite slopes, whose operand is replaced by 1 where the mask is false."""
 
     def compute(scope: Scope) -> torch.Tensor:
         value = operand.value(scope)
@@ -234,7 +239,7 @@ def singular(text: str, function: Callable[[torch.Tensor], torch.Tensor], operan
 
 
 def local(name: str, node: Node) -> Node:
-    """Return the name of an expression that is computed once, in front of all conditions."""
+    """Return the node of a local variable, whose expression is computed once and before all conditions."""
 
     def compute(scope: Scope) -> Any:
         key = f"local {name}"
@@ -250,7 +255,7 @@ def local(name: str, node: Node) -> Node:
 
 
 def fold(name: str, kind: str, operand: Node, axes: Sequence[str], options: str = "") -> Node:
-    """Return a fold along dims."""
+    """Return the node of a fold of an operand over dims."""
     dims = [AXES.index(axis) for axis in axes]
 
     def compute(scope: Scope) -> torch.Tensor:
@@ -295,7 +300,7 @@ _FOLDS: dict[str, Callable[[torch.Tensor, list[int]], torch.Tensor]] = {
 
 
 def along(name: str, operand: Node, axis: str) -> Node:
-    """Return an operator along a dim that keeps it."""
+    """Return the node of an operator along a dim that keeps the dim, such as a cumulative sum."""
 
     def compute(scope: Scope) -> torch.Tensor:
         value = spread(operand.value(scope.within((axis,))), axis, scope)
@@ -306,9 +311,9 @@ def along(name: str, operand: Node, axis: str) -> Node:
 
 
 def scan(step: str, starts: Sequence[Node], values: Sequence[Node], axis: str, last: bool, backwards: bool) -> Node:
-    """Return a recurrence, the first number of what is carried: at each position, or at the last.
+    """Return the node of a recurrence along a dim: its first carried value at each position, or only the last one.
 
-    The step's text is run on PyTorch's tensors, too.
+    The text of the step is evaluated, too, to run it on PyTorch's tensors.
     """
     function = eval(step, {"opdsl": torch})
     nodes, place = (*starts, *values), AXES.index(axis)
@@ -322,7 +327,7 @@ def scan(step: str, starts: Sequence[Node], values: Sequence[Node], axis: str, l
         shape = torch.Size([1 if dim == place else size for dim, size in enumerate(shape)])
         carry = [column.expand(shape) for column in carry]
         tensors: list[torch.Tensor] = []
-        if not scope.sizes[axis]:  # what steps would give says the dtypes
+        if not scope.sizes[axis]:  # one step on zeros determines the dtypes
             state = carry[0] if len(starts) == 1 else tuple(carry)
             result = function(state, *(torch.zeros((), dtype=kind).expand(1) for _ in columns))
             after = [result] if len(starts) == 1 else result
@@ -350,7 +355,7 @@ def scan(step: str, starts: Sequence[Node], values: Sequence[Node], axis: str, l
 
 
 def elsewhere(operand: Node, axis: str, where: Node, batched: bool) -> Node:
-    """Return what is computed along a dim, read at another position of it."""
+    """Return the node that computes an operand along a dim, and reads the result at other indices of that dim."""
 
     def compute(scope: Scope) -> torch.Tensor:
         value = spread(operand.value(scope.within((axis,))), axis, scope)
@@ -374,7 +379,9 @@ def elsewhere(operand: Node, axis: str, where: Node, batched: bool) -> Node:
 
 
 def scatter(node: Node, ids: Node, over: str, kept: Sequence[str], count: int, dtype: torch.dtype, reduce: str) -> Any:
-    """Return a scatter of values at ids and at dims that are kept: its text, and the function that computes it."""
+    """Return two functions: one returns the text of a scatter for given sizes, the other computes the scatter in
+    PyTorch.
+    """
     name = str(dtype).removeprefix("torch.")
 
     def result(scope: Scope) -> torch.Tensor:
@@ -405,6 +412,6 @@ def scatter(node: Node, ids: Node, over: str, kept: Sequence[str], count: int, d
 
 
 def called(node: Node) -> str:
-    """Return a text that a method can be called on."""
+    """Return the text of a node, in parentheses where a method call on it needs them."""
     plain = node.text.replace("_", "").isalnum() or node.text.startswith("(") or node.text[-1] in ")]"
     return node.text if plain and not node.text.startswith("-") else f"({node.text})"

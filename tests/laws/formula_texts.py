@@ -1,4 +1,4 @@
-"""Random formulas: of a seed, a text with its arguments, and the same computed in PyTorch."""
+"""Generator of random formulas: a seed determines a text, its arguments, and the equivalent computation in PyTorch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.laws.formula_nodes import AXES, BOOL, COMPLEX, INTEGER, RANK, REAL, N
 
 DIMS = AXES[1:]
 
-# Functions of finite slopes whose results stay small, as both libraries call them.
+# Functions with finite slopes and small results, by the names that both libraries use.
 FUNCTIONS = {
     REAL: ("sin", "tanh", "sigmoid", "abs", "cos", "atan", "relu", "erf"),
     COMPLEX: ("sin", "tanh", "conj", "sgn", "exp"),
@@ -53,19 +53,19 @@ SIZES = (3, 2, 4, 3, 2, 4, 3, 1, 0)
 
 @dataclass
 class Formula:
-    """A text, its arguments by name, and what gives its results."""
+    """Random formula: its text, its arguments by name, and functions that compute its results in PyTorch."""
 
     text: str
     tensors: dict[str, torch.Tensor]
     numbers: dict[str, float | int]
     sizes: dict[str, int]
-    # The results with the order of their dims, or a scatter.
+    # Functions that compute the results: ordered tensors and scatters.
     results: list[Any]
     locals: list[Node]
     seed: int
 
     def expected(self, tensors: dict[str, torch.Tensor]) -> tuple[list[torch.Tensor], dict[str, Any]]:
-        """Compute the results in PyTorch, and what was seen of roundings."""
+        """Compute the results in PyTorch, and return them with the magnitudes and roundings recorded on the way."""
         scope = Scope(tensors, self.sizes, self.numbers)
         for node in self.locals:
             node.value(scope)
@@ -73,7 +73,7 @@ class Formula:
 
 
 class Writer:
-    """Writes a random formula."""
+    """Random generator of one formula."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -94,7 +94,7 @@ class Writer:
     # ------------------------------------------------------------------------------------------------------ arguments
 
     def _declare(self) -> None:
-        """Choose the tensors that the formula has, and their sizes."""
+        """Choose the tensors of the formula, their dims and their sizes."""
         generator = torch.Generator().manual_seed(self.seed)
         for name in "xyz"[: self.random.choice((1, 2, 3))]:
             axes = tuple(self.random.sample(DIMS, self.random.choice((1, 2, 2, 3))))
@@ -114,7 +114,7 @@ class Writer:
     # ---------------------------------------------------------------------------------------------------- expressions
 
     def leaf(self, axes: frozenset[str], kind: str) -> Node:
-        """Return a read that varies along some of the axes."""
+        """Return an expression without operands, such as a read of a tensor, that varies along some of the axes."""
         pick, fits = self.random.choice, []
         for name, (own, declared) in self.declared.items():
             if own == kind and name != "ids" and axes.issuperset(declared):
@@ -128,11 +128,11 @@ class Writer:
         return self.computed(name, kind, axes)
 
     def has_batch(self, name: str) -> bool:
-        """Return whether a tensor has a dimension more than dims."""
+        """Return whether a tensor has a leading dimension in addition to its dims."""
         return self.tensors[name].ndim > len(self.declared[name][1])
 
     def whole(self, axes: frozenset[str]) -> Node:
-        """Return an integer that is no argument's element, or one of the ids."""
+        """Return an integer expression: the index along a dim, or an element of ``ids``."""
         own = self.declared["ids"][1]
         if axes.issuperset(own) and self.random.random() < 0.5:
             return nodes.read("ids", INTEGER, own, False, False)
@@ -143,7 +143,7 @@ class Writer:
         )
 
     def computed(self, name: str, kind: str, axes: frozenset[str]) -> Node:
-        """Return a read of a tensor at positions that are computed, and what lies outside of it."""
+        """Return a read of a tensor at computed indices, with a random out-of-bounds mode."""
         at: list[str | Node] = []
         outside = self.random.choice((0.0, "replicate", "circular", "reflect", 1.0))
         if kind is INTEGER:
@@ -158,7 +158,7 @@ class Writer:
         return nodes.read(name, kind, at, self.batched, self.has_batch(name), outside)
 
     def place(self, axis: str, axes: frozenset[str]) -> str | Node:
-        """Return a position: a dim, what is computed of dims, or an id."""
+        """Return a random index: a dim, an expression of dims, or an element of ``ids``."""
         if axis in axes and self.random.random() < 0.4:
             return axis
         if not axes:
@@ -177,7 +177,7 @@ class Writer:
         return nodes.read("ids", INTEGER, ids, False, False)
 
     def expression(self, axes: frozenset[str], depth: int, kind: str | None = None) -> Node:
-        """Return an expression that varies along some of the axes."""
+        """Return a random expression that varies along some of the axes, with at most ``depth`` nested operators."""
         kind = kind or self.kind
         if depth <= 0 or self.random.random() < 0.1:
             usable = [node for node in self.locals if axes.issuperset(node.axes - {"..."}) and node.kind == kind]
@@ -213,14 +213,14 @@ class Writer:
         return combined(f"({one.text} {sign} {other.text})", kind, (one, other), functions[sign])
 
     def constant(self, kind: str) -> Node:
-        """Return a number of the text, or an argument that is one."""
+        """Return a literal number or the numeric argument ``n``."""
         if kind == self.kind and "n" in self.numbers and self.random.random() < 0.4:
             return nodes.parameter("n", kind)
         values: dict[str, tuple[Any, ...]] = {REAL: (0.5, 2.0, 1.5), COMPLEX: (0.5j, 2j), INTEGER: (2, 3)}
         return nodes.number(self.random.choice(values[kind]))
 
     def condition(self, axes: frozenset[str]) -> Node:
-        """Return a comparison of what is not rounded."""
+        """Return a random comparison of values without rounding errors."""
         kind = REAL if self.kind is COMPLEX else self.kind
         one = self.leaf(axes, INTEGER if self.kind is COMPLEX else kind)
         sign = self.random.choice(("<", ">", "<=", ">=", "!="))
@@ -249,7 +249,7 @@ class Writer:
             name = self.random.choice(("log", "sqrt", "rsqrt", "reciprocal"))
             one = nodes.singular(f"opdsl.{name}({operand.text})", getattr(torch, name), operand)
         other = self.expression(axes, depth, kind) if self.random.random() < 0.6 else self.constant(kind)
-        if one.text == other.text:  # one value, whatever the condition varies along
+        if one.text == other.text:  # equal branches are one value, which does not vary along the condition's dims
             other = self.constant(kind)
         return nodes.chosen(condition, one, other)
 
@@ -274,7 +274,7 @@ class Writer:
         return nodes.fold(name, kind, operand, folded)
 
     def varying(self, operand: Node, axis: str) -> Node:
-        """Return an expression that varies along a dim, too."""
+        """Return an expression of an operand and the index along a dim, which varies along that dim."""
         one = nodes.position(axis)
         if operand.kind is INTEGER:
             return combined(f"({operand.text} + {axis})", INTEGER, (operand, one), lambda a, b: a + b)
@@ -327,7 +327,7 @@ class Writer:
     # -------------------------------------------------------------------------------------------------------- the text
 
     def formula(self) -> Formula:
-        """Return the whole."""
+        """Return a complete random formula."""
         outer = frozenset(self.random.sample(DIMS, self.rank))
         used: list[Node] = []
         for index in range(self.random.choice((0, 1, 1, 2))):
@@ -370,7 +370,7 @@ class Writer:
         return Formula(text, self.tensors, self.numbers, self.sizes, results, self.locals, self.seed)
 
     def ordered(self, node: Node) -> tuple[str, Any]:
-        """Return a result's text, and the function that computes it."""
+        """Return the text of a result with its dims in random order, and the function that computes it in PyTorch."""
         order = [axis for axis in DIMS if axis in node.axes]
         self.random.shuffle(order)
         has_batch = "..." in node.axes
@@ -388,7 +388,9 @@ class Writer:
         return f"{nodes.called(node)}.order({', '.join(listed)})" if order else node.text, result
 
     def scattered(self, node: Node) -> tuple[Node, Any, Any]:
-        """Return a scatter of values at ids: its text once sizes are known, and the function that computes it."""
+        """Return the node that a random scatter at ``ids`` adds up, a function for its text, and one that
+        computes it.
+        """
         own = self.declared["ids"][1][0]
         node = node if own in node.axes else self.varying(node, own)
         ids = nodes.read("ids", INTEGER, (own,), False, False)
@@ -397,7 +399,7 @@ class Writer:
             kept.pop()
         name, dtype = str(self.dtype).removeprefix("torch."), self.dtype
         node = combined(f"({node.text}).to(opdsl.{name})", node.kind, (node,), lambda a: _as(a, dtype))
-        # PyTorch's gradients of extrema are NaN where nothing but the base has one.
+        # PyTorch's gradients of amax and amin are NaN where the base alone has the extremum.
         is_sum = self.kind is COMPLEX or dtype is torch.float64
         reduce = self.random.choice(("sum",) if is_sum else ("sum", "sum", "amax", "amin"))
         node = replace(node, binds=node.binds | ids.binds)
@@ -405,19 +407,19 @@ class Writer:
 
 
 def _as(value: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Convert a value; float64 in place of what is rounded to fewer bits stays."""
+    """Convert a value to a dtype; while float64 is PyTorch's default dtype, floating-point values keep their dtype."""
     return value if torch.get_default_dtype() is torch.float64 and dtype.is_floating_point else value.to(dtype)
 
 
 def _tells(text: str, axis: str) -> bool:
-    """Return whether a text first reads a tensor at a dim itself, so that nothing asks for its size before."""
+    """Return whether a dim first occurs in a text as an index of a tensor, which determines the dim's size."""
     first = re.search(rf"\b{axis}\b", text)
     before = "" if first is None else text[: first.start()]
     return re.search(r"(?<![.\w])(?:[xyz]|ids)\[(\.\.\., )?([ijkt], )*$", before) is not None
 
 
 def drawn(shape: list[int], dtype: torch.dtype, generator: torch.Generator) -> torch.Tensor:
-    """Return random elements that a few operators keep small."""
+    """Return a tensor of small random elements."""
     if dtype.is_complex or dtype.is_floating_point:
         wide = torch.complex128 if dtype.is_complex else torch.float64
         return torch.randn(shape, generator=generator, dtype=wide).to(dtype)

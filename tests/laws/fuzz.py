@@ -29,7 +29,7 @@ NAME = re.compile(r"\bt\d+\b")
 
 
 class Failure(NamedTuple):
-    """Where a program departs from PyTorch, and how."""
+    """Steps of a program up to the first that differs from PyTorch, and a description of the difference."""
 
     steps: tuple[Step, ...]
     problem: str
@@ -39,7 +39,7 @@ class Failure(NamedTuple):
 
 
 def program(text: str) -> tuple[Step, ...]:
-    """The steps of a text as a ``Failure`` prints it."""
+    """Return the steps of a program that ``Failure`` has printed."""
     lines = [line.strip() for line in text.strip().splitlines()]
     return tuple(Step(*line.split(" = ", 1)) for line in lines if line)
 
@@ -56,7 +56,7 @@ def _ours_strided(tensor: opdsl.Tensor, *place: Any) -> opdsl.Tensor:
 
 
 class World:
-    """The names of a program as PyTorch's values and as ours."""
+    """Variables of a program, as values of PyTorch and as values of opdsl."""
 
     def __init__(self) -> None:
         shared = {"numpy": numpy, "operator": operator, "setitem": _set_item}
@@ -66,13 +66,13 @@ class World:
         self.is_over = False
 
     def pool(self) -> list[tuple[str, torch.Tensor, opdsl.Tensor]]:
-        """The tensors by name."""
+        """Return the names of the program's tensors, each with PyTorch's tensor and opdsl's."""
         return [
             (name, value, self.ours[name]) for name, value in self.theirs.items() if isinstance(value, torch.Tensor)
         ]
 
     def run(self, step: Step) -> str | None:
-        """Run a step in both worlds; say how they depart from each other, or None."""
+        """Run a step in both libraries; describe how they differ, or return None."""
         names = NAME.findall(step.expression)
         if any(name not in self.theirs for name in names):
             return None
@@ -92,16 +92,16 @@ class World:
         if own_error is not None and not isinstance(own_error, OpdslError) and not _is_pythons(own_error):
             return f"raised {type(own_error).__name__}: {own_error} (PyTorch: {error!r})"
         if (error is None) != (own_error is None):
-            self.is_over = True  # a departure that is meant leaves two different pools
+            self.is_over = True  # after an intended difference the pools differ
             return _departure(step.expression, expected, error, result, own_error)
         if error is not None:
             if not isinstance(own_error, type(error)) and not _is_other_fault(own_error, error):
                 return f"{type(own_error).__name__} ({own_error}) for {type(error).__name__} ({error})"
             return self._unchanged(before, shapes)
         if resized is not None and tuple(resized[0].shape) != resized[1]:
-            self.is_over = True  # PyTorch enlarges memory that is shared, ours takes other memory
+            self.is_over = True  # PyTorch enlarges shared memory, opdsl allocates new memory
             if sum(_share_storage(operand, resized[0]) for operand in operands) > 1:
-                return None  # and reads from what it has resized
+                return None  # PyTorch reads operands from the memory that it has resized
             return self._compare(result, expected, scale, offset=False)
         compare = self._compare(result, expected, scale) or self._compare_pool(scale)
         if compare is None:
@@ -152,12 +152,12 @@ class World:
         return _value_difference(theirs(ours), expected, scale)
 
     def _align(self) -> None:
-        """Give ours PyTorch's very bits, so that rounding does not grow from step to step."""
+        """Copy PyTorch's elements into opdsl's tensors, so that rounding errors do not grow from step to step."""
         for _, expected, ours in self.pool():
             if expected.dtype.is_floating_point and expected.numel():
                 source = expected.view(torch.int16) if expected.dtype is torch.bfloat16 else expected
                 target = ours.array.view(numpy.int16) if expected.dtype is torch.bfloat16 else ours.array
-                numpy.copyto(target, source.clone().numpy())  # a storage that NumPy has seen is not resized any more
+                numpy.copyto(target, source.clone().numpy())  # PyTorch no longer resizes a storage that NumPy has seen
 
 
 def _values(dtype: str, shape: tuple[int, ...], seed: int) -> torch.Tensor:
@@ -177,7 +177,7 @@ def _outcome(expression: str, names: dict[str, Any]) -> tuple[Any, Exception | N
             return None, error
 
 
-# Calls with two faults, of which the libraries name another one: parts of our message and of PyTorch's.
+# Calls with two faults, of which each library reports another one: parts of opdsl's message and of PyTorch's.
 _TWO_FAULTS = (
     ("Dimension out of range", "Expected the dtype for input and out to match"),
     ("to have non-zero size", "Expected the dtype for input and out to match"),
@@ -194,7 +194,7 @@ def _is_other_fault(own: Exception, error: Exception) -> bool:
 
 
 def _is_pythons(error: Exception) -> bool:
-    """Whether it is what Python raises where both operands return NotImplemented."""
+    """Return whether an error is the one that Python raises if both operands return NotImplemented."""
     return isinstance(error, TypeError) and "unsupported operand type" in str(error)
 
 
@@ -203,7 +203,7 @@ def _bits(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _scale(value: Any) -> float:
-    """The largest finite magnitude: sums are right relative to it."""
+    """Return the largest finite magnitude of a value, to which the tolerance of sums is relative."""
     if not isinstance(value, torch.Tensor) or not value.numel() or not value.dtype.is_floating_point:
         return 1.0
     finite = value.double().abs()
@@ -232,13 +232,15 @@ def _value_difference(ours: torch.Tensor, expected: torch.Tensor, scale: float) 
 
 
 def _resized(expression: str, names: dict[str, Any]) -> tuple[torch.Tensor, tuple[int, ...]] | None:
-    """The tensor of the pool that an expression gives as ``out``, and its shape before the call."""
+    """Return the tensor that an expression passes as ``out`` and its shape before the call, or None."""
     result = re.search(r"out=(t\d+)", expression)
     return (names[result[1]], tuple(names[result[1]].shape)) if result else None
 
 
 def _is_undefined(expression: str, operands: Sequence[torch.Tensor]) -> bool:
-    """Whether C++ leaves the result open: a float beyond the integers that it becomes, division of integers by zero."""
+    """Return whether C++ leaves a result undefined: a float beyond the range of an integer dtype, an integer divided by
+    zero.
+    """
     integers = [operand for operand in operands if str(operand.dtype).removeprefix("torch.") in INTEGERS]
     floats = [operand for operand in operands if operand.dtype.is_floating_point and operand.numel()]
     writes_integers = any(
@@ -250,13 +252,15 @@ def _is_undefined(expression: str, operands: Sequence[torch.Tensor]) -> bool:
             return True
     if "rounding_mode=" in expression and any(bool((integer == 0).any()) or _least(integer) for integer in integers):
         return True
-    # A number that is no finite small one, written into integers or divided by.
+    # A number that is infinite, NaN or huge, written into integers or divided by.
     wild = re.search(r"nan|inf|1e39|rounding_mode=.*(?:floor|trunc).*", expression)
     return bool(wild and (integers or writes_integers))
 
 
 def _reduces_into_itself(expression: str, operands: Sequence[torch.Tensor]) -> bool:
-    """Whether a reduction's ``out`` is memory of its input, which PyTorch does not refuse: it reads what it wrote."""
+    """Return whether a reduction's ``out`` shares memory with its input, which PyTorch does not refuse: it reads its
+    own results.
+    """
     if not expression.startswith(tuple(f"lib.{reduction}(" for reduction in REDUCTIONS)) or "out=t" not in expression:
         return False
     return _share_storage(operands[0], operands[-1])
@@ -270,11 +274,11 @@ def _least(tensor: torch.Tensor) -> bool:
     return tensor.dtype is not torch.bool and bool((tensor == torch.iinfo(tensor.dtype).min).any())
 
 
-# Departures that are meant, by what the error says and whether it is ours.
+# Intended differences: whether opdsl or PyTorch raises, and a part of the error's message.
 _MEANT = (
-    (True, "memory location"),  # PyTorch sees only expanded dimensions and dense tensors
+    (True, "memory location"),  # PyTorch detects only expanded dimensions and dense tensors
     (True, "not supported yet"),
-    (True, "matrix products are not implemented for bool"),  # PyTorch takes empty ones
+    (True, "matrix products are not implemented for bool"),  # PyTorch accepts empty ones
     (False, "uint16, uint32, uint64"),  # numbers beyond int64
     (False, "not resizable"),
     (False, "1D tensors expected"),  # matmul(x, y, out=x) resizes x before it reads it
@@ -282,10 +286,10 @@ _MEANT = (
 
 
 def _departure(expression: str, expected: Any, error: Any, result: Any, own: Any) -> str | None:
-    """One library raises and the other does not; None for departures that are meant."""
+    """Describe a call in which one library raises and the other does not; return None for intended differences."""
     text = str(own if error is None else error)
     if own is None and "memory location" in text and ("copy_(" in expression or "setitem(" in expression):
-        return None  # what is copied onto itself
+        return None  # a tensor is copied onto itself
     if any(is_ours == (error is None) and part in text for is_ours, part in _MEANT):
         return None
     return f"raised {own!r} for {_short(expected)}" if error is None else f"{_short(result)} for {error!r}"
@@ -296,7 +300,7 @@ def _short(value: Any) -> str:
 
 
 def run(steps: Sequence[Step]) -> Failure | None:
-    """Run a program in both worlds, up to its first failure."""
+    """Run a program in both libraries up to its first failure, and return the failure or None."""
     world = World()
     for index, step in enumerate(steps):
         problem = world.run(step)
@@ -308,7 +312,7 @@ def run(steps: Sequence[Step]) -> Failure | None:
 
 
 def shrink(failure: Failure) -> Failure:
-    """The same failure with the steps left out that it does not need."""
+    """Return the same failure without the steps that it does not need."""
     index = len(failure.steps) - 2
     while index >= 0:
         kept = failure.steps[:index] + failure.steps[index + 1 :]
@@ -320,13 +324,13 @@ def shrink(failure: Failure) -> Failure:
 
 
 def try_seed(seed: int, length: int = 30) -> Failure | None:
-    """Run the program of a seed; a failure comes back short."""
+    """Run the program of a seed; return its failure with as few steps as possible, or None."""
     failure = run(Generator(seed).steps(length))
     return None if failure is None else shrink(failure)
 
 
 def main(seconds: float, seed: int) -> int:
-    """Look for failures for some time and print each kind of them once."""
+    """Run random programs for some seconds, and print each kind of failure once."""
     end = time.monotonic() + seconds
     seen: dict[str, int] = {}
     first = seed

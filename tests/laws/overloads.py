@@ -1,11 +1,11 @@
-"""Random calls of every overload: whatever is given, only documented errors come out and nothing was changed before.
+"""Random calls of every overload: only documented errors are raised, and a call that raises changes no argument.
 
-A call is made from a seed alone, so that one that fails is run again by its seed. Most calls are samples that the
-operator takes with an argument or two replaced, so that they reach what is checked last. Tensors lie against pages
-that nobody may touch: reading beyond an end is a crash. ``python -m tests.laws.overloads CALLS [SEED]`` looks for
-failures in child processes, with a limit of memory and of time for each call; ``... overloads one SEED`` runs one.
-Names after the seed, with ``*`` for any part (``'linalg_*'``), restrict it to these operators, of which each overload
-counts; a call is made again by its seed and the same names.
+A seed determines a call, so that a failing call can be repeated. Most calls are samples that the operator accepts with
+one or two arguments replaced, so that they reach the last checks. Tensors end at memory pages without access rights: a
+read out of bounds crashes. ``python -m tests.laws.overloads CALLS [SEED]`` looks for failures in child processes, with
+a limit of memory and of time for each call; ``... overloads one SEED`` runs one call. Names after the seed, with ``*``
+for any part (``'linalg_*'``), restrict it to overloads of these operators; a call is repeated by its seed and the same
+names.
 """
 
 from __future__ import annotations
@@ -47,26 +47,26 @@ SIZES = (0, 1, 1, 2, 2, 3, 3, 4, 5)
 HUGE = (2**31 - 1, 2**31, 2**33, 2**40, 2**61, 2**62, 2**63 - 1, 2**63, 2**64, 10**30)
 INTEGERS = (-3, -2, -1, -1, 0, 0, 1, 1, 2, 2, 3, 4, 7, 100)
 FLOATS = (0.0, -0.0, 0.5, 1.0, -1.0, 2.0, 1e-300, 1e38, 1e39, 1e300, -1e300, math.inf, -math.inf, math.nan)
-SECONDS = 60  # of the processor, of which a kernel that is compiled takes most; ten times as many of the clock
+SECONDS = 60  # processor time, most of which goes into compiling a kernel; the limit of wall time is ten times as long
 LATE = (signal.SIGPROF, signal.SIGALRM)
 MEMORY = 6 << 30
 
-# Patterns of the names of operators to call; all where there are none.
+# Patterns of the names of operators to call; if empty, all are called.
 NAMES: list[str] = []
 
-# Polynomials take as many steps as their degree, which may be 2^31, in PyTorch too.
+# Polynomials take as many steps as their degree, which may be 2^31 (in PyTorch, too).
 AS_LONG_AS_ASKED = re.compile(r"_polynomial_[a-z]+")
 
 
 class Failure(NamedTuple):
-    """A call and what it did that no call may do."""
+    """Call, with a description of its fault."""
 
     call: str
     problem: str
 
     @property
     def kind(self) -> str:
-        """What failures of one cause have in common."""
+        """Return a text that failures of the same cause share."""
         return re.sub(r"-?\d+", "N", f"{self.call.partition('(')[0]} {self.problem}")
 
 
@@ -74,14 +74,14 @@ class Failure(NamedTuple):
 
 
 class Draw:
-    """Draws arguments of schema types."""
+    """Random generator of arguments for types of schemas."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         self.tensors: list[Tensor] = []
 
     def value(self, type: Type) -> object:
-        """A value of a type, mostly; sometimes of none that it takes."""
+        """Return a random value of a schema type, and seldom one of another type."""
         if self.random.random() < 0.02:
             return self.random.choice((None, "x", (), [], {}, 2**70, object, numpy.float32(2), True, [[1]]))
         if isinstance(type, OptionalType):
@@ -123,14 +123,14 @@ class Draw:
         return self.random.choice((*names, "constant", "reflect", "", "forward", "ortho", "same", "valid", "prod", "L"))
 
     def integer(self) -> object:
-        """An integer, seldom a huge one."""
+        """Return a random integer, seldom a huge one."""
         chance = self.random.random()
         if chance < 0.06:
             return self.random.choice((1, -1)) * self.random.choice(HUGE)
         return self.random.choice(INTEGERS)
 
     def number(self) -> object:
-        """A float, or what stands for one."""
+        """Return a random float, or seldom an integer."""
         return self.random.choice(FLOATS) if self.random.random() < 0.8 else self.integer()
 
     def _scalar(self) -> object:
@@ -142,7 +142,7 @@ class Draw:
         return self.number() if chance < 0.6 else self.integer()
 
     def tensor(self) -> object:
-        """A new tensor, one that was drawn before, or a view of one."""
+        """Return a new tensor, one that was drawn before, or a view of one."""
         chance = self.random.random()
         if self.tensors and chance < 0.12:
             return self.random.choice(self.tensors)
@@ -170,7 +170,7 @@ class Draw:
         return output
 
     def filled(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
-        """A tensor in guarded memory."""
+        """Return a tensor of random elements in guarded memory."""
         generator = numpy.random.default_rng(self.random.getrandbits(32))
         values: Any = generator.standard_normal(shape) * self.random.choice((0.3, 3, 100))
         if dtype.is_floating_point or dtype.is_complex:
@@ -205,7 +205,7 @@ class Draw:
 
 @functools.cache
 def operators() -> tuple[Operator, ...]:
-    """Every overload that is looked at, in an order that does not depend on when it was loaded."""
+    """Return all overloads that are called, sorted by name, whenever they were loaded."""
     opdsl.add  # noqa: B018  loads the operators
     dir(opdsl.ops.aten)  # and declares what they generate
     result = (
@@ -222,12 +222,12 @@ def operators() -> tuple[Operator, ...]:
     return tuple(sorted(kept, key=lambda operator: operator.name))
 
 
-# Operators that make files where the current directory is.
+# Operators that create files in the current directory.
 WRITING = ("aten::from_file",)
 
 
 def parts(operator: Operator) -> tuple[str, str]:
-    """The name of an overload, and that of its packet."""
+    """Return the name of an overload and that of its packet."""
     return operator.name, operator.name.partition(".")[0]
 
 
@@ -245,7 +245,7 @@ def _samples(operator: Operator, dtype: DType) -> tuple[Sample, ...]:
 
 
 class Call(NamedTuple):
-    """An operator and what it is given."""
+    """Operator with the arguments of one call."""
 
     operator: Operator
     positional: tuple[object, ...]
@@ -258,7 +258,7 @@ class Call(NamedTuple):
 
 
 def make_call(seed: int) -> Call:
-    """The call of a seed."""
+    """Return the call that a seed determines."""
     draw = Draw(seed)
     operator = draw.random.choice(operators())
     if draw.random.random() < 0.6:
@@ -283,7 +283,7 @@ def make_call(seed: int) -> Call:
 
 
 def _changed(operator: Operator, sample: Sample, draw: Draw) -> Call:
-    """A sample in guarded memory with up to three arguments drawn anew."""
+    """Return a call with the arguments of a sample in guarded memory, up to three of them replaced."""
     guard = {id(tensor): guarded_tensor(tensor) for tensor in sample.tensors()}
     draw.tensors.extend(guard.values())
     replace = functools.partial(_replaced, guard)
@@ -312,7 +312,7 @@ def _replaced(guard: dict[int, Tensor], value: object) -> object:
 
 
 def _similar(value: object, draw: Draw) -> object:
-    """Something that differs in one respect from what an operator takes."""
+    """Return a value that differs in one respect from one that an operator accepts."""
     if isinstance(value, Tensor) and not value.is_meta:
         forms: tuple[Callable[[], Tensor], ...] = (
             lambda: draw.filled(value.shape, draw.random.choice(ALL_DTYPES)),
@@ -350,17 +350,17 @@ def _similar(value: object, draw: Draw) -> object:
 
 # ---------------------------------------------------------------------------------------------------------- judgement
 
-# Errors that say that opdsl is wrong, not the call.
+# Errors that mean a fault in opdsl, not in the call.
 OURS = (KernelError, KernelCompileError, LawError)
 
 
 def run(call: Call) -> Failure | None:
-    """Make a call; say what it did that no call may do."""
+    """Make a call, and return its failure, or None if it behaved as documented."""
     tensors = [tensor for tensor in tensors_in((call.positional, tuple(call.named.values()))) if tensor.numel() < 10**6]
     before = [content(tensor) for tensor in tensors]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        warnings.simplefilter("error", RuntimeWarning)  # NumPy's, which tells users of what they have not called
+        warnings.simplefilter("error", RuntimeWarning)  # NumPy's, which name functions that users have not called
         try:
             result = call.operator.function(*call.positional, **call.named)
         except OpdslError as error:
@@ -378,7 +378,7 @@ def run(call: Call) -> Failure | None:
 
 
 def _backward(call: Call, result: object) -> Failure | None:
-    """The gradients of what a call gave, where there are any."""
+    """Compute the gradients of a call's results, if they require any; return a failure or None."""
     for tensor in tensors_in(result):
         if not tensor.requires_grad or tensor.numel() > 10**4:
             continue
@@ -394,7 +394,7 @@ def _backward(call: Call, result: object) -> Failure | None:
 
 
 def _is_pythons(error: TypeError) -> bool:
-    """Whether Python itself refuses the arguments of a function."""
+    """Return whether an error is Python's own for wrong arguments of a function."""
     return re.search(r"got multiple values for argument|required positional argument", str(error)) is not None
 
 
@@ -412,7 +412,7 @@ def _unchanged(call: Call, tensors: Sequence[Tensor], before: Sequence[Any]) -> 
 
 
 def try_seed(seed: int) -> Failure | None:
-    """Run the call of a seed."""
+    """Make the call of a seed, and return its failure or None."""
     return run(make_call(seed))
 
 
@@ -440,7 +440,9 @@ def _work(first: int, end: int, at: Synchronized[int], result: Any) -> None:
 
 
 def failures(calls: int, seed: int, share: int = 500) -> Any:
-    """Seeds and failures of so many calls; a process that dies or hangs is one, too."""
+    """Yield the seeds and failures of ``calls`` calls in child processes; a process that dies or hangs is a failure,
+    too.
+    """
     operators()
     context = multiprocessing.get_context("fork")
     at, end = context.Value("q", seed, lock=False), seed + calls
@@ -464,7 +466,7 @@ def failures(calls: int, seed: int, share: int = 500) -> Any:
 
 
 def main(calls: int, seed: int) -> int:
-    """Look for failures and print each kind of them once, in a folder for files that calls make."""
+    """Make random calls and print each kind of failure once; calls write files into a temporary folder."""
     seen: dict[str, int] = {}
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         for at, failure in failures(calls, seed):

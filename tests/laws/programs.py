@@ -1,4 +1,4 @@
-"""Random programs: what they are made of, as text that PyTorch and opdsl both run."""
+"""Generator of random programs, as text that both PyTorch and opdsl run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ REDUCTIONS = ("sum", "mean", "amax")
 
 
 class Step(NamedTuple):
-    """``target = expression``."""
+    """Assignment in a program: ``target = expression``."""
 
     target: str
     expression: str
@@ -27,14 +27,14 @@ class Step(NamedTuple):
 
 
 class Generator:
-    """Makes the steps of one program."""
+    """Random generator of the steps of one program."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         self.count = 0
 
     def steps(self, length: int) -> list[Step]:
-        """A pool of a few tensors, views of them, and calls."""
+        """Return steps that create a few tensors and views of them, followed by random calls."""
         world_names: list[str] = []
         steps: list[Step] = []
         dtypes = [*self.random.choices(DTYPES, k=2), "float32"]
@@ -77,7 +77,7 @@ class Generator:
         return self.random.choice((-3, -2, -1, -1, 0, 0, 1, 1, 2, 5))
 
     def out(self, names: list[str]) -> str:
-        """``out=``: often one of the pool, often an empty one."""
+        """Return the text of a random ``out=`` argument: none, a tensor of the pool, or an empty tensor."""
         chosen = self.random.random()
         if chosen < 0.55:
             return ""
@@ -88,7 +88,7 @@ class Generator:
 
 def _unary(make: Generator, names: list[str]) -> str:
     name, x = make.random.choice(UNARY), make.tensor(names)
-    out = "" if name == "relu" else make.out(names)  # Python reaches no relu.out
+    out = "" if name == "relu" else make.out(names)  # Python cannot call relu.out
     forms = (f"lib.{name}({x}{out})", f"{x}.{name}()", f"{x}.{name}_()")
     return make.random.choice(forms)
 
@@ -187,7 +187,9 @@ def _subscript(make: Generator, names: list[str]) -> str:
 
 
 def _plain(value: str) -> str:
-    """The value without what PyTorch assigns to no subscript: NumPy's numbers, and ints beyond 64 bits."""
+    """Return a number's text, or 2 for numbers that PyTorch cannot assign to a subscript: NumPy's, and ints beyond 64
+    bits.
+    """
     return "2" if value.startswith("numpy") or "2**63" in value else value
 
 

@@ -1,6 +1,6 @@
-"""Which dtypes operators refuse, as a file: ``python -m tests.laws.refusals`` writes it anew, for review.
+"""Table of the dtypes that operators refuse: ``python -m tests.laws.refusals`` rewrites its file, for review.
 
-Each line is a dtype and the operators of aten none of whose samples of that dtype is taken.
+Each line is a dtype and the operators of aten that accept none of their samples of that dtype.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from opdsl.runtime import ALL_DTYPES, DType
 from opdsl.testing.samples import fitting, samples_of
 from opdsl.testing.subject import Subject
 
-# Those that tests/torch/test_refusals.py reviews. PyTorch has few kernels for the others, and no list of them:
-# tests/torch/pointwise/test_unsigned.py holds them to it.
+# Dtypes that tests/torch/test_refusals.py reviews. PyTorch has few kernels for the others, and no list of them:
+# tests/torch/pointwise/test_unsigned.py compares those with PyTorch.
 REVIEWED = [dtype for dtype in ALL_DTYPES if dtype.name not in ("uint16", "uint32", "uint64")]
 
 FILE = Path(__file__).with_name("refused.txt")
 
 
 def operators() -> list[Operator]:
-    """Those of the library that are declared, each with its variants."""
+    """Return the main operator of each declaration in the library."""
     opdsl.add  # noqa: B018  loads them
     own = (operator for operator in opdsl.registry if operator.name.partition("::")[0] in ("aten", "opdsl"))
     return [
@@ -37,7 +37,7 @@ def operators() -> list[Operator]:
 
 
 def is_refused(operator: Operator, dtype: DType) -> bool:
-    """Whether none of an operator's samples of a dtype is taken."""
+    """Return whether an operator accepts none of its samples of a dtype."""
     try:
         fitting(samples_of(operator, dtype), Subject(operator, []).function, wanted=1)
     except OptionError:
@@ -46,7 +46,7 @@ def is_refused(operator: Operator, dtype: DType) -> bool:
 
 
 def known() -> set[tuple[str, str]]:
-    """The operators and dtypes of the file."""
+    """Return the pairs of operator and dtype that the file lists."""
     lines = [line.split() for line in FILE.read_text().splitlines() if line and not line.startswith("#")]
     return {(operator, dtype) for dtype, *names in lines for operator in names}
 

@@ -1,4 +1,4 @@
-"""What is arranged anew in programs, and what these use of memory: recurrent networks, sliced gates, products."""
+"""Tests of rearranged programs and of their memory: recurrent networks, sliced gates, products."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def drawn(*shape: int, seed: int = 0) -> Any:
 
 
 def recurrent(inputs: Any, own: Any, before: Any, bias: Any) -> Any:
-    """An LSTM as users write it."""
+    """Compute an LSTM layer as users write it, one time step after another."""
     state = cell = inputs[0] * 0
     for x in inputs.unbind(0):
         gates = opdsl.nn.functional.linear(x, own, bias) + opdsl.nn.functional.linear(state, before, bias)
@@ -135,7 +135,7 @@ def test_a_matrix_that_changes_is_multiplied_each_time() -> None:
 def test_a_memory_plan_holds_what_lives_at_once() -> None:
     def function(x: Any) -> Any:
         for _ in range(6):
-            x = opdsl.fft.fft(x).real  # steps that are not fused, which make memory of their own
+            x = opdsl.fft.fft(x).real  # steps that are not fused, each of which allocates memory
         return x.sum()
 
     plan = opdsl.trace(function, opdsl.ones(8)).memory_plan(opdsl.ones(1000))

@@ -1,4 +1,4 @@
-"""Functions that look at elements: what comes before is a program, the rest runs as it is."""
+"""Tests of graph breaks: up to the first read of elements a function is a program, the rest runs uncompiled."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import opdsl
 
 
 def halved(x: Any, y: Any) -> Any:
-    """Branches on elements."""
+    """Branch on elements."""
     z = (x * 2 + y).tanh()
     w = z * z
     if w.sum() > 3.0:
@@ -21,19 +21,19 @@ def halved(x: Any, y: Any) -> Any:
 
 
 def scaled(x: Any, y: Any) -> Any:
-    """Reads an element."""
+    """Read an element by ``item``."""
     z = (x - y).exp()
     largest = (z + 1).amax().item()
     return z / largest
 
 
 def in_a_test(x: Any, y: Any) -> Any:
-    """Does all within the statement that looks."""
+    """Compute everything in the statement that reads an element."""
     return float((x * y).exp().sum()) + 1.0
 
 
 def with_sizes(x: Any, y: Any) -> Any:
-    """Hands sizes and constants on."""
+    """Use sizes and constants before and after a read of elements."""
     count, name = x.shape[0], "sum"
     z = (x * y).sigmoid() + count
     while z.sum() > 100.0:
@@ -42,7 +42,7 @@ def with_sizes(x: Any, y: Any) -> Any:
 
 
 def branching(x: Any, y: Any, *more: Any, factor: float = 2.0) -> Any:
-    """Has arguments of all kinds, and sets one."""
+    """Accept arguments of all kinds, and assign to one."""
     x = x * factor + y
     for addend in more:
         x = x + addend
@@ -133,7 +133,7 @@ def test_errors_after_the_cut_show_the_functions_own_lines() -> None:
 
 
 def early(x: Any, y: Any) -> Any:
-    """May return before it looks."""
+    """Return before the read of elements for some sizes."""
     if x.shape[0] == 2:
         return x
     z = x.exp()
@@ -141,21 +141,21 @@ def early(x: Any, y: Any) -> Any:
 
 
 def unset(x: Any, y: Any) -> Any:
-    """May not set what the rest reads."""
+    """Leave a variable unset that the code after the graph break reads."""
     for _ in range(x.shape[0]):
         z = x.exp()
     return z if y.sum() > 0 else y
 
 
 def with_an_object(x: Any, y: Any) -> Any:
-    """Makes what no program gives."""
+    """Create an object that a program cannot return."""
     result = {1, 2}
     z = x.exp()
     return z if z.sum() > 0 else result
 
 
 def views_alone(x: Any, y: Any) -> Any:
-    """Computes nothing before."""
+    """Compute only views before the read of elements."""
     z = x[1:]
     return y if z[0].item() > 0 else z
 

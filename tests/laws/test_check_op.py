@@ -1,4 +1,4 @@
-"""``check_op`` finds what it is there to find, and takes what is right."""
+"""Tests that ``check_op`` reports violations of each law, and accepts correct operators."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def library() -> Iterator[Library]:
 
 
 def laws(function: object, **options: object) -> set[int]:
-    """The numbers of the laws that an operator breaks."""
+    """Return the numbers of the laws that an operator breaks."""
     return {violation.law for violation in violations_of(function, **options)}  # type: ignore[arg-type]
 
 
@@ -183,7 +183,7 @@ def test_a_write_that_never_is(library: Library) -> None:
 
 @pytest.fixture
 def cubed(library: Library) -> Any:
-    """An operator that can be given any derivative."""
+    """Declare the cube of a tensor without a derivative, so that a test can attach any."""
 
     @library.op
     def cubed(self: Tensor) -> Tensor: ...
@@ -381,7 +381,7 @@ def test_a_body_that_copies_is_warned(library: Library) -> None:
 
 
 def formula_faults(formula: Any, library: Library) -> list[str]:
-    """What law 9 finds in a formula for the gradient of a sum."""
+    """Return the violations of law 9 by a formula for the gradient of a sum."""
 
     @library.op
     def law_sum(self: Tensor) -> Tensor: ...
@@ -489,7 +489,7 @@ def test_an_error_that_is_not_ours(library: Library) -> None:
 
 
 def test_a_kernel_that_reads_beside_its_array(library: Library) -> None:
-    """The first element, whether there is one or not: the samples themselves have all that is read."""
+    """Law 10 finds a kernel that reads the first element of an empty array, though the sample itself is not empty."""
 
     @library.op
     def doubled_first(self: Tensor) -> Tensor: ...

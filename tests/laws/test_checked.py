@@ -1,4 +1,4 @@
-"""In checked mode no operator of aten fails on its samples, and each gives what it gives otherwise."""
+"""Tests that in checked mode no operator of aten fails on its samples, and each returns its usual results."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ opdsl.add  # noqa: B018  loads the operators
 FULL = "OPDSL_TEST_FULL" in os.environ
 MOST = None if FULL else 2
 OPERATORS = [operator for operator in opdsl.registry if isinstance(operator.declaration, Declaration)]
-# Each operator with one of these, in turn; with the other where it refuses that.
+# Operators are called with these dtypes alternately; one that refuses its dtype, with the other.
 IN_TURN = (opdsl.float32, opdsl.int64)
 REFUSED = known()
 
 
 def dtypes_for(place: int, operator: Operator) -> tuple[DType, ...]:
-    """The dtypes that an operator is called with."""
+    """Return the dtypes that an operator, given with its index, is called with."""
     if FULL:
         return ALL_DTYPES
     taken = [dtype for dtype in IN_TURN if (operator.name, str(dtype)) not in REFUSED]
     return (taken[place % len(taken)],) if taken else ()
 
 
-# Every third one, so that each kind of definition is among them.
+# Every third operator, so that each kind of definition is among them.
 HELD = OPERATORS if FULL else OPERATORS[::3]
 CASES = [(operator, dtype) for place, operator in enumerate(HELD) for dtype in dtypes_for(place, operator)]
 

@@ -1,4 +1,4 @@
-"""Law 7: the computed table of each of our operators is what PyTorch computes from the same registrations."""
+"""Tests of law 7: the dispatch table of each operator is the one that PyTorch computes from the same registrations."""
 
 from __future__ import annotations
 
@@ -13,12 +13,16 @@ opdsl.add  # noqa: B018  loads the operators
 
 
 def representatives() -> dict[tuple[str, ...], Operator]:
-    """One operator for each set of keys that are registered; Common is ours alone."""
+    """Return one operator for each set of registered dispatch keys, ignoring ``Common``, which PyTorch does not
+    have.
+    """
     return {tuple(sorted({*map(str, operator.registrations)} - {"Common"})): operator for operator in opdsl.registry}
 
 
 def rows_in_torch(keys: tuple[str, ...]) -> dict[str, str]:
-    """What PyTorch's table has for an operator with kernels under these keys: by key, the key of the kernel."""
+    """Return PyTorch's dispatch table for an operator with kernels under the given keys: key of the call to key of the
+    kernel.
+    """
     library = torch._C._dispatch_library("FRAGMENT", "opdsl_laws", "")
     library.def_("made(Tensor x) -> Tensor")
     for key in keys:

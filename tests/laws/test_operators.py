@@ -27,14 +27,14 @@ from tests.laws.refusals import known, operators
 OPERATORS = operators()
 DTYPES = ALL_DTYPES if FULL else (opdsl.float32, opdsl.int64, opdsl.bool, opdsl.bfloat16, opdsl.complex64)
 
-# Of these each operator is held against the laws with one, each day another one; others are asked where they are
-# refused.
-# That results are right in all of them is held by tests/torch/test_op_db.py, variants and outputs included.
+# Each day an operator is checked against the laws with another one of these dtypes; on the other days it is called with
+# a dtype only if it refuses it. tests/torch/test_op_db.py checks results in all dtypes, those of variants and ``out=``
+# included.
 IN_TURN = () if FULL else (opdsl.int64, opdsl.bool, opdsl.bfloat16)
 NAMES = [operator.name for operator in OPERATORS]
 TURNS = {name: place for place, name in enumerate(NAMES)}
 
-# The laws that dtypes have to do with; gradients are computed in double precision, of real and complex numbers.
+# The laws that depend on dtypes; gradients are computed in double precision, of real and complex numbers.
 OF_DTYPES = (2, 3, 4)
 OF_VARIANTS = 2
 OF_META = 3
@@ -44,51 +44,53 @@ OF_FORMS = 11
 OF_PIECES = 12
 OF_PROGRAMS = 13
 
-# Lowering an operator and all that it calls takes long: every fourth is held against the law of forms or that of
-# programs, each day others, and all against both in full.
+# Lowering an operator and all that it calls takes long: each day another quarter is checked against the law of forms or
+# that of programs; full runs check all against both.
 LOWERED = frozenset(todays(NAMES, 8))
 TRACED = frozenset(todays(NAMES, 8, 4))
-# Reductions, scans, rows, views and products are all cut in tests/unit/sharding/test_sharding.py.
+# All reductions, scans, rows, views and products are split in tests/unit/sharding/test_sharding.py.
 CUT = frozenset(todays(NAMES, 12))
 
-# Forms of lists are derived, and so is what `autogen` stands for; they do what the operators do that they are derived
-# of: every fourth is held.
+# Operators on lists and those that `autogen` generates are derived and behave as the operators that they are derived
+# from: each day another quarter is checked.
 DERIVED = {
     operator.name for operator in OPERATORS if operator.name.startswith("aten::_foreach_") or GENERATED in operator.tags
 }
 LEFT_OUT = DERIVED.difference(todays(NAMES, 4))
 HELD = [operator for operator in OPERATORS if operator.name not in LEFT_OUT]
 
-# Operators whose packet's function is not held to give what they do, with the reason.
+# Operators whose packet's function may compute something else, with the reason.
 BEHIND_ANOTHER = {"aten::stft": "opdsl.stft takes its arguments for those of stft.center, which PyTorch tries first"}
 
-# Operators that declare as written what their kernels only read, as PyTorch's do.
+# Operators that declare an argument as written that their kernels only read, as PyTorch's do.
 READS_WHAT_IT_WRITES = {
     "aten::_fused_adagrad_": "the numbers of steps, which PyTorch's optimizer counts itself",
     "aten::set.out": "a result without elements",
 }
 
-# Operators whose results are no meta tensors where their arguments are, or that have no shape function.
+# Operators that return no meta tensors for meta tensors, or that have no meta function.
 WITHOUT_META = {
     "aten::_shape_as_tensor": "sizes lie on the CPU, whatever the device is",
     "aten::_to_cpu": "from meta tensors nothing can be moved",
     "aten::adaptive_avg_pool3d_backward.grad_input": "the out= entry of an operator of another name",
 }
 
-# What PyTorch lets pass, too: filling gives one element that stands for many the same number as often.
+# PyTorch accepts expanded outputs here, too: filling writes the same number to an element that several positions share.
 FILLED = frozenset(("aten::full", "aten::zeros", "aten::ones"))
 
-# Integers are round: in place nothing is to be changed.
+# Rounding in place changes no integer.
 ROUNDING = frozenset(
     f"aten::{prefix}{name}_" for prefix in ("", "_foreach_") for name in ("ceil", "fix", "floor", "round", "trunc")
 )
 
-# Operators refuse dtypes: tests/laws/refusals.py writes which, and tests/torch/test_refusals.py reviews it.
+# Dtypes that operators refuse: tests/laws/refusals.py writes the list, and tests/torch/test_refusals.py reviews it.
 REFUSED = known()
 
 
 def laws_for(operator: Operator, dtype: Any) -> tuple[int, ...]:
-    """The laws that an operator is held against with samples of a dtype; none where it is only asked."""
+    """Return the laws that an operator is checked against with samples of a dtype; none on days when it is only
+    called.
+    """
     result = {opdsl.float32: USUAL, opdsl.complex64: (OF_GRADIENTS,)}.get(dtype, OF_DTYPES)
     if FULL and dtype is opdsl.complex64:
         result = (*OF_DTYPES, OF_GRADIENTS)
@@ -105,15 +107,17 @@ def laws_for(operator: Operator, dtype: Any) -> tuple[int, ...]:
 
 
 def is_asked(operator: Operator, dtype: Any) -> bool:
-    """Whether it is only asked whether the operator takes a dtype, which is another's turn."""
+    """Return whether an operator is only called with a dtype today, to see whether it accepts it, without checks of
+    laws.
+    """
     return dtype in IN_TURN and not is_its_turn(TURNS[operator.name], len(IN_TURN), IN_TURN.index(dtype))
 
 
 def is_differentiated(operator: Operator, dtype: Any) -> bool:
-    """Whether gradients are held with samples of a dtype: of real or of complex numbers, in turn.
+    """Return whether gradients are checked with samples of a dtype; an operator has either real or complex ones.
 
-    Every fourth operator is held: tests/torch/test_op_db_gradients.py holds what PyTorch has samples of. In place the
-    formulas are those of the functional: every eighth.
+    Each day a quarter of the operators is checked: tests/torch/test_op_db_gradients.py checks those that PyTorch has
+    samples of. In-place operators share the formulas of the functional ones: an eighth of them is checked.
     """
     if not is_its_turn(TURNS[operator.name], 8 if operator.schema.kind is SchemaKind.inplace else 4):
         return False
@@ -123,10 +127,10 @@ def is_differentiated(operator: Operator, dtype: Any) -> bool:
 
 
 def violations(operator: Operator, dtype: Any) -> list[Violation]:
-    """How an operator breaks its laws; of a dtype that it is only asked of, none.
+    """Return the violations of laws by an operator with samples of a dtype; none on days when it is only called.
 
     Raises:
-        OptionError: it takes no sample of the dtype.
+        OptionError: the operator accepts no sample of the dtype.
     """
     laws = laws_for(operator, dtype)
     if laws:
@@ -136,7 +140,7 @@ def violations(operator: Operator, dtype: Any) -> list[Violation]:
 
 
 def is_accepted(operator: Operator, dtype: Any, violation: Violation) -> bool:
-    """Whether PyTorch does the same."""
+    """Return whether a violation is accepted because PyTorch behaves the same."""
     if violation.law == OF_EFFECTS and operator.name in ROUNDING and not dtype.is_floating_point:
         return "no sample changes it" in violation.problem
     if violation.law == OF_GRADIENTS:
@@ -147,7 +151,7 @@ def is_accepted(operator: Operator, dtype: Any, violation: Violation) -> bool:
 
 
 def cases() -> Iterator[Any]:
-    """Operators and dtypes: those that are held, and those that are refused."""
+    """Yield test cases of operators and dtypes: those to check against the laws, and those that are refused."""
     for operator, dtype in itertools.product(HELD, DTYPES):
         if not is_asked(operator, dtype) or (operator.name, str(dtype)) in REFUSED:
             yield pytest.param(operator, dtype, id=f"{operator.name.removeprefix('aten::')}-{dtype}")

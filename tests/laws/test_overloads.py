@@ -1,4 +1,4 @@
-"""Calls of overloads with whatever arguments: a few of those that ``tests.laws.overloads`` makes, and that it finds."""
+"""Tests of ``tests.laws.overloads``: a number of its random calls pass, and it finds faulty operators and crashes."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ def test_calls_raise_documented_errors_and_change_nothing_before() -> None:
 
 
 def call_of(name: str, *inputs: object) -> Call:
-    """A call by hand."""
+    """Return a call of the named operator with given arguments."""
     return Call(opdsl.registry.operators[name], inputs, {})
 
 
 @pytest.fixture
 def faulty():
-    """An operator of a faulty kind for each name."""
+    """Yield a library with one operator for each kind of fault."""
     with opdsl.Library("faulty") as lib:
 
         @lib.op
         def raw(self: opdsl.Tensor) -> opdsl.Tensor:
-            """Raises what nobody documents."""
+            """Raise an undocumented error."""
             return self.shape[7]
 
         @lib.op
         def grown_(
             self: opdsl.Tensor[opdsl.Alias("a", write=True)],
         ) -> opdsl.Tensor[opdsl.Alias("a", write=True)]:
-            """Writes, and raises."""
+            """Write to the argument, then raise an error."""
             self.zero_()
             opdsl.check(False, "after it has written")
             return self
@@ -68,7 +68,7 @@ def test_what_ends_a_process_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def crash(seed: int) -> None:
         if seed == 5:
-            ctypes.string_at(memory.ctypes.data + memory.nbytes, 1)  # the first byte that nobody may read
+            ctypes.string_at(memory.ctypes.data + memory.nbytes, 1)  # the first byte without read access
         if seed == 7:
             os._exit(3)
 

@@ -1,4 +1,6 @@
-"""Programs against the functions that they are of: results, gradients, writes, and sizes that were never traced."""
+"""Tests of compiled functions against the plain functions: results, gradients, writes, and sizes that were never
+traced.
+"""
 
 from __future__ import annotations
 
@@ -217,7 +219,7 @@ def test_random_numbers_are_drawn_in_the_same_order() -> None:
 
 
 def random_program(draw: random.Random) -> Callable[[Any, Any], Any]:
-    """A function of a matrix and a row: pointwise calls, folds of rows, views and writes."""
+    """Return a random function of a matrix and a row: pointwise calls, folds of rows, views and writes."""
     pointwise: list[Callable[[Any, Any], Any]] = [
         lambda a, b: a + b,
         lambda a, b: a * b - 0.5,

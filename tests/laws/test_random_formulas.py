@@ -1,4 +1,4 @@
-"""Law 14 over random formulas: folds, recurrences, reads, choices and scatters give what PyTorch computes.
+"""Tests of law 14 over random formulas: folds, recurrences, reads, choices and scatters agree with PyTorch.
 
 ``python -m tests.laws.test_random_formulas FIRST LAST`` tries seeds, and prints those that fail.
 """
@@ -22,7 +22,7 @@ COUNT = 2000 if FULL else 40
 
 
 def tried(seed: int) -> str | None:
-    """Return the text of the formula of a seed, and what is wrong with it; None where nothing is."""
+    """Return the text of a seed's formula with a description of its fault, or None if it has no fault."""
     drawn = Writer(seed).formula()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -31,8 +31,8 @@ def tried(seed: int) -> str | None:
     return problem and f"seed {seed}, {shapes}, {drawn.numbers}:\n{drawn.text}{problem}"
 
 
-# Texts of x, y and ids that were wrong once, for the reason that their names say, and what PyTorch makes of these. What
-# a condition hides is replaced before, so that its slopes are none.
+# Formulas of x, y and ids that failed once, by the reason, and their equivalents in PyTorch. These replace elements
+# that a condition hides beforehand, so that their slopes are 0.
 FOUND: dict[str, tuple[str, Callable[..., torch.Tensor]]] = {
     "gradients of scans of complex numbers were 0": (
         "opdsl.scan(lambda h, a: 0.5j * h + a, 0.0, x[i], along=i).order(i)",
@@ -109,7 +109,9 @@ def test_text_that_failed(name: str) -> None:
 
 
 def test_numbers_stay_weak_while_they_are_carried() -> None:
-    """What is carried beside them, and becomes int32, makes no int64 of a number that only meets another one."""
+    """A carried number that only meets other numbers does not become int64 next to a carried value that becomes
+    int32.
+    """
     with Library("carried_numbers") as library:
 
         @library.op

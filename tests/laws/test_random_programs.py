@@ -1,4 +1,4 @@
-"""Random programs, and the programs that once departed from PyTorch."""
+"""Tests of random programs, and of programs whose results once differed from PyTorch's."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.laws.fuzz import program, run, try_seed
 
 PROGRAMS = 40_000 if os.environ.get("OPDSL_TEST_FULL") else 600
 
-# Each failed once, for the reason that its name says.
+# Each failed once, for the reason that is its key.
 FOUND = {
     "full.out resized before it looked at the number": """
         t4 = values('uint8', (12,), 7)
@@ -72,7 +72,9 @@ def test_program_that_failed(name: str) -> None:
 
 
 def test_random_programs() -> None:
-    """Always the same programs: how many fit a time would differ from run to run."""
+    """A fixed number of random programs agrees with PyTorch; a time limit would make their number vary from run
+    to run.
+    """
     for seed in range(PROGRAMS):
         failure = try_seed(seed)
         assert failure is None, f"seed {seed}:\n{failure}"

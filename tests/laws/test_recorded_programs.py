@@ -1,4 +1,6 @@
-"""Compiled functions whose calls are recorded: one node each, with the gradients, errors and memory of the function."""
+"""Tests of compiled functions under autograd: each call is one node, with the gradients, errors and memory of the
+function.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ def drawn(*shape: int, seed: int = 0) -> Any:
 
 
 def attention(x: Any, weight: Any, mask: Any) -> Any:
-    """Splits, views, products, a mask and a softmax."""
+    """Compute attention by splits, views, products, a mask and a softmax."""
     q, k, v = (x @ weight).chunk(3, -1)
     scores = (q @ k.transpose(-2, -1) * 0.5).masked_fill(mask, -1e9)
     return (scores.softmax(-1) @ v + x).tanh()
@@ -176,7 +178,7 @@ def test_what_is_cheap_is_computed_again_and_not_kept() -> None:
 
 
 def test_steps_fuse_across_writes_to_other_memory() -> None:
-    """The gradient of ``chunk`` is written into one buffer; what comes before and after it is one step."""
+    """Steps before and after the writes of ``chunk``'s gradient into a buffer are fused into one."""
 
     def function(x: Any) -> Any:
         first, second = x.chunk(2)

@@ -1,4 +1,6 @@
-"""Law 11 for sums of reads at computed places: which plan a call runs by does not change the order of a sum."""
+"""Tests of law 11 for sums of reads at computed indices: the plan that runs a call does not change the order of
+summation.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Steps of training that are compiled whole: the backward pass and the optimizer are parts of the program."""
+"""Tests of compiled training steps: the backward pass and the optimizer are parts of the program."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from opdsl.errors import TraceError
 
 
 class Model:
-    """Two layers, and steps of training of several kinds."""
+    """Model of two layers, with training steps of several kinds."""
 
     def __init__(self) -> None:
         draw = numpy.random.default_rng(0)
@@ -24,7 +24,7 @@ class Model:
         return ((x @ self.weights[0]).tanh() @ self.weights[1]).square().mean()
 
     def plain(self, x: Any) -> Any:
-        """Gradients are gone at the end."""
+        """Train one step, and clear the gradients at its end."""
         loss = self.loss(x)
         loss.backward()
         with opdsl.no_grad():
@@ -34,7 +34,7 @@ class Model:
         return loss
 
     def cleared_first(self, x: Any) -> Any:
-        """Gradients of the step before are there when it begins."""
+        """Train one step with momentum, and clear the gradients of the previous step at its beginning."""
         for weight in self.weights:
             weight.grad = None
         self.loss(x).backward()
@@ -44,7 +44,7 @@ class Model:
                 weight.sub_(moment, alpha=0.1)
 
     def clipped(self, x: Any) -> Any:
-        """Two backward passes, whose gradients are bounded together."""
+        """Train one step with two backward passes, whose summed gradients are clipped together."""
         for weight in self.weights:
             weight.grad = None
         for half in x.chunk(2):
@@ -55,13 +55,13 @@ class Model:
                 weight.sub_(weight.grad * (0.1 / size).clamp(max=0.1))
 
     def accumulated(self, x: Any) -> Any:
-        """Gradients are added to those of the step before."""
+        """Add gradients to those of the previous step."""
         loss = self.loss(x)
         loss.backward()
         return loss
 
     def partly(self, x: Any) -> Any:
-        """What is computed within ``no_grad`` has no gradient."""
+        """Compute a loss with a factor from ``no_grad``, which has no gradient."""
         hidden = (x @ self.weights[0]).tanh()
         with opdsl.no_grad():
             scale = hidden.abs().max()

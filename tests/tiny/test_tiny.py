@@ -1,4 +1,4 @@
-"""The whole road in a few seconds: declare, call, look, export. Needs no PyTorch."""
+"""Smoke test of a few seconds: declare, call, inspect and export operators. Needs no PyTorch."""
 
 from __future__ import annotations
 
