@@ -100,7 +100,7 @@ def attribute(name: str) -> Any:
     """Return the value of an attribute of the package.
 
     Raises:
-        UnknownOperatorError: there is none; it is an AttributeError.
+        UnknownOperatorError: there is no such operator; the error is an AttributeError as well.
     """
     if name in _SUBMODULES or name in _LAYERS:
         return importlib.import_module(f"opdsl.{name}")

@@ -37,7 +37,7 @@ class Deprecation(NamedTuple):
 
 
 DEPRECATED: list[Deprecation] = []
-"""Everything that is deprecated in modules that are loaded."""
+"""Deprecated names in loaded modules."""
 
 
 def deprecated(*, since: str, removal: str, instead: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -46,7 +46,7 @@ def deprecated(*, since: str, removal: str, instead: str) -> Callable[[Callable[
     Args:
         since: the release that deprecates it.
         removal: the release that removes it.
-        instead: what to write instead.
+        instead: the replacement.
     """
 
     def deprecating(function: Callable[P, R]) -> Callable[P, R]:

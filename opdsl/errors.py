@@ -229,7 +229,7 @@ class LawError(OpdslError, AssertionError):
 
 
 class TorchError(OpdslError, RuntimeError):
-    """Raised when PyTorch refuses a call of its own operator made by ``opdsl.interop.torch.wrap``."""
+    """Raised when PyTorch refuses a call of one of its operators made by ``opdsl.interop.torch.wrap``."""
 
 
 class InterchangeError(OpdslError, RuntimeError, TypeError, ValueError, BufferError):

@@ -25,7 +25,7 @@ def function_from_source(
 
     Args:
         name: of the function in the text.
-        source: of a module that defines it; made of validated identifiers and ``repr``, never of unchecked text.
+        source: of a module that defines it; consists of validated identifiers and ``repr``, never of unchecked text.
         namespace: the globals of the function, in which the source is executed.
         title: purpose of the function, shown in tracebacks, which show the source as well.
         location: file and line that tracebacks show instead: where the user wrote the code that it implements.

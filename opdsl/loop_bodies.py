@@ -59,7 +59,7 @@ LOOPS = {
     "indexed": "positions",
     "random": "draw",
 }
-"""What makes a loop of a kind: a function of this module."""
+"""Names of the functions of this module that make a loop, by its kind."""
 
 
 class Unread:
@@ -112,7 +112,7 @@ class Loop:
     """Loop over a scalar function, which is the whole body of an operator.
 
     Its operands are the operator's arguments, in order. Dtypes or argument values that need a different loop have a
-    formula of their own (``f.formula(dtypes=..., when=...)``).
+    separate formula (``f.formula(dtypes=..., when=...)``).
 
     Args:
         kind: a key of ``opdsl.schema.kinds.KINDS``.
@@ -243,7 +243,7 @@ def fold(combine: Scalar, /, **options: Unpack[Fold]) -> Loop:
 class Scan(TypedDict, total=False):
     """Options of ``scan``; ``init`` is required.
 
-    init: the initial accumulators; infinities stand for the bounds of integer dtypes.
+    init: the initial accumulators; infinities denote the bounds of integer dtypes.
     lift: computes accumulators from an element, or from an element and its index; by default the element is the
         accumulator.
     finish: computes results from accumulators; by default they are the results.

@@ -53,7 +53,7 @@ class Parameter(NamedTuple):
 # Kinds of saved values that cannot be written.
 _WITHOUT_VERSION = ("number", "size", "meta")
 
-# A tuple stands for the elements of a list argument.
+# A tuple represents the elements of a list argument.
 Argument: TypeAlias = "Constant | Parameter | tuple[Argument, ...]"
 
 
@@ -67,7 +67,7 @@ class BackwardPlans:
             ``size``, ``meta`` (of a tensor that is not kept itself) or ``result`` with its position; and whether it is
             a result that requires grad.
         targets: shapes and dtypes of the arguments that gradients go to.
-        results: those of the results; None where it is that of the gradient.
+        results: those of the results; None if they are that of the gradient.
         is_exact: whether plans are for exact geometries of gradients, as the nodes are; otherwise for their forms.
         otherwise: for plans of nodes that are freed, which overwrite saved values: the function that runs the nodes
             if the memory of these is shared.

@@ -31,7 +31,7 @@ class CasesDerivative:
         return (True,) * len(schema.returns)
 
     def formulas(self, required: Sequence[str], *, is_complex: bool = False) -> Sequence[Formula] | None:
-        """See ``Derivative``: None where one of the cases has none.
+        """See ``Derivative``: None if one of the cases has none.
 
         Raises:
             ScalarFunctionError: an operation of a scalar function has no derivative.

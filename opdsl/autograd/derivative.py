@@ -44,8 +44,8 @@ class Formula(NamedTuple):
         and some arguments, by position; these arguments; and those of ``names`` that it returns gradients for, the
         gradients of others being that gradient.
     may_be_narrow: whether ``direct`` may return zeros of smaller shapes than an argument's, which ``reaching`` expands.
-    unread: from the arguments of a call, by name, to those of ``reads`` whose elements are not read for these, beside
-        ``forms``. It reads only dtype and number of dimensions of tensors.
+    unread: from the arguments of a call, by name, to those of ``reads`` whose elements are not read for these, in
+        addition to ``forms``. It reads only dtype and number of dimensions of tensors.
     consumes: arguments that ``run`` may overwrite if ``consumed`` contains them: their memory is not shared then.
     """
 
@@ -66,7 +66,7 @@ class Formula(NamedTuple):
 
 
 consumed: ContextVar[frozenset[str]] = ContextVar("consumed", default=frozenset())
-"""The arguments over which the formula that runs may write."""
+"""Names of the arguments whose memory the running derivative formula may overwrite."""
 
 
 def reaching(gradient: Any, argument: Any) -> Any:
@@ -100,7 +100,9 @@ def _is_summed(size: Any, target: Any) -> bool:
 
 
 whole_gradients: ContextVar[bool] = ContextVar("whole_gradients", default=False)
-"""Whether gradients are left in the shape of the results, as where they are read element by element."""
+"""Whether derivative formulas return gradients in the shape of the results, not summed to the shapes of broadcast
+arguments, for callers that read them element by element.
+"""
 
 
 def summed_to(gradient: Any, shape: Sequence[int]) -> Any:
@@ -127,7 +129,7 @@ class Derivative(Protocol):
     """Protocol of derivatives: how an operator's arguments get their gradients."""
 
     def formulas(self, required: Sequence[str], *, is_complex: bool) -> Sequence[Formula] | None:
-        """Return the formulas that compute the gradients of the required arguments; None where one of them has none."""
+        """Return the formulas that compute the gradients of the required arguments; None if one of them has none."""
 
     def differentiable_results(self, schema: FunctionSchema) -> tuple[bool, ...]:
         """Return for each result whether gradients flow through it, if its dtype has gradients."""

@@ -23,7 +23,7 @@ _registry = Registry()
 
 
 def derivative_of_definition(definition: Definition) -> Any:
-    """Return the derivative of a definition, deriving it on first use; None where there is none."""
+    """Return the derivative of a definition, deriving it on first use; None if it has no derivative."""
     if not definition.derived_by:
         return None
     if definition.derivative is None:
@@ -48,7 +48,7 @@ def defined(schema: FunctionSchema, definition: Definition, name: str, *, accept
         schema: of the operator.
         definition: computes it, on every backend of the operator that it is derived from.
         name: of that operator.
-        accepts_numbers: whether numbers stand for tensors.
+        accepts_numbers: whether numbers are accepted for tensors.
     """
     with _lock:
         known = known_operator(schema)

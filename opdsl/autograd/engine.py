@@ -47,7 +47,7 @@ def execute(
         accumulates: whether leaves accumulate their gradients.
 
     Returns:
-        For each wanted edge its gradient, None where no path leads to it.
+        For each wanted edge its gradient, None if no path leads to it.
 
     Raises:
         GraphFreedError: saved values of a node have been freed by an earlier pass.

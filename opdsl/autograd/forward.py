@@ -29,7 +29,7 @@ class UnpackedDual(NamedTuple):
     """Pair of a tensor and its tangent, as ``unpack_dual`` returns it.
 
     primal: the tensor without its tangent.
-    tangent: the derivative; None where the tensor depends on no dual tensor.
+    tangent: the derivative; None if the tensor depends on no dual tensor.
 
     >>> import opdsl
     >>> from opdsl.autograd.forward import dual_level, make_dual, unpack_dual

@@ -34,7 +34,7 @@ __all__ = [
     "next_sequence",
 ]
 
-# None is an undefined gradient: it stands for zeros, which are not allocated.
+# None is an undefined gradient: it denotes zeros, which are not allocated.
 Gradient: TypeAlias = "Tensor | None"
 
 # Numbers nodes in order of creation, so that an edge always leads to a smaller number.
@@ -301,7 +301,7 @@ def written_view(tensor: Tensor, edge: Edge | None, what: str) -> RequiresGradEr
 
     Args:
         tensor: the view.
-        edge: its own, None where it has none.
+        edge: its own edge, None if it has none.
         what: how its memory is written.
     """
     creation = tensor.geometry.creation

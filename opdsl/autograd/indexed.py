@@ -1,7 +1,7 @@
 """Derivatives of indexed operators, derived from their functions of indices.
 
 The gradient of an element that is read is added at the element's index (scatter-add): a derived indexed operator,
-compiled by the same backends, with a derivative of its own. If a tensor is read at the result's own indices only, its
+compiled by the same backends, with its own derivative. If a tensor is read at the result's own indices only, its
 gradient is a fold instead.
 """
 

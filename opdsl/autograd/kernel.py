@@ -63,7 +63,7 @@ def derivative_of(operator: Operator) -> Any:
     """Return the derivative of an operator: the declared one, or one derived from its definition or as a view; None for
     none.
 
-    It does not depend on what computes a call: a mode, an override, or another library's kernel.
+    It does not depend on the implementation that computes a call: a mode, an override, or another library's kernel.
     """
     if operator.derivative is not None:
         return operator.derivative
@@ -111,7 +111,7 @@ def _viewing(operator: Operator) -> Operator | None:
 
 
 def overload_called_alike(operator: Operator, base: str) -> Operator | None:
-    """Return the overload of another packet with an operator's signature; None where there is none."""
+    """Return the overload of another packet with an operator's signature, or None."""
     packet = registry.packets.get(f"{operator.schema.name.namespace or 'aten'}::{base}")
     wanted = operator.schema.signature(strip_view_copy=True)
     overloads = (

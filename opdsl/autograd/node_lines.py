@@ -81,7 +81,7 @@ class NodeLines:
         forms = [self._meta(result, index) if len(results) > 1 else None for index, result in enumerate(results)]
         self.plans = self._plans(forms)
 
-    # --------------------------------------------------------------------------------------------- what nodes keep
+    # ------------------------------------------------------------------------------------------------ saved values
 
     def _argument(self, name: str, value: Any) -> Argument:
         """Return how the backward pass gets an argument, which is saved if necessary."""

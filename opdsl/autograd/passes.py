@@ -28,7 +28,7 @@ def backward(
 
     Args:
         tensors: the tensors to differentiate.
-        grad_tensors: their own gradients, each of its tensor's shape; None stands for 1 for a tensor with one element.
+        grad_tensors: their own gradients, each of its tensor's shape; None means 1 for a tensor with one element.
         retain_graph: whether another pass may follow; by default as ``create_graph``.
         create_graph: whether the gradients can be differentiated again.
         inputs: the leaves to accumulate into; all by default.
@@ -83,7 +83,7 @@ def grad(
     Args:
         outputs: the tensors to differentiate.
         inputs: the tensors to differentiate by; leaves or not.
-        grad_outputs: the outputs' own gradients; None stands for 1 for an output with one element.
+        grad_outputs: the outputs' own gradients; None means 1 for an output with one element.
         retain_graph: whether another pass may follow; by default as ``create_graph``.
         create_graph: whether the gradients can be differentiated again.
         allow_unused: whether an input that no output depends on gives None; otherwise it is an error.
@@ -137,7 +137,7 @@ def _modes() -> list[DispatchMode]:
 def _found_by_modes(
     outputs: list[Tensor], inputs: list[Tensor], gradients: Tensor | Sequence[Tensor | None] | None
 ) -> Sequence[Tensor | None] | None:
-    """Return the gradients that a dispatch mode computes; None where none does."""
+    """Return the gradients that a dispatch mode computes, or None."""
     for mode in _modes():
         computed = mode.gradients_of(outputs, inputs, None if gradients is None else _given(gradients))
         if computed is not None:

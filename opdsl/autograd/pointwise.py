@@ -1,7 +1,7 @@
 """Derivatives of pointwise operators, derived from their scalar functions.
 
 All gradients of a call are computed by one derived operator: pointwise again, one fused loop, compiled by the same
-backends, with a derivative of its own. The engine sums over broadcast dimensions and casts promoted dtypes back.
+backends, with its own derivative. The engine sums over broadcast dimensions and casts promoted dtypes back.
 """
 
 from __future__ import annotations
@@ -208,7 +208,7 @@ class PointwiseDerivative:
         differentiated: Sequence[Differentiated],
     ) -> str:
         types = {argument.python_name: str(argument.type) for argument in self.definition.schema.arguments}
-        # The derived operator has a result of its own, so the original's result needs another name.
+        # The derived operator has its own result, so the original's result needs another name.
         output = free_name("output", names)
         arguments = [f"Tensor {gradient}" for gradient in gradients]
         arguments += [f"{types[name]} {name}" if name != RESULT else f"Tensor {output}" for name in names]

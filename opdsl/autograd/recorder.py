@@ -52,7 +52,7 @@ class Recorder:
 
     Args:
         operator: the functional one or a variant.
-        derivative: None where the operator has none: the backward pass then raises.
+        derivative: None if the operator has none: the backward pass then raises.
         required: for each differentiable argument, see ``requirements``.
         indices: of the differentiable arguments.
         is_complex: whether an argument is complex.
@@ -128,7 +128,7 @@ class Recorder:
     def _formulas(
         self, derivative: Derivative | None, wanted: Sequence[str], is_complex: bool
     ) -> Sequence[Formula] | None:
-        """Return the formulas; None where there are none or none can be derived, for which the backward pass raises."""
+        """Return the formulas; None if there are none or none can be derived, for which the backward pass raises."""
         if derivative is None:
             return None
         try:

@@ -46,7 +46,7 @@ class _Backward(NamedTuple):
     run: takes the gradients of the results, the carried values before each element, arguments, and the dimension.
     carried: positions of the carried values that it reads.
     names: the arguments that it takes.
-    before: computes all carried values before each element; None where none of them is read.
+    before: computes all carried values before each element; None if none of them is read.
     """
 
     run: Callable[..., Any]
@@ -77,7 +77,7 @@ class RecurrenceDerivative:
         return (True,) * len(schema.returns)
 
     def formulas(self, required: Sequence[str], *, is_complex: bool = False) -> Sequence[Formula] | None:
-        """See ``Derivative``: None where ``lift`` takes the index of an element.
+        """See ``Derivative``: None if ``lift`` takes the index of an element.
 
         Raises:
             ScalarFunctionError: an operation of a scalar function has no derivative.

@@ -55,7 +55,7 @@ class ReductionDerivative:
         return (True,) * len(schema.returns)
 
     def formulas(self, required: Sequence[str], *, is_complex: bool = False) -> Sequence[Formula] | None:
-        """See ``Derivative``: None where accumulators are others than sums, maxima and minima of real numbers.
+        """See ``Derivative``: None if accumulators are anything but sums, maxima and minima of real numbers.
 
         Raises:
             ScalarFunctionError: an operation of a scalar function has no derivative.
@@ -132,7 +132,7 @@ def _shown(fold: Fold) -> str:
 
 
 def row_function(fold: Fold) -> ScalarFunction | None:
-    """Return a reduction as a row function; None where its accumulators are not row reductions.
+    """Return a reduction as a row function; None if its accumulators are not row reductions.
 
     Its parameters are the tensors and the numbers, by their names.
     """

@@ -2,7 +2,7 @@
 
 All gradients of a call are computed by one derived row operator: the gradient of a value of the row as a whole is the
 sum of those that its elements send back, which is a reduction again. So it is one kernel, on every backend, and has a
-derivative of its own. A reduction by sums, maxima or minima is a row function with one result for each row.
+its own derivative. A reduction by sums, maxima or minima is a row function with one result for each row.
 """
 
 from __future__ import annotations
@@ -256,7 +256,7 @@ class RowDerivative:
         return [by_name.get(name) for name in names]
 
     def _variation(self, present: Sequence[str], values: Mapping[str, Any], prepared: PreparedCall) -> Variation | None:
-        """Return the variation within the rows of a call; None where rows have one element."""
+        """Return the variation within the rows of a call; None if rows have one element."""
         shape, dims = prepared.state.shape, prepared.state.dims
         if not differs_in_row(shape, shape, dims):
             return None

@@ -1,4 +1,4 @@
-"""Saved values: what a node keeps of a call for its backward pass, and how it is restored.
+"""Saved values: the arguments and results of a call that a node keeps for its backward pass, and their restoration.
 
 An argument is saved with the version of its memory. A result is saved without its node, since that would make a
 reference cycle. If a formula reads only the geometry of a tensor, only that is saved (``without_elements``).
@@ -54,7 +54,7 @@ def _references_to_what_is_saved() -> int:
 
 
 # The reference count of a saved tensor that only its node refers to, as ``is_shared`` counts. It is measured, since
-# releases of Python differ in which names hold a reference of their own.
+# releases of Python differ in which names hold their own reference.
 _UNSHARED = _references_to_what_is_saved()
 # The reference count of an object that one attribute refers to.
 _UNSHARED_ATTRIBUTE = references_to_an_attribute()

@@ -97,13 +97,13 @@ _WITHOUT_MODES = Guard(_without_modes, keep=True)
 
 
 def _shape_of(take: Take, form: TensorMeta) -> Any:
-    """Take a view of a meta tensor with a geometry, invisibly to dispatch modes, as it is no call of the program."""
+    """Take a view of a meta tensor with a geometry, invisibly to dispatch modes, since the program does not call it."""
     with _WITHOUT_MODES:
         return take(_without_memory(form))
 
 
 def _order(take: Take, form: TensorMeta) -> tuple[int, ...] | None:
-    """Return the dimensions of a view from the outermost to the innermost; None where it does not show each element
+    """Return the dimensions of a view from the outermost to the innermost; None if it does not show each element
     once.
     """
     view = _shape_of(take, form)

@@ -113,7 +113,7 @@ def conversions(to: Dialect, floats: Sequence[ScalarType]) -> list[str]:
 def _integer_of(to: Dialect, kind: ScalarType, source: ScalarType) -> str:
     """Return the expression that converts a float named ``value`` to an integer, with PyTorch's results on x86.
 
-    The float is converted to int64 or int32 first. The smallest integer of that type stands for values out of its
+    The float is converted to int64 or int32 first. The smallest integer of that type represents values out of its
     range; the low bits of the result are kept.
     """
     wide = kind.bits == 64 or (not kind.is_signed and kind.bits != 16)
@@ -128,8 +128,8 @@ def _integer_of(to: Dialect, kind: ScalarType, source: ScalarType) -> str:
     return to.cast(to.types[kind], fitting)
 
 
-# The most lines of a function that is declared inline. Kernels call a function in several places, and inlining a longer
-# one costs more compile time than the calls cost run time.
+# The most lines of a function that is declared inline. Kernels contain several calls of a function, and inlining a
+# longer one costs more compile time than the calls cost run time.
 _MOST_INLINED = 250
 
 
@@ -138,7 +138,7 @@ def function_source(to: Dialect, graph: TypedGraph, name: str) -> str:
 
     Args:
         to: the language.
-        graph: what to compute; it is lowered here.
+        graph: the computation; it is lowered here.
         name: of the function, an identifier.
 
     Returns:
@@ -375,7 +375,7 @@ def _invert(to: Dialect, node: Node, kind: ScalarType, arguments: list[str]) -> 
 
 
 def _shift_logically(to: Dialect, node: Node, kind: ScalarType, arguments: list[str]) -> str:
-    """Return the expression of a right shift that fills with zeros: the number is cast to an unsigned type of its own
+    """Return the expression of a right shift that fills with zeros: the number is cast to an unsigned type of its
     width.
     """
     unsigned = {8: "unsigned char", 16: "unsigned short"}.get(kind.bits, _unsigned(to, kind))

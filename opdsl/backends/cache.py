@@ -1,6 +1,6 @@
 """On-disk cache of object code, shared by all processes of a user.
 
-Native code that is loaded runs with the user's rights, so a file is trusted only when nobody else could have written
+Native code that is loaded runs with the user's rights, so a file is trusted only when no other user could have written
 it: the directory and the file belong to the user, neither is writable for others, neither is a link, and the checks
 are made on the opened descriptors. A digest of the contents finds truncated and damaged files. A file that fails a
 check is treated as absent, and its code is compiled again.
@@ -38,7 +38,7 @@ _used: ContextVar[set[str] | None] = ContextVar("_used", default=None)
 
 
 def set_kernel_cache(place: str | os.PathLike[str] | bool | None) -> None:
-    """Choose where this process keeps compiled kernels, in place of what the environment variables say.
+    """Choose where this process keeps compiled kernels, overriding the environment variables.
 
     Args:
         place: a directory, which need not exist; False for no cache; None or True to follow the environment again.
@@ -105,7 +105,7 @@ def problem() -> str | None:
 
 
 def load(key: str) -> bytes | None:
-    """Return the payload stored under a key, or None if there is none that can be trusted."""
+    """Return the payload stored under a key, or None if no stored file can be trusted."""
     if not (is_enabled() and _SUPPORTED):
         return None
     try:

@@ -1,7 +1,7 @@
 """Printer of loop IR programs as C: one thread, or one group of threads, runs each point of the outermost loops.
 
 Languages differ in the methods of a subclass: how elements are loaded, stored and updated atomically, how a thread
-finds its index, and what a kernel begins with.
+finds its index, and the beginning of a kernel.
 """
 
 from __future__ import annotations
@@ -64,12 +64,12 @@ def margins(to: Dialect) -> str:
 
 
 class LoopPrinter(abc.ABC):
-    """Printer of one loop IR program as C; a subclass supplies what depends on the language.
+    """Printer of one loop IR program as C; a subclass supplies the code that depends on the language.
 
     to: the language.
     shared_memory: the qualifier of memory that a group of threads shares.
     barrier: the statement by which the threads of a group wait for each other.
-    block_lengths: the lengths of nested blocks in which a fold is computed. Each block has accumulators of its own,
+    block_lengths: the lengths of nested blocks in which a fold is computed. Each block has its own accumulators,
         which are combined afterwards, so that sums of many numbers stay accurate. Empty if one accumulator takes all.
     lines: the statements emitted so far.
     local: declarations of memory that a group shares.
@@ -156,7 +156,7 @@ class LoopPrinter(abc.ABC):
 
     @contextmanager
     def braces(self, head: str) -> Iterator[None]:
-        """Emit the lines inside as a block in braces after ``head``, with a scope of its own for names."""
+        """Emit the lines inside as a block in braces after ``head``, with its own scope for names."""
         self.say(f"{head} {{".strip())
         self.depth += 1
         yield

@@ -1,4 +1,4 @@
-"""Fallback for backends with a compiler but without kernels of their own: they run the operators' CUDA kernels.
+"""Fallback for backends with a compiler but without their own kernels: they run the operators' CUDA kernels.
 
 Definitions and kernels in Python look up the compiler, and the memory, of the device that the tensors are on. A kernel
 that is registered for one such backend is therefore right for any; the compiler rejects kernels in CUDA C++ or numba.

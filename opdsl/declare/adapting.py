@@ -49,7 +49,7 @@ def without_optional(function: FunctionType, names: Collection[str], *, last: in
     Args:
         function: called by the adapter.
         names: the optional parameters that the operator has; others keep their defaults.
-        last: number of positional parameters that stay behind the optional ones; the optional ones become positional.
+        last: number of positional parameters that stay after the optional ones; the optional ones become positional.
     """
     absent = [optional_name for optional_name in optional_names(function) if optional_name not in names]
     present = [parameter_name for parameter_name in parameter_names(function) if parameter_name not in absent]

@@ -15,7 +15,9 @@ from opdsl.schema.implementation import differentiable_names
 from opdsl.schema.kinds import KINDS
 
 Given = Mapping[str, str | Callable[..., object]]
-"""Arguments that the other operator lacks: what they are called there, or functions of arguments that it has."""
+"""Names or functions that supply arguments which one operator has and the other lacks: a name in the other operator, or
+a function of its arguments.
+"""
 
 
 def attach_adjoint(declaration: Declaration, target: Declaration, wanted: str, texts: Given) -> None:

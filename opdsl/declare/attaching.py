@@ -41,7 +41,7 @@ PROCEDURES: Mapping[Function, Callable[[Attachment], None]] = {
     Function.VIEW: attach_view_kernel,
     Function.GRADIENTS: attach_derivative,
 }
-"""What attaches a function, by what it is."""
+"""Functions that attach a decorated function to an operator, by the kind of function."""
 
 
 class Decorator:
@@ -135,7 +135,7 @@ class Decorator:
         return {name: self._function(options.pop(name)) for name in names}
 
     def _function(self, attached: object) -> FunctionType:
-        """Return the function to attach for what a decorator got: a function, or an operator as a derivative
+        """Return the function to attach for the argument of a decorator: a function, or an operator as a derivative
         formula.
         """
         formula = formula_of(self.declaration, attached) if self.kind.texts is Texts.ARGUMENTS else None

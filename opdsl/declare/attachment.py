@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from opdsl.scalar import ScalarFunction
 
 ALL_BACKENDS = tuple(DispatchKey(name) for name in ("CPU", "CUDA", "Meta"))
-"""The backends that what names none is for."""
+"""Backends for which a function is attached if its decorator names none."""
 
 _ON_ELEMENTS = frozenset(("dynamic_output_shape", "data_dependent_output"))
 

@@ -15,7 +15,7 @@ from opdsl.runtime import Tensor
 from opdsl.schema import BaseType, FunctionSchema
 
 KEY = "CompositeExplicitAutograd"
-"""Where such a body is registered."""
+"""Dispatch key at which these bodies are registered."""
 
 
 def functional_body(base: Callable[..., Any], schema: FunctionSchema) -> Callable[..., object]:
@@ -78,7 +78,7 @@ def out_body(functional: Callable[..., Any], schema: FunctionSchema) -> Callable
         results = result if isinstance(result, tuple) and len(outs) > 1 else (result[0] if has_first else result,)
         rest = [result for result, holds in zip(results, holding, strict=True) if not holds]
         tensors = [result for result, holds in zip(results, holding, strict=True) if holds]
-        # A result that was not asked for is None, and its output stays unchanged.
+        # A result that was not requested is None, and its output stays unchanged.
         asked = [(out, value) for out, value in zip(outs, tensors, strict=True) if value is not None]
         stores = [pair for out, value in asked for pair in _pairs(name, out, value)]
         check_storable(stores)

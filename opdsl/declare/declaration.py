@@ -128,7 +128,7 @@ class Declaration:
         count = len(self.main.schema.returns)
         return ("out",) if count == 1 else tuple(f"out{index}" for index in range(count))
 
-    # ----------------------------------------------------------------------------------------------- what is attached
+    # --------------------------------------------------------------------------------------------- attached functions
 
     def require_free(self, what: str, function: FunctionType) -> None:
         """Raise an error if an implementation of a role (such as ``kernel CPU``) is attached already, or none may be.

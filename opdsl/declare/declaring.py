@@ -171,7 +171,7 @@ def declared_number_overload(
 def declaration_of(
     scope: Scope, function: FunctionType, schema: FunctionSchema, options: Mapping[str, Any]
 ) -> Declaration:
-    """Create a declaration from a schema: define its operator and the variants that the options ask for, or none on
+    """Create a declaration from a schema: define its operator and the variants that the options request, or none on
     errors.
     """
     where = f"{location(function)}: {function.__name__}"
@@ -321,7 +321,7 @@ def _is_same_place(before: FunctionType, now: FunctionType) -> bool:
     return one.co_filename != two.co_filename or one.co_firstlineno == two.co_firstlineno
 
 
-# ------------------------------------------------------------------------------------------------------- what is given
+# ------------------------------------------------------------------------------------------------------------- options
 
 
 _VARIANTS: Mapping[str, type] = {"inplace": Inplace, "out": Out}

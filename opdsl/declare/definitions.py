@@ -1,4 +1,4 @@
-"""Definitions made of scalar functions, from which the kernels of all variants and backends are compiled."""
+"""Definitions that consist of scalar functions, from which the kernels of all variants and backends are compiled."""
 
 from __future__ import annotations
 

@@ -12,7 +12,9 @@ __all__ = ["derivative_source"]
 
 
 def derivative_source(operator: Operator) -> str:
-    """Return the text of an operator's derivative, declared or derived, or a comment that says why there is none."""
+    """Return the text of an operator's derivative, declared or derived, or a comment that says why it has no
+    derivative.
+    """
     declared = getattr(operator.derivative, "declared", None)  # a view's derivative, derived on demand, has none
     if declared:
         return "\n\n".join(map(_text, declared))

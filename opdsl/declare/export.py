@@ -121,7 +121,7 @@ def _structure(operator: Operator) -> Plain | Structured | Delegate:
         return Plain()
     out = declaration.operators["out"]
     if operator is not out:
-        # A delegate is looked up among the entries of its own namespace (INV-31).
+        # A delegate is looked up among the entries in the same namespace (INV-31).
         return Delegate(OperatorName(None, out.schema.name.base, out.schema.name.overload))
     properties = operator.properties
     inner = properties.get("ufunc_inner_loop", {})

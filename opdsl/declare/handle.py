@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from opdsl.sharding.windows import Window
 
 VIEW_COPY_KEY = "CompositeExplicitAutogradNonFunctional"
-"""Where copies of views are registered: they are made anew where views are functions."""
+"""Dispatch key at which copies of views are registered; functionalization generates copies itself."""
 
 
 class OperatorHandle(Calling):
@@ -171,7 +171,7 @@ class OperatorHandle(Calling):
     def _derive(
         self, schema: FunctionSchema, body: Callable[..., Any], key: str, options: Mapping[str, Any], doc: str
     ) -> FunctionType:
-        """Define an operator derived from this one, with the location of the user code that asked for it."""
+        """Define an operator derived from this one, with the location of the user code that called this method."""
         frame = sys._getframe(2)
         place = frame.f_code.co_filename, frame.f_lineno
         module = str(frame.f_globals.get("__name__", "__main__"))

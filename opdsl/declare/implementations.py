@@ -82,7 +82,7 @@ class Attached:
         """Raise an error if ``fault`` is not empty; the message shows the function's signature and the schema.
 
         Args:
-            fault: description of the fault; empty if there is none.
+            fault: description of the fault, or empty.
             expected: the parameters that the function should have, if the fault is about them.
 
         Raises:
@@ -201,7 +201,7 @@ def _is_meant(value: object, argument: Argument) -> bool:
     return type(value) is type(meant) and value == meant
 
 
-# ------------------------------------------------------------------------------------------------- what is attached
+# ---------------------------------------------------------------------------------------------------- dispatch keys
 
 
 def dispatch_keys(keys: Iterable[str], function: FunctionType, operator: Operator) -> list[DispatchKey]:

@@ -69,9 +69,10 @@ class Implementing(Protocol):
             options: the options that follow.
             compiled: whether numba compiles it for arrays and numbers; otherwise Python runs it on tensors.
             alias_safe: whether an input may be passed as its output.
-            source: for CUDA, the kernel in CUDA C++, or the name of a ``.cu`` file beside the module. The decorated
-                function computes the launch configuration: ``(tensors, scalars) -> grid, block, shared``, where tensors
-                (with ``shape``, ``strides``, ``dtype``, ``ndim``, ``numel()``) and scalars are looked up by name.
+            source: for CUDA, the kernel in CUDA C++, or the name of a ``.cu`` file in the module's folder. The
+                decorated function computes the launch configuration: ``(tensors, scalars) -> grid, block, shared``,
+                where tensors (with ``shape``, ``strides``, ``dtype``, ``ndim``, ``numel()``) and scalars are looked up
+                by name.
             entry: the name of the kernel in the source; that of the decorated function by default.
             dtypes: the kinds of dtypes (``bool``, ``integer``, ``floating``, ``complex``) and the dtypes that the first
                 tensor may have; others are refused before anything is computed. None for all.

@@ -80,7 +80,7 @@ def attach_forward(declaration: Declaration, call: Forward, keys: tuple[str, ...
 
 
 def _stores_as(other: Out, own: Out) -> bool:
-    """Return whether the ``out=`` variant of another operator has the options that this one asks for."""
+    """Return whether the ``out=`` variant of another operator has the options that this one requests."""
     asked, stored, usual = ((out.cast, out.contiguous, out.apart) for out in (own, other, Out()))
     return asked in (stored, usual)
 
@@ -175,7 +175,7 @@ def register_plain(
         declaration: of the operators.
         function: kernel of the declared operator.
         key: the dispatch key.
-        variants: functions of variants that have a kernel of their own.
+        variants: functions of variants that have a separate kernel.
     """
     main, own = declaration.main, dict(variants or {})
     if fills_out(declaration, function):

@@ -340,7 +340,7 @@ class Operator(Implementing, Protocol, Generic[P, R_co]):
         """Declare the operator ``name_scatter(self, src, ...)``: a copy of ``self`` with ``src`` in the part that this
         view shows.
 
-        Its gradients follow from the view, unless the view has a derivative formula of its own.
+        Its gradients follow from the view, unless the view has its own derivative formula.
 
         Args:
             options: as ``@op`` takes them.

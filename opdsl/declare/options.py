@@ -30,7 +30,7 @@ class EntryOptions(TypedDict, total=False):
         unlike its declaration.
     category_override: ``"factory"`` gives the function a parameter ``requires_grad``, as factories have it; ``"dummy"``
         does not.
-    manual_kernel_registration: whether the entry has no kernel of its own and ``Library.impl`` registers one.
+    manual_kernel_registration: whether ``Library.impl`` registers the entry's kernel, instead of the declaration.
     structured: for ``Out``, and for an ``out=`` operator declared by itself: whether its kernels are structured; the
         variants of the same declaration delegate to it. Attached elementwise formulas and ``.meta`` imply it.
     structured_delegate: the structured ``out=`` operator that an operator declared by itself delegates to.
@@ -78,10 +78,10 @@ OF_DECLARATIONS = (
     "may_alias",
     "structured",
 )
-"""Options of ``op`` besides those of an entry."""
+"""Names of options of ``op`` besides those of an entry."""
 
 CASTS = ("same", "safe", "kind")
-"""What ``Out(cast=...)`` may be."""
+"""Values of ``Out(cast=...)``."""
 
 
 @attrs.frozen(init=False)
@@ -110,7 +110,7 @@ class Out:
 
     name: ``"add.out"``, or ``".out"`` for an overload of the same packet; None follows the rule.
     args: names of the out arguments; None follows the rule.
-    explicit: whether it is exported as an entry of its own although torchgen could generate it (``autogen``).
+    explicit: whether it is exported as a separate entry although torchgen could generate it (``autogen``).
     named: whether its returns keep the names of the functional operator's returns.
     cast: dtypes that an output may have if the result is computed first and then copied: ``same`` (that of the result),
         ``safe`` (those that the result can be cast to), ``kind`` (other precisions of the same kind of numbers).

@@ -1,8 +1,8 @@
 """Dispatcher: dispatch keys, computed tables, guards, operators and packets, and the functions that users call.
 
-``keys`` and ``table`` implement PyTorch's rules; ``state`` holds what a call depends on besides its arguments;
-``binding`` binds a call to a schema; ``plans`` generates the functions and caches plans; ``model`` holds what is
-declared. A kernel is only known as a callable that can make a plan. May import: errors, schema, runtime.
+``keys`` and ``table`` implement PyTorch's rules; ``state`` holds the state on which a call depends besides its
+arguments; ``binding`` binds a call to a schema; ``plans`` generates the functions and caches plans; ``model`` holds
+the declared operators. A kernel is only known as a callable that can make a plan. May import: errors, schema, runtime.
 """
 
 from __future__ import annotations

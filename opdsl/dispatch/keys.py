@@ -26,10 +26,10 @@ _FUNCTIONALITIES = """
 """
 
 BACKENDS = tuple(_BACKENDS.split())
-"""The backend components; a later one wins where tensors of several backends meet."""
+"""Names of the backend components; if a call has tensors of several backends, the last one in this order wins."""
 
 FUNCTIONALITIES = tuple(_FUNCTIONALITIES.split())
-"""The functionalities, lowest priority first."""
+"""Names of the functionalities, lowest priority first."""
 
 PER_BACKEND = {
     "Dense": "",
@@ -39,7 +39,7 @@ PER_BACKEND = {
     "NestedTensor": "NestedTensor",
     "AutogradFunctionality": "Autograd",
 }
-"""The functionalities that exist once per backend, with what they put in front of the backend's name."""
+"""Prefixes of the backend's name in dispatch keys, for the functionalities that exist once per backend."""
 
 ALIASES = (
     "Autograd",
@@ -49,7 +49,7 @@ ALIASES = (
     "CompositeExplicitAutograd",
     "CompositeExplicitAutogradNonFunctional",
 )
-"""The keys that stand for several runtime keys at registration, and that no call ever reaches."""
+"""Names of the alias keys: each registers a kernel for several runtime keys, and no call reaches it."""
 
 _WIDTH = len(BACKENDS)
 _BACKEND_MASK = (1 << _WIDTH) - 1
@@ -77,7 +77,7 @@ class DispatchKey(metaclass=_KeyNames):
     bits: the key as a set.
     functionality: the functionality of a runtime key; its own name for any other key.
     backend: the backend component, or None for a key that has none.
-    is_alias: whether it stands for several runtime keys.
+    is_alias: whether it represents several runtime keys.
 
     >>> DispatchKey("SparseCPU"), DispatchKey.SparseCPU.functionality, DispatchKey.SparseCPU.backend
     (DispatchKey.SparseCPU, 'Sparse', 'CPU')
@@ -152,7 +152,7 @@ def _make_runtime_keys() -> tuple[DispatchKey, ...]:
 
 
 RUNTIME_KEYS = _make_runtime_keys()
-"""The rows of a computed table, Undefined first."""
+"""Runtime keys in the order of the rows of a computed table, Undefined first."""
 
 
 # Common other names of keys.
@@ -243,7 +243,7 @@ class KeySet:
         """Return the set with the given bits, backends in the lowest ones.
 
         Args:
-            bits: an integer whose bits stand for keys, like that of PyTorch's ``raw_repr()``.
+            bits: an integer whose bits represent keys, like that of PyTorch's ``raw_repr()``.
         """
         keys = object.__new__(cls)
         object.__setattr__(keys, "bits", bits)
@@ -324,7 +324,7 @@ class KeySet:
 
     @property
     def highest_backend(self) -> str | None:
-        """Return the backend with the highest priority (``"CUDA"`` over ``"CPU"``); None if there is none."""
+        """Return the backend with the highest priority (``"CUDA"`` over ``"CPU"``), or None."""
         bits = self.bits & _BACKEND_MASK
         return BACKENDS[bits.bit_length() - 1] if bits else None
 
@@ -342,16 +342,16 @@ def _product(functionalities: str, without: tuple[str, ...] = ()) -> KeySet:
 
 
 AUTOGRAD_KEYS = KeySet("AutogradOther", "AutogradFunctionality", "AutogradNestedTensor")
-"""What a guard excludes to get below autograd, for every backend."""
+"""Keys that a guard excludes to get below autograd, for every backend."""
 
 BACKEND_SELECT = DispatchKey("BackendSelect")
-"""Where factories choose their backend."""
+"""Key at which factories choose their backend."""
 
 AUTOCAST_KEYS = KeySet(*(name for name in FUNCTIONALITIES if name.startswith("Autocast")))
-"""Autocasting; excluded unless a mode asks for it."""
+"""Keys of autocasting; excluded unless a mode enables it."""
 
 AUTOGRADOTHER_BACKENDS = _product("FPGA Vulkan Metal CustomRNGKeyId MkldnnCPU Sparse SparseCsr Quantized")
-"""The keys that share the autograd key AutogradOther."""
+"""Keys that share the autograd key AutogradOther."""
 
 _AUTOGRAD = "AutogradOther AutogradFunctionality AutogradNestedTensor"
 _SINGLE_BACKENDS = "FPGA Vulkan Metal CustomRNGKeyId MkldnnCPU"
@@ -374,7 +374,7 @@ _UNTIED_AUTOGRAD = ("HIP", "VE", "MTIA")
 
 
 def alias_runtime_keys(alias: DispatchKey | str) -> KeySet:
-    """Return the runtime keys that an alias key stands for (c10's ``getRuntimeDispatchKeySet``).
+    """Return the runtime keys that an alias key represents (c10's ``getRuntimeDispatchKeySet``).
 
     Raises:
         DispatchKeyError: the key is no alias key.
@@ -426,7 +426,7 @@ def backend_key_set(name: str, is_inference: bool = False, is_conj: bool = False
 
 
 COMPOSITE_KEY = DispatchKey("CompositeImplicitAutograd")
-"""Key of bodies that call operators, from which gradients follow on every backend."""
+"""Key of composite bodies: they call operators, and their gradients follow from these on every backend."""
 
 __all__ = [
     "ALIASES",

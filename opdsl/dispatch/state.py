@@ -115,7 +115,7 @@ class State:
         return f"State({', '.join(parts)})"
 
 
-# A state lives as long as it is current or a call cache has plans for it, so the table needs no bound of its own.
+# A state lives as long as it is current or a call cache has plans for it, so the table needs no bound.
 _states: WeakValueDictionary[tuple[object, ...], State] = WeakValueDictionary()
 # reentrant, since a finalizer that runs while the lock is held may use guards itself
 _states_lock = held_across_fork(threading.RLock())
@@ -168,10 +168,10 @@ DEFAULT_STATE = state_of(
     default_dtype=float32,
     checking=os.environ.get("OPDSL_CHECKED", "0") not in ("", "0"),
 )
-"""Where every thread starts (c10's default included and excluded sets, and our Common key)."""
+"""State in which every thread starts: c10's default included and excluded sets, and the key Common."""
 
 current: ContextVar[State] = ContextVar("opdsl_state", default=DEFAULT_STATE)
-"""The state of this thread and task; ``current.get`` is what callers use."""
+"""State of this thread and task; callers use ``current.get``."""
 
 
 class Scope(scopes.Scope):

@@ -33,10 +33,10 @@ class Carrying:
     Args:
         name: of the function (``scan`` or ``fold``), for messages.
         step, init, values: see ``scan``.
-        targets: where the steps go along: dims, of which the last varies fastest, or one positional dimension.
+        targets: what the steps iterate over: dims, of which the last varies fastest, or one positional dimension.
         is_reverse: whether the steps begin at the end.
 
-    dims: dims of the results: first ``others``, along which the steps do not go, then ``along``.
+    dims: dims of the results: first ``others``, over which the steps do not iterate, then ``along``.
     ndim: the number of positional dimensions.
     axis: the axis of aligned operands along which the steps go.
     operands: tensors with axes for dims, then positional dimensions.
@@ -144,7 +144,7 @@ class Carrying:
                 )
 
     def laid(self, value: Any, ndim: int | None = None) -> Tensor:
-        """Return an operand aligned to the axes of all dims, with the dims that the steps go along merged into one
+        """Return an operand aligned to the axes of all dims, with the dims over which the steps iterate merged into one
         axis.
 
         Args:
@@ -324,7 +324,7 @@ class Carrying:
         tensor = self.laid_start(value)
         return Operand(tensor.dtype, not tensor.ndim)
 
-    # ---------------------------------------------------------------------------------------------- turn by turn
+    # ---------------------------------------------------------------------------------------------- step by step
 
     def _turn_by_turn(self) -> list[Tensor]:
         """Compute the steps one by one, for a step function that reduces or reads at other indices.
@@ -370,7 +370,7 @@ class Carrying:
         operands'.
 
         Args:
-            columns: for each result, what every step returned.
+            columns: for each result, the values that the steps returned.
         """
         varying = [set(union([value for value in column if isinstance(value, DimTensor)])) for column in columns]
         known = set(self.others)  # a set, since it compares dims by identity: i == j computes a tensor

@@ -132,7 +132,7 @@ class FormulaDefinition(PointwiseDefinition):
         return self.text.functions
 
     def latest(self) -> Sequence[ScalarFunction]:
-        """See ``Definition.latest``; empty, since a missing derivative is only reported when one is asked for."""
+        """See ``Definition.latest``; empty, since a missing derivative is only reported when one is requested."""
         return ()
 
     def read(self, arguments: Sequence[Any]) -> tuple[Reading, tuple[Any, ...]]:
@@ -221,7 +221,7 @@ class FormulaDefinition(PointwiseDefinition):
         return None
 
     def _try_options(self, arguments: Sequence[Any], dtype: DType, rank: int) -> None:
-        """Trace the formula for other values of arguments that select what is computed, changing one argument at a
+        """Trace the formula for other values of arguments that select the computation, changing one argument at a
         time.
 
         Args:

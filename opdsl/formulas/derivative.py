@@ -1,6 +1,6 @@
 """Derivatives of elementwise formulas: the formula is traced and differentiated backward, which gives a formula again.
 
-The operators that a formula calls have derivatives of their own, registered or derived. A call under a condition
+The operators that a formula calls have their own derivatives, registered or derived. A call under a condition
 contributes only where the condition holds.
 """
 

@@ -18,7 +18,7 @@ from opdsl.runtime.geometry import geometry
 from opdsl.runtime.interchange import operand
 
 FOLDED = frozenset({"dim", "dims"})
-"""The parameters in which a dim is a dimension to fold, and no value."""
+"""Names of the parameters for which a dim is a dimension to fold, and not a value."""
 
 # First of the numbers that represent dims where ints are expected: no dimension has such a number.
 _FIRST_MARK = 1 << 40
@@ -76,7 +76,7 @@ class Call(NamedTuple):
         return zip(names, self.arguments, strict=True)
 
     def get(self, name: str) -> Any:
-        """Return an argument by its name; None if there is none of that name."""
+        """Return an argument by its name; None if no argument has that name."""
         return dict(self.named()).get(name)
 
 

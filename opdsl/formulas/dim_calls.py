@@ -48,7 +48,7 @@ def call(function: OverriddenFunction, args: tuple[object, ...], kwargs: dict[st
     if branch is not None and function.name == "scatter":
         branch.cross([args, list(kwargs.values())])
     if function.name == "scatter" and len(args) > 1 and isinstance(args[1], (tuple, list)):
-        return scatter(*args, **kwargs)  # type: ignore[arg-type]  # what is not taken is refused
+        return scatter(*args, **kwargs)  # type: ignore[arg-type]  # other values are refused
     if kwargs.get("out") is not None:
         raise DimError(
             f"{function.name}(..., out=...) of values with dims: write the result afterwards, "

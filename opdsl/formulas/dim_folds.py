@@ -25,7 +25,7 @@ FOLDS = frozenset(
         *("norm", "linalg_vector_norm"),
     )
 )
-"""Operators that fold all positional dimensions where no dimension is named."""
+"""Names of operators that fold all positional dimensions if no dimension is passed."""
 
 # Operators along one dimension with results of the same shape.
 _ALONG = frozenset(("softmax", "log_softmax", "softmin", "cumsum", "cumprod", "logcumsumexp", "cummax", "cummin"))
@@ -212,7 +212,7 @@ class _Folding:
             tensor = value if self.base in _SHARED and not isinstance(value, DimTensor) else full(value, dims, use)
         else:
             tensor = aligned(value, dims, self.ndim)
-            # A size of 1 stands for every index of the dim, and each of them counts.
+            # A size of 1 represents every index of the dim, and each of them counts.
             sizes = [*tensor.shape[: len(self.kept)], *(dim.settle(use) for dim in self.named)]
             if any(own != size for own, size in zip(tensor.shape, sizes, strict=False)):
                 tensor = tensor.expand(*sizes, *tensor.shape[len(dims) :])
@@ -409,7 +409,7 @@ def _einsum(factors: Sequence[DimTensor], folded: set[Dim]) -> Tensor:
     tensors, texts = [], []
     for factor in factors:
         own = factor.dims
-        # A size of 1 stands for every index of the dim, and each of them is summed.
+        # A size of 1 represents every index of the dim, and each of them is summed.
         sizes = [waiting.pop(dim, size) for dim, size in zip(own, factor.tensor.shape, strict=False)]
         is_full = all(one == size for one, size in zip(factor.tensor.shape, sizes, strict=False))
         tensors.append(factor.tensor if is_full else factor.tensor.expand(*sizes, *factor.shape))

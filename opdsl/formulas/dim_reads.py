@@ -22,7 +22,7 @@ from opdsl.runtime.symbol import NotLoweredError, is_symbol
 MODES = ("replicate", "reflect", "circular", "skip")
 
 Mode = float | str | None
-"""What lies outside along a dimension: a number, one of ``MODES``, or None for an error."""
+"""Treatment of indices that are out of bounds: a number to read, one of ``MODES``, or None for an error."""
 
 
 class Position(NamedTuple):

@@ -126,7 +126,7 @@ def joined_masks(values: Sequence[DimTensor]) -> DimTensor | None:
     for value in values:
         if value.mask is not None:
             mask = value.mask if mask is None or mask is value.mask else mask & value.mask
-    return mask  # type: ignore[no-any-return]  # what two masks give is one
+    return mask  # type: ignore[no-any-return]  # the result of two masks is a mask
 
 
 def require_no_mask(call: Call) -> None:

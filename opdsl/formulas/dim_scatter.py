@@ -18,7 +18,9 @@ from opdsl.runtime.promotion import promote_types
 __all__ = ["REDUCE", "scatter"]
 
 REDUCE = ("sum", "prod", "amax", "amin", None)
-"""Reductions that combine values written to one position with what stands there; None writes each position once."""
+"""Reductions that combine the values written to one position with its old value; with None each position is written
+once.
+"""
 
 
 def scatter(base: Tensor, positions: Sequence[Any], src: Any, reduce: str | None = None) -> Tensor:
@@ -26,7 +28,7 @@ def scatter(base: Tensor, positions: Sequence[Any], src: Any, reduce: str | None
 
     Args:
         base: the tensor that is copied, without dims.
-        positions: an index for each dimension: a dim, integers with dims or an int; ``...`` stands for further
+        positions: an index for each dimension: a dim, integers with dims or an int; ``...`` denotes further
             dimensions.
         src: the values to write, a number or a tensor, with positional dimensions for those of ``...`` and for those
             that ``positions`` leaves out. All dims are consumed.
@@ -59,7 +61,7 @@ class _Writing:
     base: the permuted base: indexed axes, then the others.
     order: for each axis of ``base``, the axis of the given base.
     values: indices for the first axes of ``base``.
-    rows: dims that stand for whole axes of the base, which are written without indices.
+    rows: dims that index whole axes of the base, which are written without indices.
     dims: the other dims of indices and values.
     """
 

@@ -163,7 +163,7 @@ class DimTensor(_Value):
         later = self._later
         return later is not None and any(not dim.is_bound for dim in later.depends)
 
-    # -------------------------------------------------------------------------------------------- what it is
+    # -------------------------------------------------------------------------------------------- properties
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -269,7 +269,7 @@ class DimTensor(_Value):
         """Convert dims to positional dimensions: ``x.order(..., i, j)``.
 
         Args:
-            dims: dims in the order of the result. ``...`` stands for the positional dimensions, and may be left out
+            dims: dims in the order of the result. ``...`` denotes the positional dimensions, and may be left out
                 only if there are none; a tuple of dims becomes one dimension, their product.
 
         Returns:
@@ -371,7 +371,7 @@ class Dim(DimTensor):
     """
 
     is_bare = True
-    """Reads at it alone tell its size."""
+    """Flag that this index is a dim itself: a read at it is in bounds, as it determines the dim's size."""
 
     __slots__ = ("_bound_by", "_is_exact", "_name", "_size", "_used_by", "start", "step")
 

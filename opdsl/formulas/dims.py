@@ -21,10 +21,10 @@ __all__ = ["AnyDim", "AnyDims", "Dim", "DimTensor", "dim", "dims"]
 Sizes = Sequence[int | None]
 
 AnyDim = int | Dim | Sequence[Dim | EllipsisType]
-"""What an operator takes for one dimension: several dims are one, in row-major order."""
+"""Argument of an operator for one dimension; several dims denote their product, in row-major order."""
 
 AnyDims = int | Dim | EllipsisType | Sequence[int | Dim | EllipsisType]
-"""What an operator takes for several dimensions; ``...`` stands for all positional ones."""
+"""Argument of an operator for several dimensions; ``...`` denotes all positional ones."""
 
 
 @overload
@@ -113,7 +113,7 @@ def _extent(size: object) -> int | None:
         DimError: it is no size.
     """
     if size is None or is_symbol(size):
-        return cast("int | None", size)  # a symbolic size stands for an int
+        return cast("int | None", size)  # a symbolic size represents an int
     if isinstance(size, bool) or not hasattr(size, "__index__") or isinstance(size, DimTensor):
         raise DimError(f"the size of a dim is an int, a range or None (got {type(size).__name__}: {size!r})")
     count: int = operator.index(cast("SupportsIndex", size))

@@ -27,7 +27,7 @@ __all__ = [
     "pinned",
 ]
 
-# Types of arguments that become number parameters of a kernel; other values select what is computed.
+# Types of arguments that become number parameters of a kernel; other values select the computation.
 _NUMBERS = (int, float, complex)
 
 
@@ -44,7 +44,7 @@ class NumberParameter(NamedTuple):
 
     text: expression of the operator's number arguments and of sizes.
     dtype: dtype in which it is computed.
-    wraps: whether it stands for a tensor, so that no range check for the dtype is made.
+    wraps: whether it was passed for a tensor, so that no range check for the dtype is made.
     """
 
     text: str

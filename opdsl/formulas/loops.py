@@ -126,7 +126,8 @@ def as_tensor(value: Any, beside: Iterable[Any] | None = None) -> Tensor:
 
     Args:
         value: the number.
-        beside: other operands: a float beside integers gets the default dtype, unless an operand has a wider one.
+        beside: other operands: a float combined with integers gets the default dtype, unless an operand has a wider
+            one.
     """
     from opdsl.aten.create.factories import full
 
@@ -257,7 +258,7 @@ class _LoopDefinition(FormulaDefinition):
 
 
 class LoopDerivative:
-    """Derivative of a data-dependent loop: there is none, and asking for it raises an error.
+    """Derivative of a data-dependent loop: such loops have none, and requesting it raises an error.
 
     Args:
         definition: the loop's definition.
@@ -276,7 +277,7 @@ class LoopDerivative:
         """See ``Derivative``.
 
         Raises:
-            ScalarFunctionError: always; it says what to declare.
+            ScalarFunctionError: always; it names the declaration that is needed.
         """
         raise ScalarFunctionError(
             f"It is {self.definition.name}, which elements end: it has no derivative of its own. Declare that of the "

@@ -22,7 +22,7 @@ from opdsl.scalar.source import FunctionSource
 __all__ = ["CONTROL", "is_rewritten", "rewritten", "use_hooks"]
 
 CONTROL = "\N{SECTION SIGN}control"
-"""The name of the hooks in rewritten functions: no text of a user can hold it."""
+"""Name of the hooks in rewritten functions; it is no valid identifier, so the user's code cannot contain it."""
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _LOOPS = (ast.For, ast.While)
@@ -175,7 +175,7 @@ class _Rewriter:
             assert isinstance(tree, ast.FunctionDef), "the tree of a function"
             function, statements = tree, tree.body
         function.decorator_list, function.returns = [], None
-        function.type_params = []  # type: ignore[attr-defined,unused-ignore]  # Python 3.12 asks for it
+        function.type_params = []  # type: ignore[attr-defined,unused-ignore]  # Python 3.12 requires it
         self.parameters = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
         self.locals = {*self.parameters, *_assigned(statements)}
         function.body = self.block(statements)

@@ -1,4 +1,4 @@
-"""Steps of scans as scalar functions, and the recurrence operators made of them."""
+"""Steps of scans as scalar functions, and the recurrence operators that are built from them."""
 
 from __future__ import annotations
 

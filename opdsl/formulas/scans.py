@@ -54,7 +54,7 @@ def scan(
         init: initial carried value: a number, a tensor, or a tuple of these. Carried values have the dtype to which
             ``init`` and the results of steps promote.
         values: tensors, with or without dims, and numbers.
-        along: the dim, or the positional dimension, that the steps go along.
+        along: the dim, or the positional dimension, over which the scan iterates.
         reverse: whether the steps begin at its end.
 
     Returns:

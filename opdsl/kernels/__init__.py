@@ -1,7 +1,8 @@
 """Kernels and their definitions: structured kernels, TensorIterator, pointwise and reduction definitions, primitives.
 
-A definition says what an operator returns and what it computes; kernels for the functional, in-place and ``out=``
-variants, plans and meta results come from it. Backends compile what ``calls`` describes, through ``compiler``.
+A definition describes the results and the computation of an operator; kernels for the functional, in-place and ``out=``
+variants, plans and meta results come from it. Backends compile the loops that ``calls`` describes, through
+``compiler``.
 May import: errors, schema, scalar, runtime, dispatch.
 """
 
@@ -122,8 +123,8 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> object:
-    """Import a public name of this package on first use: ``import opdsl`` needs the language, not the kernels behind
-    it.
+    """Import a public name of this package on first use: ``import opdsl`` needs the language, not the kernels that
+    implement it.
     """
     module = _MODULES.get(name)
     if module is None:

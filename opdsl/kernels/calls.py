@@ -1,5 +1,5 @@
-"""Descriptions of kernel calls, the input of a backend's compiler: plain values that say where the operands of one loop
-lie.
+"""Descriptions of kernel calls, the input of a backend's compiler: plain values that describe the operands of one loop
+and their memory layouts.
 
 TensorIterator makes them, the compilers of ``opdsl.backends`` read them.
 """
@@ -40,7 +40,7 @@ class Output(NamedTuple):
     """Output of a kernel call: its dtype, and the array to allocate for it.
 
     dtype: of its elements.
-    new: the array to make; None where it is given.
+    new: the array to make; None if it is given.
     """
 
     dtype: DType
@@ -179,7 +179,7 @@ class IndexedAccess(NamedTuple):
     array: which input it reads; for a write, which result it writes.
     first, dims: the position of its first index among the results of the graph, and its number of indices.
     leads: whether the leading dimensions come before these indices.
-    margin: the padding for indices out of bounds: a number, or a name of ``opdsl.scalar.indexed``; None where no index
+    margin: the padding for indices out of bounds: a number, or a name of ``opdsl.scalar.indexed``; None if no index
         is out of bounds.
     """
 
@@ -200,8 +200,8 @@ class IndexedLoop(NamedTuple):
     writes: one for each value that is added at computed indices; empty where the values are the results at their index.
     fold: how the values of all iterations become one: ``sum``, ``max``, ``min``, or empty.
     with_place: whether the position of a largest or smallest value is a result, the last: the number of the iteration
-        that gave the value, or the nonnegative number that the iteration gives beside the value.
-    finish: values, indices of the result, integers and other numbers -> results; None where the values are the results.
+        that gave the value, or the nonnegative number that the iteration gives in addition to the value.
+    finish: values, indices of the result, integers and other numbers -> results; None if the values are the results.
     """
 
     graph: TypedGraph

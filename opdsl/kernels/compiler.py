@@ -92,7 +92,7 @@ class Compiler(Protocol):
         """
 
     def convolution(self, call: ConvolutionCall) -> Compiled | None:
-        """Compile a convolution or one of its gradients; return None where the backend has none for the dtype.
+        """Compile a convolution or one of its gradients; return None if the backend has none for the dtype.
 
         The kernel takes the arrays that are read, a bias, then the output, and returns None. Of the images, the weight
         and the results, in this order, two are read; ``weigh`` reads the results first, and so does ``spread``. A
@@ -130,7 +130,7 @@ class Compiler(Protocol):
     def allocating(self, compiled: Compiled, maker: Callable[[], object]) -> Compiled | None:
         """Return a variant of ``compiled`` that allocates its one output, as ``maker`` does, and returns it.
 
-        Return None where there is no such variant. A backend may lack this method.
+        Return None if there is no such variant. A backend may lack this method.
         """
 
 
@@ -260,7 +260,7 @@ def _with(value: Any, sizes: dict[str, Any]) -> Any:
 
 
 def _filling(value: Any, places: dict[str, int]) -> Callable[[Sequence[int]], Any] | None:
-    """Return a function that replaces the symbols in a call's description by sizes; None where there are no symbols."""
+    """Return a function that replaces the symbols in a call's description by sizes; None if there are no symbols."""
     if type(value) is Symbol:
         return operator.itemgetter(places[value.text])
     parts = [_filling(element, places) for element in value] if isinstance(value, tuple) else []

@@ -151,7 +151,7 @@ class LinearAlgebra(Protocol):
         is not finite.
 
         Args:
-            left, right: the singular vectors, as columns and as adjoint rows; None where they are not wanted.
+            left, right: the singular vectors, as columns and as adjoint rows; None if they are not wanted.
             full_matrices: whether all singular vectors are computed, or only as many as there are values.
         """
 

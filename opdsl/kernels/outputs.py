@@ -54,7 +54,7 @@ class OutputSpec(NamedTuple):
 
 
 def array_of(tensor: Tensor) -> Any:
-    """Return the array of a tensor; None where the tensor has no memory.
+    """Return the array of a tensor; None if the tensor has no memory.
 
     Raises:
         KernelError: the tensor is a conjugate or negative view whose memory has other values than the tensor.
@@ -68,7 +68,7 @@ def array_of(tensor: Tensor) -> Any:
 
 
 def tensor_over(array: Any, form: TensorMeta) -> Tensor:
-    """Return a tensor with an array (None where it has no memory) and a geometry."""
+    """Return a tensor with an array (None if it has no memory) and a geometry."""
     tensor = Tensor()
     if array is not None:
         tensor.array = array
@@ -95,7 +95,7 @@ def new_tensor(form: TensorMeta, *, pinned: bool = False) -> Tensor:
 
     Args:
         form: the geometry.
-        pinned: whether it lies in page-locked memory of the host.
+        pinned: whether it is in page-locked memory of the host.
 
     Raises:
         DeviceError: pinned memory is requested without a CUDA device, or for another device than the CPU.
@@ -138,7 +138,7 @@ def resize(
 ) -> None:
     """Change the shape of a tensor in place, keeping its memory where that is large enough, as in PyTorch.
 
-    Otherwise the tensor gets new memory of its own. PyTorch would enlarge memory that is shared with other tensors;
+    Otherwise the tensor gets new memory. PyTorch would enlarge memory that is shared with other tensors;
     these keep the old memory here.
 
     Args:
@@ -164,7 +164,7 @@ def resize(
 
 
 def place_inside(tensor: Tensor, shape: tuple[int, ...], strides: tuple[int, ...]) -> View | None:
-    """Return the view of its storage that a tensor will be once it is resized; None where the storage is too small."""
+    """Return the view of its storage that a tensor will be once it is resized; None if the storage is too small."""
     place = View(shape, strides, tensor.storage_offset())
     fits = required_storage(*place) * tensor.geometry.dtype.itemsize <= storage_size(tensor)
     return place if fits else None

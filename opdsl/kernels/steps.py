@@ -19,7 +19,7 @@ def step(function: Callable[..., None]) -> Callable[..., None]:
     is lowered.
 
     Args:
-        function: takes NumPy arrays, numbers, texts, None, and tuples of these; returns nothing. What it does depends
+        function: takes NumPy arrays, numbers, texts, None, and tuples of these; returns nothing. Its effect depends
             on these alone.
 
     Returns:

@@ -12,7 +12,7 @@ class Entry(NamedTuple):
     """Timed event of a profile.
 
     kind: ``call``, ``plan`` or ``compile``.
-    name: of the operator, or of what was planned or compiled.
+    name: of the operator, or of the plan or kernel.
     start: by ``time.perf_counter``.
     seconds: duration.
     thread: the identifier of its thread.

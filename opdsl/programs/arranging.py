@@ -38,7 +38,7 @@ _DTYPES = (float32, float64)
 _SLICING = ("aten::split.Tensor", "aten::split_with_sizes")
 _PRODUCTS = ("aten::mm", "aten::addmm")
 BY_ROWS = {"aten::sum": "aten::sum.dim_IntList", "aten::mean": "aten::mean.dim"}
-"""What folds rows, for what folds all."""
+"""Operators that fold each row, by the operator that folds all elements."""
 
 
 def arranged(program: Program) -> Program:
@@ -159,7 +159,7 @@ def with_sums_by_rows(program: Program) -> Program:
 
 
 ARRANGEMENTS: tuple[Pass, ...] = (with_sums_apart, with_slices_first, with_joined_products, with_sums_by_rows)
-"""In this order."""
+"""Passes that rearrange the steps of a program, in order."""
 
 
 class _Known:

@@ -15,7 +15,9 @@ __all__ = ["COPIES", "Conditions", "MaskedBranch", "Noted", "conditions", "dims_
 Conditions = tuple[tuple[Tensor, bool], ...]
 
 conditions: ContextVar[Conditions] = ContextVar("conditions", default=())
-"""The conditions under which calls count that are noted now: those of the branches of a formula."""
+"""Conditions of the formula's current branches: a call that is recorded contributes to gradients only where
+they hold.
+"""
 
 
 class MaskedBranch:
@@ -124,13 +126,15 @@ def _parts(value: object) -> Iterator[object]:
 COPIES = frozenset(f"aten::{name}" for name in (
     "_to_copy", "clone", "contiguous", "alias", "detach", "lift_fresh", "resolve_conj", "resolve_neg",
 ))  # fmt: skip
-"""What gives an operand's elements as they are, but for its dtype."""
+"""Names of operators that copy an operand element by element, at most with another dtype."""
 
 exposed: ContextVar[frozenset[tuple[int, object]]] = ContextVar("exposed", default=frozenset())
-"""Conditions, by their identities, and subscripts whose positions these do not mask, as a fold needs all of them."""
+"""Pairs of a condition's identity and a subscript whose index that condition does not mask, since a fold needs all of
+its elements.
+"""
 
 masked_branch: ContextVar[MaskedBranch | None] = ContextVar("masked_branch", default=None)
-"""The branch of a formula whose masks hold for calls that are noted now."""
+"""Masked branch of a formula in which calls are being recorded."""
 
 
 class Noted(NamedTuple):

@@ -1,6 +1,6 @@
 """Graph breaks: splits a function that looks at elements into a traceable first part and the rest.
 
-The split is before the statement that looks at elements, and within it after what is computed first: of
+The split is before the statement that looks at elements, and within it after the calls that run first: of
 ``if (x * 2).sum() > 0:`` the condition belongs to the first part. The parts consist of the function's own statements,
 so that errors show its lines.
 """

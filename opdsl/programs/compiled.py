@@ -39,7 +39,7 @@ R = TypeVar("R")
 UNFUSED_PASSES: tuple[Pass, ...] = (without_unused_steps, without_needless_steps, without_repeated_steps)
 RECORDED_PASSES: tuple[Pass, ...] = (*UNFUSED_PASSES, with_places, with_fused_steps)
 PASSES: tuple[Pass, ...] = (*RECORDED_PASSES, with_lifted_folds)
-"""Passes over a traced program, in order; steps that the last one makes have no gradients."""
+"""Passes over a traced program, in order; steps that the last pass makes have no gradients."""
 
 # Limit of programs per form, which differ in their guards; a function that needs more runs uncompiled.
 _MOST_PROGRAMS = 8
@@ -278,8 +278,8 @@ class CompiledFunction(Generic[P, R]):
         return form
 
     def _form_with_sizes(self, state: State, leaves: Leaves) -> _Form | None:
-        """Return the form that treats integers as symbolic sizes, made at the second call that differs in them; None if
-        there is none.
+        """Return the form that treats integers as symbolic sizes, made at the second call that differs in them, or
+        None.
         """
         if int not in map(type, leaves.values):
             return None

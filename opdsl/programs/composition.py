@@ -1,4 +1,4 @@
-"""Composition of the scalar functions of several steps into one, and operators made of the result."""
+"""Composition of the scalar functions of several steps into one, and operators built from the result."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def scalar_call(step: Step) -> ScalarCall:
 
 
 def _itself(x: float) -> float:
-    """Return ``x``; source of compositions that consist only of folds, which have no source of their own."""
+    """Return ``x``; source of compositions that consist only of folds, which have no source."""
     return x
 
 

@@ -11,7 +11,7 @@ from opdsl.programs.steps import Input, Step, names_in
 __all__ = ["MOST_STEPS", "svg"]
 
 MOST_STEPS = 200
-"""More than that many steps are no picture that anybody reads."""
+"""Largest number of steps that is drawn; a larger picture would be unreadable."""
 
 _HEIGHT, _GAP, _LETTER, _MARGIN = 34, 26, 6.6, 8
 

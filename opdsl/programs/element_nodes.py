@@ -81,7 +81,7 @@ class ElementNodes:
         Args:
             operand, value: as an expression of the program, and as a value of the trace.
             dtype: dtype in which it is computed.
-            wraps: whether a number stands for a tensor, so that no range check for the dtype is made.
+            wraps: whether a number was passed for a tensor, so that no range check for the dtype is made.
         """
         raise NotImplementedError
 

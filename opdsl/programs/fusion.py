@@ -1,4 +1,4 @@
-"""Fusion: steps made of scalar functions that read one another become one step with a composed function.
+"""Fusion: steps of scalar functions that read one another become one step with a composed function.
 
 Pointwise steps of one shape become one pointwise operator. With sums, means and extrema of rows between them they
 become one row operator: a softmax that is written out is one. Steps that then read the same tensor side by side become
@@ -45,7 +45,7 @@ _ROW_FOLDS = {
 
 
 def with_fused_steps(program: Program) -> Program:
-    """Fuse steps that are made of scalar functions and read one another.
+    """Fuse steps that consist of scalar functions and read one another.
 
     Fused pointwise steps compute in one floating dtype and have one shape; the dimensions that sums, means and extrema
     fold are adjacent, the same for all, and not all dimensions unless they are kept.
@@ -73,7 +73,7 @@ class _Group:
     steps: in order.
     reads, result_names: names read from other groups, and names of its results; ordering marks are among them.
     places: indices of its first and last step in the program.
-    dtype: dtype in which all steps compute; None for a step that is not made of scalar functions.
+    dtype: dtype in which all steps compute; None for a step that does not consist of scalar functions.
     shape: shape of its elements.
     row: shape of values with one element for each row; None if nothing is folded.
     dims: dimensions of a row.
@@ -168,7 +168,7 @@ def _order(program: Program) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
 
 
 def _group_of(step: Step, place: int, after: frozenset[str], marks: frozenset[str]) -> _Group:
-    """Return a step as a group of its own, with the ordering marks that ``_order`` gives it."""
+    """Return a group of one step, with the ordering marks that ``_order`` gives it."""
     alone = _Group((step,), step.reads | after, step.result_names | marks, (place, place))
     if step.call is None or any(result is None for result in step.results):
         return alone

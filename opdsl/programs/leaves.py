@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 RESERVED = frozenset((*keyword.kwlist, "math", "max", "min", "opdsl", "repr", "unserved"))
-"""Names that mean something else in the text of a program."""
+"""Names that have another meaning in the source text of a program."""
 
 
 class _Leaf:

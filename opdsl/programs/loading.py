@@ -55,7 +55,7 @@ def unpickled(text: str, constants: dict[str, Tensor]) -> Program:
 
 
 def _read(where: str, contents: Callable[[], bytes], tensors: Callable[[], object]) -> Program:
-    """Parse and validate a program; errors name the place it comes from."""
+    """Parse and validate a program; errors name its source."""
     try:
         program = checked(_Reader(where, tensors).program(_contents(contents())))
         rehearse(program)

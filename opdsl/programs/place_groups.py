@@ -278,7 +278,7 @@ class PlaceGroup(ElementNodes):
         """Return indices with their clamping removed, for a read that pads its tensor by replication; None if none is
         clamped.
 
-        Kernels handle margins in separate loops, so that the interior needs no clamping.
+        Kernels handle padded borders in separate loops, so that the interior needs no clamping.
         """
         numbers = dict(self.numbers.values())
         sizes = self._extents(self.known.shapes[name])

@@ -19,7 +19,7 @@ from opdsl.runtime import Device, DType, Layout, MemoryFormat, Tensor
 __all__ = ["OWN_NAMES", "compiled", "size_checks", "source"]
 
 OWN_NAMES: Final = "_opdsl"
-"""How names begin that the function of a program has beside those of the program."""
+"""Prefix of the names that a program's function uses in addition to those of the program."""
 
 _ERRORS: Final = (ArithmeticError, TypeError)
 

@@ -202,7 +202,7 @@ class Program:
         """Write the program to a JSON file, with operators by their schemas; loading it executes nothing.
 
         Args:
-            path: path of the file. Constants are saved in another file beside it, of the same name with the ending
+            path: path of the file. Constants are saved in another file next to it, of the same name with the ending
                 ``.safetensors``.
 
         Raises:

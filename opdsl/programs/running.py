@@ -232,7 +232,7 @@ class UpdatingProgram(_CalledProgram):
 
 
 def leaf_form(value: Any) -> object:
-    """Return what a tensor or number contributes to the key of a form."""
+    """Return the contribution of a tensor or number to the key of a form."""
     return value.geometry.form if isinstance(value, Tensor) else type(value)
 
 

@@ -24,7 +24,7 @@ __all__ = ["FORMAT", "OBJECTS", "TENSORS", "VERSION", "is_key", "save", "text_of
 FORMAT: Final = "opdsl.program"
 VERSION: Final = 2
 TENSORS: Final = ".safetensors"
-"""The ending of the file of tensors beside the program's."""
+"""Suffix of the file that holds a program's tensors, next to the program's file."""
 
 OBJECTS: Final[Mapping[str, type]] = {
     "dtype": DType,
@@ -32,7 +32,7 @@ OBJECTS: Final[Mapping[str, type]] = {
     "layout": Layout,
     "memory_format": MemoryFormat,
 }
-"""Constants that are written by their names."""
+"""Types of constants that are saved by name."""
 
 
 def save(path: str | os.PathLike[str], program: Program) -> None:

@@ -42,7 +42,7 @@ FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {
     "math.trunc": math.trunc,
     "repr": repr,
 }
-"""What expressions may call."""
+"""Functions that expressions may call."""
 
 # The same functions for symbols, where no guard decides which is larger.
 _COMPUTING: Final = {**FUNCTIONS, "max": largest, "min": smallest}

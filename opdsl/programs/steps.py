@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 WORDS = re.compile(r"[A-Za-z_]\w*")
-"""The names in an expression."""
+"""Pattern of the names in an expression."""
 
 UPDATING = frozenset(
     (
@@ -43,7 +43,7 @@ UPDATING = frozenset(
         "aten::native_batch_norm",
     )
 )
-"""Operators that write the running statistics that they are given, which PyTorch's schemas do not say."""
+"""Names of operators that write the running statistics passed to them, which PyTorch's schemas do not declare."""
 
 RUNNING = ("running_mean", "running_var")
 

@@ -85,7 +85,7 @@ def _kind(value: Any) -> Kind:
 
 
 class _Mark(NamedTuple):
-    """Snapshot of what a tracer has recorded, to which it can return.
+    """Snapshot of a tracer's records, to which it can return.
 
     steps, guards: steps and guards of the program.
     inner: number of steps that kernels have recorded.
@@ -291,7 +291,7 @@ class Tracer(DispatchMode):
         )
 
     def mark(self) -> _Mark:
-        """Return a snapshot of what is recorded so far; see ``go_back``."""
+        """Return a snapshot of the records so far; see ``go_back``."""
         return _Mark(len(self.steps), dict(self.recorder.guards), len(self.recorder.steps))
 
     def go_back(self, mark: _Mark) -> None:
@@ -562,7 +562,7 @@ class _Calls(DispatchMode):
 
 
 def _is_its_text(operator: Operator) -> bool:
-    """Return whether an operator is a formula that is traced into its calls; with a derivative of its own it is one
+    """Return whether an operator is a formula that is traced into its calls; with its own derivative it is one
     step.
     """
     has_own = operator.derivative is not None and set(operator.registrations) != {COMPOSITE_KEY}

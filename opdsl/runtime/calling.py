@@ -23,7 +23,7 @@ class Calling(NamedTuple):
 
 
 calling: ContextVar[Calling | None] = ContextVar("opdsl_calling", default=None)
-"""The call whose kernel runs on a device other than the CPU; the outermost one, if kernels call operators."""
+"""Call whose kernel runs on a device other than the CPU; the outermost one, if kernels call operators."""
 
 
 def described() -> str:

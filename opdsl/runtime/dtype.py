@@ -119,7 +119,7 @@ class DType:
         """Return the complex dtype whose parts have this precision (for bfloat16, as in PyTorch, complex64).
 
         Raises:
-            DTypeError: there is none: for integers, and for float16 since opdsl has no complex32.
+            DTypeError: no such dtype exists: for integers, and for float16 since opdsl has no complex32.
         """
         if self.is_complex:
             return self
@@ -215,7 +215,7 @@ _BY_PYTHON_TYPE: dict[type, DType] = {bool: bool_, int: int64, float: float64, c
 
 
 def to_dtype(value: object) -> DType:
-    """Return the DType that a name, a NumPy dtype or a Python number type stands for.
+    """Return the DType that a name, a NumPy dtype or a Python number type denotes.
 
     Args:
         value: a DType; a name as PyTorch writes it (``"float32"``, ``"long"``, with or without the prefix ``opdsl.`` or

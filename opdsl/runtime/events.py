@@ -26,7 +26,7 @@ __all__ = ["Event", "Kind", "listening", "timed"]
 Kind = Literal["compile", "plan"]
 
 LONG = 1.0
-"""Seconds from which on the first compile says so."""
+"""Duration in seconds from which on the first compilation is reported."""
 
 _VARIABLE = "OPDSL_LOG"
 
@@ -62,7 +62,7 @@ def timed(kind: Kind, name: str) -> Iterator[None]:
 
     Args:
         kind: the kind of event.
-        name: the name of what is compiled or planned.
+        name: the name of the kernel or operator.
     """
     start = perf_counter()
     try:

@@ -48,7 +48,7 @@ def held_across_fork(lock: L) -> L:
 
 
 def _acquire() -> None:
-    """Acquire every registered lock, at a moment when no other thread is importing what opdsl needs."""
+    """Acquire every registered lock, at a moment when no other thread is importing modules that opdsl needs."""
     until = time.monotonic() + _LONGEST_WAIT_SECONDS
     while True:
         wanted = tuple(_locks)
@@ -88,6 +88,6 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_acquire, after_in_parent=_release, after_in_child=_release)
 
 registering = held_across_fork(threading.RLock())
-"""Held while operators, kernels, functions and plans change."""
+"""Lock that is held while operators, kernels, functions and plans change."""
 
 __all__ = ["held_across_fork", "registering"]

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from opdsl.runtime.tensor import Tensor
 
 DEFAULT_SEED = 67280421310721
-"""The seed of default generators until ``manual_seed`` is called (``c10::detail::getNonDeterministicRandom`` aside)."""
+"""Seed of default generators until ``manual_seed`` is called; PyTorch chooses one at random instead
+(``c10::detail::getNonDeterministicRandom``).
+"""
 
 _WORD = 1 << 64
 _LARGEST = (1 << 63) - 1
@@ -56,7 +58,7 @@ class Generator:
         """Set the seed, and start its sequence.
 
         Args:
-            seed: from -2**63 to 2**64 - 1; a negative one stands for its two's complement.
+            seed: from -2**63 to 2**64 - 1; a negative one denotes its two's complement.
 
         Returns:
             The generator itself.
@@ -182,7 +184,9 @@ def _is_state(state: object) -> bool:
 
 
 sources: dict[str, Callable[[], Callable[[Generator, int], tuple[int, int]] | None]] = {}
-"""For a device type what tells where numbers come from in place of generators, while calls are captured."""
+"""Functions by device type: while calls are captured, each returns a function that replaces ``Generator.advance``, else
+None.
+"""
 
 _defaults: dict[str, Generator] = {}
 _seed_of_new = DEFAULT_SEED

@@ -28,7 +28,7 @@ class Guesses:
         return self._last is not None
 
     def turn(self) -> bool:
-        """Invert the latest guess; return False if there is none or it was inverted before."""
+        """Invert the latest guess; return False if no guess was made or it was inverted before."""
         if self._last is None or self._last[0] in self._turned:
             return False
         text, outcome = self._last

@@ -16,7 +16,7 @@ def before_first_tensor(load: Load) -> None:
     """Register a hook that runs before the first tensor is made, such as loading operators that are methods.
 
     Args:
-        load: imports what is needed, and returns the function to run. Threads may call it concurrently; only one of
+        load: imports the needed modules, and returns the function to run. Threads may call it concurrently; only one of
             them runs the function.
     """
     _before_first.append(load)

@@ -352,7 +352,7 @@ def _names(operands: Sequence[Any]) -> set[str]:
 
 
 lowering: ContextVar[Lowering | None] = ContextVar("opdsl_lowering", default=None)
-"""What records in this thread and task; None where nothing is lowered."""
+"""Recorder of lowering in this thread and task, or None."""
 
 
 def sizes_are_symbols() -> bool:

@@ -67,7 +67,7 @@ class Memory(Protocol):
         """Return whether a ``numpy.ndarray`` is in page-locked memory."""
 
     def current_index(self) -> int:
-        """Return the index that a device without an index stands for."""
+        """Return the index that a device without an index denotes."""
 
     def current_stream(self, device: Device) -> int:
         """Return the native handle of the stream on which the calling thread queues kernels; 0 without streams."""

@@ -132,7 +132,9 @@ def install_late_methods(names: Iterable[str], loader: MethodLoader) -> None:
 
 
 def remove_method(name: str) -> None:
-    """Remove a method that ``install_method`` installed, and restore what it replaced; ignore other names."""
+    """Remove a method that ``install_method`` installed, and restore the attribute that it replaced; ignore other
+    names.
+    """
     with registering:
         if name not in _INSTALLED:
             return

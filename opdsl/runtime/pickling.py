@@ -26,7 +26,7 @@ def reduced(tensor: Tensor) -> tuple[object, ...]:
 def _offset(root: Tensor, tensor: Tensor) -> int | None:
     """Return the byte offset of a view in its root's elements; None if the view has to be pickled by itself.
 
-    Only the elements of the root are written: a view of memory between or behind them would have none. A root that was
+    Only the elements of the root are written: a view of memory between or after them would have none. A root that was
     resized may have other memory than its views.
     """
     own, form = root.geometry, tensor.geometry

@@ -42,7 +42,7 @@ def multiplied(first: Terms, second: Terms) -> Terms:
 
 
 def divided(first: Terms, second: Terms) -> Terms | None:
-    """Return the exact quotient of two polynomials; None if there is none.
+    """Return the exact quotient of two polynomials; None if the division leaves a remainder.
 
     It is only searched for if the divisor is a single product.
     """

@@ -15,7 +15,7 @@ class _Holder:
 def references_to_an_attribute() -> int:
     """Return ``sys.getrefcount`` of a local name for an object to which only one attribute refers besides.
 
-    Python releases differ in which names and calls hold a reference of their own.
+    Python releases differ in which names and calls hold their own reference.
     """
     holder = _Holder()
     value = holder.value

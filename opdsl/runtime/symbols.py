@@ -55,7 +55,7 @@ def dynamic_size(least: int = 0, most: int | None = None) -> int:
 
     Args:
         least: the lower bound of the size.
-        most: its upper bound; None if there is none.
+        most: its upper bound, or None.
 
     Raises:
         MissingKernelError: there is no tracer, so that no symbolic size can be made.

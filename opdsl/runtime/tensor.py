@@ -99,7 +99,7 @@ class Tensor(Differentiable):
         """Return ``Annotated[Tensor, Alias("a")]`` for ``Tensor[Alias("a")]``."""
         return Annotated[cls, item]
 
-    # ------------------------------------------------------------------------------------------- what it is
+    # ------------------------------------------------------------------------------------------- properties
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -268,7 +268,7 @@ class Tensor(Differentiable):
         return version_of(self)
 
     def data_ptr(self) -> int:
-        """Return the address of the first element; 0 if there is none."""
+        """Return the address of the first element; 0 if the tensor has no elements or no memory."""
         try:
             return values.first_address(self.array)
         except (AttributeError, TypeError):  # an array of another device
@@ -545,7 +545,7 @@ class Tensor(Differentiable):
 
 
 Index = SupportsIndex | slice | EllipsisType | Tensor | Array | range | list[Any] | tuple[Any, ...] | None
-"""What a tensor is indexed by; a tuple holds such things, a list those or numbers."""
+"""Subscript of a tensor. A tuple contains such subscripts; a list contains subscripts or numbers."""
 
 
 class Readable(Protocol):

@@ -22,7 +22,7 @@ class TensorBase:
     _memory: the array of the whole memory, for an owner that was changed to show only a part; absent from others.
     autograd: data of ``opdsl.autograd``; absent until it is needed.
     kept: a tensor over the same memory by which the node that made this tensor counts writes, even after this tensor is
-        gone; absent if there is none.
+        gone; absent from other tensors.
     """
 
     __slots__ = ("__weakref__", "_base", "_memory", "_writes", "array", "autograd", "geometry", "kept")

@@ -35,7 +35,9 @@ def _first_address_of(array: object) -> int:
 
 
 first_address: Callable[[object], int] = _first_address_of
-"""The address of the first element of an array of the CPU, 0 where it has none; a TypeError of anything else."""
+"""Function that returns the address of the first element of a CPU array, or 0 if the array has no memory; it raises
+TypeError for other objects.
+"""
 
 
 def address(tensor: TensorBase) -> int:

@@ -54,7 +54,7 @@ class GraphBuilder:
         becomes 0.
 
         Complex numbers become real by way of their real part. 8 and 16 bit integers are reached through int32,
-        wrapping, which is what PyTorch's kernels do.
+        wrapping, as PyTorch's kernels do.
         """
         scalar_type = self.nodes[argument].type
         if scalar_type is kind:

@@ -14,7 +14,8 @@ __all__ = ["bind", "callee", "parameter_defaults", "parameter_names", "plain_fun
 
 
 def plain_function(value: object) -> Callable[..., Any] | None:
-    """Return the Python function behind a callable that scalar functions can call, or None if they cannot call it.
+    """Return the Python function that is called by a callable that scalar functions can call, or None if they cannot
+    call it.
 
     They can call a plain function, a ScalarFunction, or an object that offers one as ``__scalar_function__``.
     """

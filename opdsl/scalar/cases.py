@@ -23,7 +23,7 @@ def known_cases(
     Args:
         functions: Python functions.
         texts: names of parameters that are not numbers, of which a function may take some.
-        optional: names of parameters that may be None; if one has a default, that stands for None.
+        optional: names of parameters that may be None; if one has a default, the default replaces None.
         rows: whether the functions may fold rows.
 
     Returns:
@@ -31,7 +31,7 @@ def known_cases(
         functions.
 
     Raises:
-        ScalarFunctionError: a function contains, in one of the cases, what a scalar graph cannot.
+        ScalarFunctionError: a function contains, in one of the cases, an expression that no scalar graph can represent.
     """
     compared: dict[str, list[object]] = {}
     for function in functions:
@@ -72,7 +72,8 @@ def read_cases(
         those of a call applies.
 
     Raises:
-        ScalarFunctionError: the function contains, in one of the cases, what a scalar graph cannot.
+        ScalarFunctionError: the function contains, in one of the cases, an expression that no scalar graph can
+            represent.
 
     >>> def scaled(x, mode):
     ...     return x * 2 if mode == "double" else x

@@ -4,7 +4,7 @@ The result can be differentiated again, for higher orders. Where a function has 
 those on both sides (``abs`` has 0 at 0; ``max`` gives each of two equal operands a half, as PyTorch's ``maximum``
 does): then a smooth function that is written with kinks that cancel keeps its derivative there.
 
-Conditions are kept beside each gradient and are applied last, so that values of the side not taken (infinities times 0)
+Conditions are kept with each gradient and are applied last, so that values of the side not taken (infinities times 0)
 never reach the result. Complex gradients follow PyTorch's convention: the incoming one times the conjugate of the
 derivative; for a real number only the real part of the incoming gradient counts.
 """

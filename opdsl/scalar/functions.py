@@ -31,7 +31,7 @@ class Fold:
         self.most = most
 
     def problem(self, count: int, keywords: Mapping[str, Any]) -> str | None:
-        """Return what is wrong with a call of ``count`` arguments and some keywords, or None."""
+        """Return the fault of a call with ``count`` arguments and some keywords, or None."""
         if keywords:
             return f"it does not take {', '.join(keywords)}= here"
         if count < self.fewest or (self.most is not None and count > self.most):

@@ -30,24 +30,24 @@ __all__ = [
 ]
 
 MARGINS: Final = ("replicate", "reflect", "circular")
-"""Margins that repeat what is inside, by the names of ``torch.nn.functional.pad``."""
+"""Names of the padding modes that repeat elements inside, as in ``torch.nn.functional.pad``."""
 
 SKIP: Final = "skip"
-"""The margin whose elements are left out of a fold."""
+"""Name of the padding mode that leaves elements out of bounds out of a fold."""
 
 EXTREMA: Final = ("max", "min")
-"""Folds that take the value of one turn."""
+"""Folds that return the value of one iteration."""
 
 FOLDS: Final = ("sum", *EXTREMA)
-"""What is made of the values of all turns."""
+"""Folds that combine the values of all iterations."""
 
 Margin: TypeAlias = str | bool | int | float | complex | None
 
 ANY: Final = -1
-"""How many numbers a list has that is not known yet."""
+"""Count of numbers in a list whose length is not known yet."""
 
 STATED: Final = -2
-"""The same of what may be a number, too."""
+"""Count of numbers in a value that is a number, or a list whose length is not known yet."""
 
 # Name of the position at which an extremum was found, counted in row-major order of the folded ranges.
 PLACE: Final = "place"
@@ -80,7 +80,7 @@ class IndexedFunction(NamedTuple):
     writes: where values are added to; empty if they are stored at the result's own indices.
     fold: one of ``FOLDS``; empty if nothing is folded.
     with_place: whether the position of a largest or smallest value is a result, after it: the number of its iteration,
-        or what the function returns beside the value.
+        or the function's second result.
     finish: a function from folded values, indices and numbers to results; None if the folded values are the results.
     """
 
@@ -329,7 +329,7 @@ def read_indexed(
         function: in the scalar subset of Python; reads tensors by ``x[i, j + 1]``.
         at: the indices of the result, with ``...`` first if it has leading dimensions before them.
         over: the indices that are folded.
-        tensors: the parameters that are tensors, with the margin of each.
+        tensors: the parameters that are tensors, with the padding of each.
         numbers: the parameters that are numbers: None for one number, a count for a tuple of that length; ``ANY``,
             ``STATED``.
         constants: the parameters that are known while tracing.
@@ -337,7 +337,8 @@ def read_indexed(
         finish: a function from folded values, and from indices and numbers by name, to results.
 
     Raises:
-        ScalarFunctionError: the function contains what an indexed function cannot, which is underlined.
+        ScalarFunctionError: the function contains an expression that no indexed function supports; the message
+            underlines it.
     """
     leads = bool(at) and at[0] == "..."
     own = tuple(at[leads:])

@@ -151,7 +151,7 @@ def _own_indices(
         indices: the indices of the function.
         leads: whether the function has leading dimensions.
     """
-    # With a margin some positions may be out of bounds.
+    # With padding some positions may be out of bounds.
     if (
         len(
             {(target.positions, target.leads, target.margin) for target in targets}
@@ -172,10 +172,10 @@ def _own_indices(
 
 
 def _is_fold(nodes: _Nodes, reads: Sequence[Access], own: Sequence[str], rest: Sequence[str]) -> bool:
-    """Return whether a fold is as fast as adding at positions, which checks the bounds of margins only once.
+    """Return whether a fold is as fast as adding at positions, which checks the bounds for padding only once.
 
     That is so if one loop, along the last index of the result or the last folded one, passes through whole rows of all
-    tensors with margins.
+    padded tensors.
     """
     limited = [read for read in reads if read.margin is not None and read.positions]
     known = {read.name: read for read in reads}
@@ -255,7 +255,7 @@ def _needed_by(nodes: _Nodes, results: Sequence[int]) -> set[str]:
 
 
 def _written_margin(margin: Margin) -> Margin:
-    """Return the margin for adding to elements: where a read gives a constant outside, nothing is added."""
+    """Return the padding for adding to elements: where a read gives a constant outside, nothing is added."""
     return margin if margin is None or margin in MARGINS else SKIP
 
 

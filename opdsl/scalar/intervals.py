@@ -11,11 +11,11 @@ from opdsl.scalar.function import ScalarFunction
 __all__ = ["COUNT", "Interval", "intervals"]
 
 COUNT = "row_count()"
-"""What the number of elements of a row is called among what is known."""
+"""Name in the mapping of known bounds for the number of elements of a row."""
 
 
 class Interval(NamedTuple):
-    """Smallest and largest value of a node; None where a bound is unknown."""
+    """Smallest and largest value of a node; None if a bound is unknown."""
 
     low: Any
     high: Any

@@ -1,4 +1,4 @@
-"""Intrinsic functions that scalar functions may call beside those of ``math``; elsewhere they work on Python numbers.
+"""Intrinsic functions that scalar functions may call besides those of ``math``; elsewhere they work on Python numbers.
 
 Those named ``row_`` are for row definitions: they fold all elements of a row. A Python number is a row of
 one element.
@@ -52,7 +52,7 @@ def conjugate(z: complex) -> complex:
 
 
 def double(x: float) -> float:
-    """Convert ``x`` to float64, so that what is computed from it is float64, too.
+    """Convert ``x`` to float64, so that results computed from it are float64, too.
 
     Args:
         x: the number.

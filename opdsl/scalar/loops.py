@@ -1,6 +1,6 @@
 """Tracing of loops that are not unrolled: the number of iterations is decided at run time, for each element.
 
-A loop is one node; one iteration is a graph of its own (see ``untyped.UntypedLoop``). Values that are known while
+A loop is one node; one iteration is a separate graph (see ``untyped.UntypedLoop``). Values that are known while
 tracing become constants in it; names that are assigned in the loop are carried from iteration to iteration.
 """
 
@@ -46,14 +46,14 @@ class Frame(Protocol):
         """Return a frame for tracing one side of a branch."""
 
     def within(self, graph: Graph) -> Frame:
-        """Return a frame for tracing the body of a loop into a graph of its own."""
+        """Return a frame for tracing the body of a loop into a separate graph."""
 
 
 class Counter(NamedTuple):
     """Range that a ``for`` loop iterates over.
 
     start, stop, step: of the range; the step is known, the others may be symbols.
-    target: what each number is assigned to.
+    target: the expression to which each number is assigned.
     """
 
     start: Any
@@ -241,7 +241,7 @@ def _both(frame: Frame, first: Any, second: Any, place: Place) -> Any:
     return frame.graph.add("logical_and", (first, second), place)
 
 
-# ----------------------------------------------------------------------------------------------- the turns of a while
+# ------------------------------------------------------------------------------------------ iterations of while loops
 
 
 def limit(frame: Frame, statement: ast.While) -> int | None:

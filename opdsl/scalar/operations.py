@@ -1,7 +1,7 @@
 """Table of the operations of scalar graphs, one record each.
 
 All other properties of an operation (how it is evaluated, simplified, lowered, printed, differentiated) are in tables
-keyed by the operation's name, beside the code that uses them.
+keyed by the operation's name, next to the code that uses them.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ class Rule(NamedTuple):
     promote: a key of ``opdsl.kernels.iteration.dtypes.PROMOTIONS``.
     keep: indices of operands that take no part in promotion.
     nonzero: indices of operands that must not be 0 if they are integers.
-    rounded: indices of operands that, if numbers, are rounded to the 16 bits of the tensors beside them.
+    rounded: indices of operands that, if numbers, are rounded to the 16 bits of the other operands.
     numbers: indices of operands that are numbers, and take no part in promotion either.
     dtypes: the kinds of dtypes that it takes, after promotion; empty for all.
     """
@@ -81,7 +81,7 @@ def scalar_function(expression: Expression, parameters: tuple[str, ...], functio
     Args:
         expression: an expression of operands.
         parameters: names of the operands.
-        function: the Python function that the expression stands for, which errors name.
+        function: the Python function that the expression represents, which errors name.
     """
     tree = ast.Lambda(_NOTHING, ast.Constant(None), lineno=1, col_offset=0)  # a dummy, since its text is not traced
     source = FunctionSource(function, tree, function.__code__.co_firstlineno, 0)

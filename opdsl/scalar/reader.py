@@ -82,7 +82,7 @@ def _check_names(source: FunctionSource, names: Sequence[str], wanted: Sequence[
 
 
 def _check_folds(nodes: Sequence[UntypedNode], places: Sequence[Place], advice: str | None) -> None:
-    """Raise an error for folds outside of row functions or inside a loop; ``advice`` is None where folds are
+    """Raise an error for folds outside of row functions or inside a loop; ``advice`` is None if folds are
     allowed.
     """
     for node, index in zip(nodes, places, strict=True):

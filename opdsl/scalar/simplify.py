@@ -1,4 +1,4 @@
-"""Simplification of nodes as they are added: constant folding, and identities that hold for every value.
+"""Simplification of nodes when they are added: constant folding, and identities that hold for every value.
 
 Nothing here changes an IEEE result: ``x + 0.0`` is not ``x`` (it is 0.0 for -0.0), ``x * 0.0`` is not 0.0.
 """
@@ -34,7 +34,7 @@ class Builder(Protocol):
 
 Rule: TypeAlias = Callable[[Builder, tuple[int, ...], ScalarType], "int | None"]
 
-# Operations whose result is exactly determined, so that constant folding gives what every backend would compute.
+# Operations whose result is exactly determined, so that constant folding gives the result of every backend.
 _EXACT: Final = frozenset(
     [
         "cast",

@@ -79,7 +79,7 @@ class FunctionSource:
         """Return an error that shows the text of ``node`` underlined.
 
         node: a part of this function's tree, which the error is about.
-        problem: what is wrong with it.
+        problem: the description of the fault.
         advice: how to correct it.
         """
         code = self.function.__code__

@@ -1,8 +1,8 @@
 """Type inference for untyped graphs, giving typed ones.
 
 The rules, in short. Operands promote as PyTorch's dtypes do. A literal is weak: it never widens other operands, and
-only raises their category (an integer beside ``0.5`` becomes floating point). Where floating point is needed and the
-operands are not, the type is the kernel's: the promoted type of all parameters, or ``default_float`` if that is not
+only raises their category (an integer combined with ``0.5`` becomes floating point). Where floating point is needed and
+the operands are not, the type is the kernel's: the promoted type of all parameters, or ``default_float`` if that is not
 floating point.
 """
 

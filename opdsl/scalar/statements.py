@@ -127,7 +127,7 @@ class Frame:
         return frame
 
     def within(self, graph: Graph) -> Frame:
-        """Return a frame for tracing the body of a loop into a graph of its own."""
+        """Return a frame for tracing the body of a loop into a separate graph."""
         return Frame(graph, self.source, dict(self.names), self.depth)
 
     def inline(self, source: FunctionSource, values: Mapping[str, Any]) -> Any:

@@ -15,7 +15,7 @@ COMPLEX: Final = 3
 
 
 class ScalarType(StrEnum):
-    """Type of one value in a scalar graph; equal to its name, so that plain strings can stand for it.
+    """Type of one value in a scalar graph; equal to its name, so that plain strings can replace it.
 
     >>> ScalarType("float32").bits
     32
@@ -92,11 +92,11 @@ def _wider(first: ScalarType, second: ScalarType) -> ScalarType:
 
 
 def with_category(kind: ScalarType | None, category: int, default_float: ScalarType) -> ScalarType:
-    """Return ``kind`` raised to ``category``: the type that a weak literal of that category takes beside a value of
-    ``kind``.
+    """Return ``kind`` raised to ``category``: the type that a weak literal of that category takes when combined with a
+    value of ``kind``.
 
-    kind: returned if its category is high enough; None if there is no type beside the literal.
-    default_float: the type that a float literal takes beside integers.
+    kind: returned if its category is high enough; None if the literal is not combined with a typed value.
+    default_float: the type that a float literal takes when combined with integers.
     """
     if category == BOOL:
         return kind or ScalarType.BOOL

@@ -30,7 +30,7 @@ class Step(NamedTuple):
     """Operator call that a composite's body made, with the split of its tensors.
 
     operator: the operator.
-    cut: how its tensors are split, or pending; None where they are neither.
+    cut: how its tensors are split, or pending; None if they are neither.
     others: the arguments that are no tensors; empty for views, whose sizes follow the tensor's.
     """
 
@@ -64,7 +64,7 @@ class _Following(DispatchMode):
             self.dims[id(tensor)] = dim
 
     def dim_of(self, tensor: Tensor) -> int | None:
-        """Return the dimension along which a tensor is split; None where it is not split."""
+        """Return the dimension along which a tensor is split; None if it is not split."""
         return self.dims.get(id(tensor))
 
     def dispatch(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
@@ -177,7 +177,7 @@ class ByItsCalls:
         return function(*piece)
 
     def _follow(self, arguments: Arguments, inputs: tuple[int | None, ...]) -> Cut | None:
-        """Return the cut that follows from splitting arguments; None where the body cannot be split so."""
+        """Return the cut that follows from splitting arguments; None if the body cannot be split so."""
         first = self._run(arguments, inputs, 0)
         if first is None:
             return None
@@ -319,7 +319,7 @@ def follows_sizes(operator: Operator, arguments: Arguments, size: int, rule_of: 
     Args:
         operator: whose body it is.
         arguments: of a call, with meta tensors.
-        size: the value that stands for the unknown size.
+        size: the value that represents the unknown size.
         rule_of: returns the rule of an operator.
     """
 

@@ -101,7 +101,9 @@ def _moved(lift: TypedGraph, elements: int = 1) -> list[int]:
 
 
 def _of_index(lift: TypedGraph, elements: int) -> list[int]:
-    """Return the node of the index parameter, which follows the elements; an empty list if there is none."""
+    """Return the node of the index parameter, which follows the elements; an empty list if the function has no such
+    parameter.
+    """
     return [at for at, node in enumerate(lift.nodes) if node.op == "parameter"][elements : elements + 1]
 
 

@@ -65,13 +65,13 @@ def subsets(count: int) -> Iterator[Collection[int]]:
 def through(
     graph: TypedGraph, chosen: Collection[int], reduction: str, numbers: Mapping[int, float]
 ) -> tuple[str | None, ...] | None:
-    """Return the pending reductions of results for pending parameters; None where these have to be reduced first.
+    """Return the pending reductions of results for pending parameters; None if these have to be reduced first.
 
     Args:
         graph: a scalar function.
         chosen: the parameters that are pending.
         reduction: their pending reduction.
-        numbers: the values of other parameters, as far as they are known.
+        numbers: the known values of other parameters.
     """
     parameters = [at for at, node in enumerate(graph.nodes) if node.op == "parameter"]
     pending = {parameters[number] for number in chosen}
@@ -161,7 +161,7 @@ _POSITIVE = frozenset(("exp", "exp2", "cosh", "absolute", "erfc", "sqrt"))
 class _Order(NamedTuple):
     """Monotonicity of a node's value in pending values.
 
-    reduction: its pending reduction; None where it is the same for all pieces.
+    reduction: its pending reduction; None if it is the same for all pieces.
     owners: the pending parameters that it depends on; with several, it is pending only if their own reduction combines
         them.
     sign: 1 where it is never negative, -1 where it is never positive, 0 where neither is known.
@@ -190,7 +190,7 @@ def _ordered(
             own = (value > 0) - (value < 0) if isinstance(value, (bool, int, float)) else 0
             orders.append(_follow(graph, node, known, own))
     results = [orders[at] for at in graph.results]
-    # A result that depends on no pending value is not pending, beside others that are.
+    # A result that depends on no pending value is not pending, although others are.
     if any(result is None for result in results) or not any(
         result is not None and result.reduction for result in results
     ):
@@ -199,7 +199,7 @@ def _ordered(
 
 
 def _follow(graph: TypedGraph, node: Node, orders: list[_Order], own: int) -> _Order | None:
-    """Return the monotonicity of a node from that of its operands; None where it is unknown."""
+    """Return the monotonicity of a node from that of its operands; None if it is unknown."""
     sign = own or _sign(node, orders)
     followed = [order for order in orders if order.reduction is not None]
     if not followed:
@@ -274,7 +274,7 @@ def _sign(node: Node, orders: list[_Order]) -> int:
     return signs[0] * signs[1] if node.op in ("multiply", "divide") else 0
 
 
-# ------------------------------------------------------------------------------------------------------ what combines
+# --------------------------------------------------------------------------------------------------------- reductions
 
 # For bools a sum means any, and a product all.
 _NAMES: Mapping[str, str] = {
@@ -289,7 +289,7 @@ _ON_TRUTH = frozenset(("bitwise_or", "logical_or", "bitwise_and", "logical_and")
 
 
 def reduction_of(combine: TypedGraph, finish: TypedGraph) -> str | None:
-    """Return the name of a reduction whose results can be combined as its accumulators are; None where there is none.
+    """Return the name of a reduction whose results can be combined as its accumulators are, or None.
 
     Args:
         combine: the scalar graph from two accumulators to one.

@@ -29,9 +29,9 @@ Arguments = tuple[Any, ...]
 class Cut:
     """Way to split a call into pieces: the split dimension of each tensor, and how results are put together.
 
-    inputs: for each tensor among the arguments the dimension that is split; None where every piece gets all of it.
-    outputs: for each result the dimension along which pieces' results are concatenated; None where they are combined.
-    partial: how the results of pieces are combined, or carried from one piece to the next; None where they are
+    inputs: for each tensor among the arguments the dimension that is split; None if every piece gets all of it.
+    outputs: for each result the dimension along which pieces' results are concatenated; None if they are combined.
+    partial: how the results of pieces are combined, or carried from one piece to the next; None if they are
         concatenated.
     """
 
@@ -101,7 +101,7 @@ class AnyDimension(Called):
     """Sharding rule of pointwise operators: all tensors are split together along any dimension that they broadcast to.
 
     results: how many there are.
-    definition: whose scalar functions decide pending reductions; None where they are not known.
+    definition: whose scalar functions decide pending reductions; None if they are not known.
     """
 
     results: int
@@ -151,7 +151,7 @@ def _along(arguments: Arguments, shape: Sequence[int], dim: int) -> tuple[int | 
 
 
 def _aligned(shape: Sequence[int], from_the_end: int, size: int) -> int | None:
-    """Return the dimension of a tensor that aligns with a broadcast dimension; None where the tensor is repeated along
+    """Return the dimension of a tensor that aligns with a broadcast dimension; None if the tensor is repeated along
     it.
     """
     dim = from_the_end + len(shape)

@@ -2,9 +2,9 @@
 
 In the order of their dependencies: ``engine`` (LLVM), ``native`` (the machine code that all calls share: the call entry
 and the worker pool), ``storage`` and ``loops`` (LLVM IR), ``builtin`` (a plan as a Python built-in function),
-``pointwise``, ``reduction``, ``author`` (what the layers above call), ``memory``.
+``pointwise``, ``reduction``, ``author`` (called by the layers above), ``memory``.
 May import: numpy, llvmlite (in ``engine``), numba (in ``author``, only to compile), and lower layers.
 """
 
 FUSED = True
-"""Its kernels check and make their outputs themselves, so that Common has nothing to do for it."""
+"""Flag that this backend's kernels allocate and check their own outputs, so that the kernels at Common are skipped."""

@@ -33,7 +33,7 @@ class Mixture(NamedTuple):
     """Source line where numba computes uint64 inexactly, and a description of the operation.
 
     line: of the source.
-    what: is computed wrongly, as text for a message.
+    what: the operation that is computed wrongly, as text for a message.
     """
 
     line: int

@@ -20,7 +20,7 @@ __all__ = ["LinkedCompiler"]
 
 
 class LinkedLibrary(JITCodeLibrary):
-    """numba code library whose LLVM IR is only linked into callers, without machine code of its own."""
+    """numba code library whose LLVM IR is only linked into callers, without its own machine code."""
 
     def finalize(self) -> None:
         """Link the IR of the called functions into this library, without optimization; the callers optimize it."""

@@ -1,6 +1,6 @@
 """BLAS and LAPACK from oneMKL or SciPy: the addresses of their routines, and control of their thread count.
 
-A BLAS divides its work among threads of its own, which spin for milliseconds, and so do those of an OpenMP runtime: on
+A BLAS divides its work among its own threads, which spin for milliseconds, and so do those of an OpenMP runtime: on
 one set of processors they starve each other, and two processes on one machine even more. Therefore opdsl's own worker
 pool divides products, and each share is computed on one thread (``blas_enter`` and ``blas_leave``).
 """
@@ -50,7 +50,7 @@ class Blas:
     name: of the library, for people.
     address: function that returns the address of a routine by its Fortran name. Routines have the Fortran interface:
         every argument is an address.
-    has_threads: whether the library divides its work among threads of its own.
+    has_threads: whether the library divides its work among its own threads.
     threads: code that defines ``blas_enter``, ``blas_leave`` and ``blas_reset``.
     """
 

@@ -1,7 +1,8 @@
 """Plans as Python built-in functions, the cheapest callables that CPython has.
 
-The function's ``self`` is an ndarray whose data machine code reads (``machine/call.py``). It also owns what the call
-uses (code, dtypes, allocators), so a plan that is dropped while it runs in another thread stays whole until it returns.
+The function's ``self`` is an ndarray whose data machine code reads (``machine/call.py``). It also owns the objects that
+the call uses (code, dtypes, allocators), so a plan that is dropped while it runs in another thread stays whole until it
+returns.
 """
 
 from __future__ import annotations
@@ -99,11 +100,11 @@ def integer(lowest: int = _INT64[0], highest: int = _INT64[1]) -> Input:
 
 
 class Work(NamedTuple):
-    """Loop that a plan runs, how it is divided among threads, and what it reads.
+    """Loop that a plan runs, its division among threads, and its operands.
 
     loop: address of a ``void (frame, begin, end)``.
     elements: how many iterations there are; with none the loop is not called.
-    grain: the smallest number of elements that is worth a thread of its own; with 0 the loop stays on the calling
+    grain: the smallest number of elements that is worth a separate thread; with 0 the loop stays on the calling
         thread and keeps the GIL.
     unit: every piece but the last is a multiple of this many elements.
     scratch: bytes of temporary memory for the loop; its address follows the operands in the frame.
@@ -262,7 +263,7 @@ def function_of(name: str, entry: int, plan: Plan, *, takes_names: bool = False)
     Args:
         name: in its repr.
         entry: the address of a ``PyCFunctionFast``, or of a ``PyCFunctionFastWithKeywords`` where it ``takes_names``.
-        plan: what the entry gets as ``self``.
+        plan: the object that the entry gets as ``self``.
         takes_names: whether the function accepts keyword arguments.
     """
     flags = _METH_FASTCALL | (_METH_KEYWORDS if takes_names else 0)

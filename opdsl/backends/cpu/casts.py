@@ -24,7 +24,7 @@ class Printer(Protocol):
         ...
 
     def mangled(self, kind: ScalarType) -> str:
-        """Return the type of a value as it is spelled in the name of an intrinsic."""
+        """Return the spelling of a value's type in the name of an intrinsic."""
         ...
 
     def constant(self, kind: str, text: str) -> str:

@@ -12,7 +12,7 @@ from opdsl.collecting import without_collecting
 from opdsl.schema.kinds import COMPILED
 
 SYMBOLS = True
-"""Its loops take sizes that come with the call."""
+"""Flag that this backend compiles loops whose sizes are arguments of a call."""
 
 # The module of each function of the protocol; those not listed at the end have the function's name.
 _MODULES = {name: name for name in (*COMPILED, "author", "convolution", "handwritten", "indirect", "product")} | {

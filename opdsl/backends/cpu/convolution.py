@@ -33,7 +33,7 @@ _TILES_OF_16 = (Shape(4, (3, 2, 1)), Shape(2, (5, 1)), Shape(1, (8, 1)))
 _CHUNK = 8
 # Bytes of planes that stay in a near cache while they are read again for each output.
 _NEAR = 192 << 10
-# Multiplications that are worth a thread of their own.
+# Number of multiplications that is worth a separate thread.
 _SHARE = 1 << 19
 # Threads divide the filters, not bands of the results, if a filter has this many times the elements of its results,
 # because each band reads the whole weight. With fewer tiles some threads would have none. Each thread makes the planes

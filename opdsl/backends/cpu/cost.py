@@ -31,7 +31,7 @@ SHARE_OF_A_THREAD = 32_768
 
 
 def grain_of(cost: int, elements: int, unit: int) -> int:
-    """Return the number of elements that is worth a thread of its own, or 0 if all of them are too few for two threads.
+    """Return the number of elements that is worth a separate thread, or 0 if all of them are too few for two threads.
 
     Args:
         cost: of all elements, in additions.

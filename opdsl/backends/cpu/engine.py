@@ -1,7 +1,7 @@
 """LLVM just-in-time compiler: turns LLVM IR into addresses of machine code, through the disk cache.
 
 Object code refers to the functions that it calls by name; they are bound when it is loaded. On a cache hit no IR is
-printed or optimized: the caller's fingerprint stands for the IR.
+printed or optimized: the caller's fingerprint identifies the IR.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ _SIMPLIFIED = (
 _INLINED = ("always_inliner", "global_dead_code_eliminate", "sroa")
 
 provided: dict[str, Callable[[], int]] = {}
-"""Addresses of names that object code may use and that modules above this one define; they register them here."""
+"""Functions that return the addresses of symbols, by name; modules above this one define and register them for object
+code.
+"""
 
 
 class Statistics:
@@ -139,7 +141,7 @@ def compile_object(text: str, *, has_long_loops: bool = True, is_entry: bool = F
 
 
 def assembly(text: str) -> str:
-    """Return the assembly of what ``compile_object`` emits, for people to read.
+    """Return the assembly of the object code that ``compile_object`` emits, for reading.
 
     Args:
         text: the module.

@@ -28,7 +28,7 @@ class NotTold(Exception):
 
 
 def fingerprint(function: types.FunctionType) -> str | None:
-    """Return a digest of what a function computes, or None if it uses a value that has no text."""
+    """Return a digest of a function's computation, or None if it uses a value that has no text."""
     try:
         text = "\n".join([sys.version, numpy.__version__, *FunctionText().function(function)])
     except NotTold:
@@ -48,7 +48,7 @@ class FunctionText:
         self._seen: dict[int, tuple[int, object]] = {}
 
     def function(self, function: types.FunctionType) -> Iterator[str]:
-        """Yield lines of text that identify what a function computes.
+        """Yield lines of text that identify a function's computation.
 
         Raises:
             NotTold: it reads a value that has no text.

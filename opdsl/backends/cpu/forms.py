@@ -1,4 +1,5 @@
-"""Forms: what a kernel is specialized for besides its graphs, the operand types and the strides of its innermost loop.
+"""Forms: the properties besides its graphs for which a kernel is specialized, operand types and strides of its
+innermost loop.
 
 Sizes and strides are arguments of a call, so a new shape compiles nothing.
 """
@@ -18,7 +19,7 @@ CONTIGUOUS, REVERSED, SINGLE, STRIDED, NUMBER = "c", "r", "s", "x", "n"
 STEPS = {CONTIGUOUS: 1, REVERSED: -1, SINGLE: 0}
 
 ANY = 2
-"""A size, or a stride in elements, that comes with a call."""
+"""Representative of a size, or of a stride in elements, that is an argument of a call."""
 
 
 class Form(NamedTuple):

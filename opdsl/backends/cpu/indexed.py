@@ -49,7 +49,7 @@ _FILLING = 8
 # The first offset that int32 cannot hold.
 _FAR = 1 << 31
 
-# Stands for a dimension in arrays whose single element is repeated along all dimensions.
+# Represents a dimension in arrays whose single element is repeated along all dimensions.
 _REPEATED = -2
 
 # Placeholder of an unknown stride or size.
@@ -105,7 +105,7 @@ def indexed(loop: IndexedLoop, call: IndexedCall) -> Kernel:
     """Compile the kernel of an indexed loop for a call's dtypes and layout, or find it, and plan the call.
 
     Args:
-        loop: what is computed.
+        loop: the computation.
         call: the dtypes, sizes and strides of the operands.
 
     Returns:

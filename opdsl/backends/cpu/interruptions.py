@@ -29,7 +29,7 @@ class Printer(Protocol):
 
 
 def _is_interruptible(loop: Loop) -> bool:
-    """Return whether a loop may have so many iterations that it has to poll."""
+    """Return whether a loop may run so long that it has to poll for interrupts."""
     return loop.most is None or loop.most > _EVERY
 
 

@@ -60,7 +60,7 @@ from opdsl.scalar.types import FLOAT, ScalarType
 
 __all__ = ["LoopText", "module_ir"]
 
-# The iterations of a block of a reduction, which has accumulators of its own.
+# The iterations of a block of a reduction, which has its own accumulators.
 _BLOCK = 4096
 
 # The most bytes that are prefetched, and the bytes of a cache line.
@@ -82,7 +82,7 @@ def module_ir(loops: Loops, symbol: str, places: Sequence[Place] | None = None) 
     Args:
         loops: the program, and the operands to which its parameters and words belong.
         symbol: the name of the kernel.
-        places: the operand and offset of each argument; by default each argument is an operand of its own.
+        places: the operand and offset of each argument; by default each argument is a separate operand.
     """
     program = loops.program
     dump(program.name, ".loops", lambda: program_text(program))

@@ -43,10 +43,10 @@ PARALLEL, ONE_BY_ONE, WHOLE, MASKED, UNROLLED, GUARDED, SCALAR = (
 )
 FILLED = {turns: f", !llvm.loop !{number}" for turns, number in ((16, 50), (8, 53), (4, 55))}
 SELDOM = ", !prof !33"
-"""What follows a loop's branch back."""
+"""Branch weight metadata of a branch that is rarely taken."""
 
 LANES = 16
-"""Turns that fill vectors, whatever they are computed in. Of cheap functions LLVM takes four side by side."""
+"""Number of iterations that fill vectors of every element type. For cheap functions LLVM interleaves four vectors."""
 
 
 class _Count(NamedTuple):

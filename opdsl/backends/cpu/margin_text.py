@@ -69,4 +69,4 @@ BOUNDS: dict[str, Callable[[Text, str, str], str]] = {
     "wrap": _turned,
     "trusted": lambda text, place, size: place,
 }
-"""By the name of how places are led inside: what becomes of a place, within a size."""
+"""Functions that emit the index in bounds for an index and a size, by the name of the mode."""

@@ -248,7 +248,7 @@ def memory_stats() -> dict[str, int]:
 
     Returns:
         ``in_use`` and ``cached``: bytes of blocks that arrays hold, and of free ones; ``allocations``: the number of
-        blocks handed out; ``hits``: how many of them came from the cache; ``limit``: the most bytes of free blocks.
+        blocks allocated; ``hits``: how many of them came from the cache; ``limit``: the most bytes of free blocks.
     """
     return _blocks.statistics()
 
@@ -331,7 +331,9 @@ class _Blocks:
         return owner
 
     def put_back(self, block: NDArray) -> None:
-        """Take back a block whose owner has died, without waiting for the lock, which the dying thread may hold."""
+        """Return a block to the cache whose owner has died, without waiting for the lock, which the dying thread may
+        hold.
+        """
         if self._is_closed:
             return
         self._returned.append(block)

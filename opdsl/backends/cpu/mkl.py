@@ -36,7 +36,7 @@ def problem() -> str:
 
 
 def version() -> str:
-    """Return the version of the installed package, or "" if there is none."""
+    """Return the version of the installed package, or "" if none is installed."""
     try:
         return importlib.metadata.version(_PACKAGE)
     except importlib.metadata.PackageNotFoundError:

@@ -1,6 +1,6 @@
 """Machine code that kernel calls share: call entries, strided traversals, the worker pool (see ``machine``).
 
-The code that every call needs is one object, the pool a second one, and each other function one of its own: most
+The code that every call needs is one object, the pool a second one, and each other function has its own: most
 processes need few of them. Objects are loaded once in a process and never freed, since a thread of the pool may be
 anywhere in its code at any time.
 """
@@ -140,7 +140,7 @@ def usable_processors() -> int:
 
 @functools.cache
 def _quota() -> int:
-    """Return the container's CPU quota in processors, rounded up, or the largest pool size if there is none."""
+    """Return the container's CPU quota in processors, rounded up, or the largest pool size if it has no quota."""
     try:
         limit, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
         return -(-int(limit) // int(period))

@@ -119,8 +119,8 @@ class PlacesText(LoopText):
         """Emit the loops over points: an inner loop along the last dimension, and an outer one over the other
         dimensions.
 
-        The inner loop lets LLVM hoist what is the same for its points. The outer loop updates its indices without
-        divisions, which take as long as a short row.
+        The inner loop lets LLVM hoist computations that are the same for its points. The outer loop updates its indices
+        without divisions, which take as long as a short row.
         """
         text, first, rest = self.text, [], "%begin"
         for size in reversed(sizes):
@@ -252,7 +252,7 @@ class PlacesText(LoopText):
         """Return the iterations of a reduction in pieces, and for each whether it is computed in order, as few
         iterations are.
 
-        The order must depend only on the number of iterations. LLVM chooses an order by what it knows of their number,
+        The order must depend only on the number of iterations. LLVM chooses an order by its knowledge of their number,
         which is a constant in one kernel and a word in another. So it may choose only for more than a few iterations,
         and their number is hidden from it.
         """

@@ -137,7 +137,7 @@ def side_by_side() -> Iterator[None]:
     """Return a context manager in which the calling thread shares the pool's threads with others that run kernels
     concurrently.
 
-    An engine that has threads of its own enters it with each task: kernels that each use all processors would slow down
+    An engine that has its own threads enters it with each task: kernels that each use all processors would slow down
     those of other tasks.
     """
     _sharing.change(1)

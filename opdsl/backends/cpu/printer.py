@@ -63,7 +63,7 @@ def function_ir(graph: TypedGraph, name: str) -> str:
     """Return the LLVM IR of a function that computes a scalar graph.
 
     Args:
-        graph: what to compute; it is lowered here.
+        graph: the computation; it is lowered here.
         name: the function's symbol, without ``@``.
 
     Returns:
@@ -299,7 +299,7 @@ class _Printer:
         return self.many(_TYPES[kind])
 
     def mangled(self, kind: ScalarType) -> str:
-        """Return the type of a value as it is spelled in the name of an intrinsic."""
+        """Return the spelling of a value's type in the name of an intrinsic."""
         return _MANGLED[kind] if self.lanes == 1 else f"v{self.lanes}{_MANGLED[kind]}"
 
     def constant(self, kind: str, text: str) -> str:

@@ -30,7 +30,7 @@ class Processor:
 
     name: LLVM's name of it.
     flags: features that are present or absent, beyond those that the name implies: ``+avx2,-sse4a``.
-    features: LLVM's names of all present features that this package may ask for.
+    features: LLVM's names of all present features that this package may use.
     is_limited: whether ``OPDSL_CPU`` chose it.
     """
 

@@ -303,7 +303,7 @@ def fold_code(
         folding: the monoid.
         first: the initial accumulators as text, which distinguishes -0.0 from 0.0.
         form: of the call.
-        places: the operand and offset of each argument; empty if each argument is an operand of its own.
+        places: the operand and offset of each argument; empty if each argument is a separate operand.
     """
 
     def text() -> str:

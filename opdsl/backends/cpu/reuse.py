@@ -17,8 +17,9 @@ from opdsl.runtime.strides import byte_strides, contiguous_strides
 __all__ = ["LARGE", "is_view", "plan_of_step", "with_results_over_operands"]
 
 LARGE = 1 << 18
-"""Larger arrays, in bytes, are made one by one, each when it is needed: what a call costs is little beside what is done
-to them. Smaller ones share a block; see ``opdsl.backends.cpu.sequence``."""
+"""Size in bytes above which a plan allocates an array separately, when it is needed, as the cost of the call is then
+small compared with the computation. Smaller arrays share a block; see ``opdsl.backends.cpu.sequence``.
+"""
 
 
 def with_results_over_operands(

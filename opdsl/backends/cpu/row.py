@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from opdsl.kernels.calls import RowCall
     from opdsl.scalar.graph import TypedGraph
 
-# The rows that run at once across, and the elements of a block, which has accumulators of its own.
+# The rows that run at once across, and the elements of a block, which has its own accumulators.
 _LANES = 64
 _BLOCK = 128
 

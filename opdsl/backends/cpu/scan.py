@@ -70,7 +70,7 @@ def recurrence(recurring: Recurring, call: RowCall) -> Kernel:
     Its step need not be associative, so each row is computed step by step, several rows at once.
 
     Args:
-        recurring: what is computed at each step.
+        recurring: the computation of each step.
         call: the dtypes, sizes and strides of the operands.
 
     Returns:

@@ -22,7 +22,7 @@ def load(name: str) -> ModuleType:
         MissingDependencyError: SciPy is not installed, or has no such module.
     """
     try:
-        importlib.import_module("scipy")  # before taking our lock: imports take one of their own
+        importlib.import_module("scipy")  # before taking our lock: imports take their own lock
         return _load(name)
     except ImportError as error:
         raise MissingDependencyError(

@@ -42,7 +42,7 @@ from opdsl.scalar.types import FLOAT, INTEGER, ScalarType
 __all__ = ["COUNT", "Place", "StatementText"]
 
 COUNT = -1
-"""In a table of words: how many turns the outermost loop has."""
+"""Index in a table of words that denotes the number of iterations of the outermost loop."""
 
 _SLOT_SIZE = 16
 
@@ -356,7 +356,7 @@ class StatementText(abc.ABC):
 
     @contextmanager
     def within(self, body: Sequence[Statement], *own: str | None) -> Iterator[None]:
-        """Return a context manager that emits a block with a scope of its own, after the loads that can be hoisted out
+        """Return a context manager that emits a block with its own scope, after the loads that can be hoisted out
         of it.
 
         Args:

@@ -1,6 +1,6 @@
 """CUDA backend: prints scalar graphs and loop IR as CUDA C++, compiles the source, and launches kernels on streams.
 
-Modules that need no GPU: ``compiler`` is what ``opdsl.kernels`` calls. ``schedules`` turns a call into a ``program``, a
+Modules that need no GPU: ``compiler`` is called by ``opdsl.kernels``. ``schedules`` turns a call into a ``program``, a
 source together with the launches of its kernels. ``points`` splits array accesses into a part that depends on the
 thread and a rest, ``kernel`` describes kernels of the loop IR, ``loop_kernel`` and ``team_kernel`` print them, and
 ``loop_program`` computes their launch parameters. ``dialect`` spells scalar graphs as CUDA C++, ``nvrtc`` compiles

@@ -5,7 +5,7 @@ free blocks and can be reused at once by work queued there, which runs after eve
 other streams have used it too, its own stream first waits for them. ``order`` has to be called for each use by another
 stream; it also makes that stream wait for the writes, or for all uses, that have to come before.
 
-Captured work has memory of its own, see ``pools``: a graph uses the same addresses in each run.
+Captured work has separate memory, see ``pools``: a graph uses the same addresses in each run.
 """
 
 from __future__ import annotations
@@ -320,7 +320,7 @@ class Cache:
         )
 
     def _asked(self, size: int, stream: Stream) -> int:
-        """Ask the driver for memory; return its address, or 0 if the device has not enough."""
+        """Request memory from the driver; return its address, or 0 if the device does not have enough."""
         try:
             address = driver().allocate(size, stream.handle)
         except OutOfMemoryError:

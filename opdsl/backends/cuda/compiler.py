@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from opdsl.runtime.plan_call import PlanCall
 
 COUNTS = True
-"""Its pointwise loops take operands that lie in no memory."""
+"""Flag that this backend's pointwise loops take range operands without memory (``OperandSpec.counts``)."""
 
 PROGRAMS = (*COMPILED, "indirect", "order")
-"""The kinds of kernels that are programs."""
+"""Names of the kinds of kernels that are loop IR programs."""
 
 
 def __getattr__(kind: str) -> Any:

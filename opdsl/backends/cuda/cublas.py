@@ -42,7 +42,7 @@ DTYPES = {
     "complex64": _Kind(4, 68, ctypes.c_float, True),
     "complex128": _Kind(5, 70, ctypes.c_double, True),
 }
-"""The dtypes that it multiplies, by name; sums of 16-bit numbers are kept in float32."""
+"""Dtypes of matrices that cuBLAS multiplies, by name; sums of 16-bit numbers are accumulated in float32."""
 
 
 class Matrix(NamedTuple):

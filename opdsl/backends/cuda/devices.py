@@ -38,7 +38,7 @@ def current_device() -> int:
 
 
 def index_of(place: Device | str | int | None) -> int:
-    """Return the index of a device; None, or a device without an index, stands for the current device.
+    """Return the index of a device; None, or a device without an index, denotes the current device.
 
     Raises:
         DeviceError: the device is not a CUDA device, or does not exist.

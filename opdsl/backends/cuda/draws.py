@@ -1,4 +1,5 @@
-"""Random numbers in CUDA graphs: a record of what a capture draws, so that each run of the graph draws other numbers.
+"""Random numbers in CUDA graphs: a record of the numbers that a capture draws, so that each run of the graph draws
+other numbers.
 
 The seed and the offset of a random generator are kernel parameters, so a captured graph would repeat those of its
 capture. During a capture they are ``Drawn`` numbers: the launcher records the kernels that take them, and before each
@@ -111,4 +112,4 @@ class Draws:
 
 
 captured: dict[int, Draws] = {}
-"""By the driver's numbers of streams: what is drawn while they are captured."""
+"""Records of the random numbers drawn during captures, by the driver's numbers of the captured streams."""

@@ -218,7 +218,7 @@ class Driver:
         self._call("cuEventDestroy", event)
 
     def record_event(self, event: int, stream: int) -> None:
-        """Record an event behind the work that is queued on a stream."""
+        """Record an event after the work that is queued on a stream."""
         self._call("cuEventRecord", event, stream)
 
     def wait_event(self, stream: int, event: int) -> None:
@@ -353,7 +353,7 @@ class Driver:
             self._call(name, before)
 
     def lifetime_of(self, graph: int) -> Lifetime:
-        """Return an object that tells when a graph, and everything instantiated from it, is destroyed."""
+        """Return an object that reports when a graph, and everything instantiated from it, is destroyed."""
         lifetime = Lifetime()
         if lifetime.destructor:
             flags = self._api.CUuserObject_flags.CU_USER_OBJECT_NO_DESTRUCTOR_SYNC
@@ -409,7 +409,7 @@ class Driver:
 
 
 def _bindings() -> Any:
-    """Import cuda-python's driver bindings, or raise the error that says what is not installed."""
+    """Import cuda-python's driver bindings, or raise an error that names the missing package."""
     if _library() is None:
         raise DeviceError(
             "device 'cuda': this machine has no NVIDIA driver (libcuda is not there). Install it, or use device='cpu'."
@@ -423,8 +423,8 @@ def _bindings() -> Any:
 
 
 def _library() -> ctypes.CDLL | None:
-    """Load the driver's library, or return None. It is tried before cuda-python so that the error names what is
-    missing.
+    """Load the driver's library, or return None. It is tried before cuda-python so that the error names the part that
+    is missing.
     """
     for name in _LIBRARIES:
         try:

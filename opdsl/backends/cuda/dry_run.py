@@ -37,7 +37,7 @@ class DryRunDriver:
         self._queue: list[Callable[[], object]] = []
 
     def later(self, work: Callable[[], object]) -> None:
-        """Queue work that stands for a kernel. It runs when memory is copied to the host or freed; ``forget``
+        """Queue work that replaces a kernel. It runs when memory is copied to the host or freed; ``forget``
         drops it.
         """
         self._queue.append(work)
@@ -64,20 +64,20 @@ class DryRunDriver:
     # -------------------------------------------------------------------------------------------------------- memory
 
     def allocate(self, size: int, stream: int) -> int:
-        """Return the address of zeroed host memory that stands for device memory."""
+        """Return the address of zeroed host memory that replaces device memory."""
         return _zeros(size, self._memory)
 
     def free(self, address: int, stream: int) -> None:
-        """Free memory that stands for device memory, after doing the queued work."""
+        """Free memory that replaces device memory, after doing the queued work."""
         self._do()
         del self._memory[address]
 
     def allocate_host(self, size: int) -> int:
-        """Return the address of zeroed host memory that stands for page-locked memory."""
+        """Return the address of zeroed host memory that replaces page-locked memory."""
         return _zeros(size, self._host_memory)
 
     def free_host(self, address: int) -> None:
-        """Free memory that stands for page-locked memory, after doing the queued work."""
+        """Free memory that replaces page-locked memory, after doing the queued work."""
         self._do()
         del self._host_memory[address]
 
@@ -151,7 +151,7 @@ class DryRunDriver:
         return 0.0
 
     def _nothing(self, *arguments: object) -> None:
-        """Do nothing; stands for driver functions that have no effect in a dry run."""
+        """Do nothing, in place of driver functions that have no effect in a dry run."""
 
     destroy_stream = synchronize_stream = synchronize = destroy_event = record_event = wait_event = _nothing
     synchronize_event = launch = trim = _nothing

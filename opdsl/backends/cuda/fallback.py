@@ -1,7 +1,7 @@
-"""CPU kernels that stand in for the CUDA kernels which a dry run compiles but does not run.
+"""CPU kernels that replace the CUDA kernels which a dry run compiles but does not run.
 
 Some operators read values that a kernel has computed, as ``index_add`` reads its indices. The kernels after such a read
-are compiled only if it finds the values that a GPU would have computed. What an author's own CUDA kernel computes is
+are compiled only if it finds the values that a GPU would have computed. The results of an author's own CUDA kernel are
 not known, so its outputs are zeros.
 """
 
@@ -91,7 +91,7 @@ def _by_cpu(kind: str, what: Any, call: Any) -> Compiled:
 
 
 def _ordering(ordering: Ordering, call: RowCall) -> Compiled:
-    """Return a function that does what the kernel kind ``order`` does, by NumPy's stable sort."""
+    """Return a function that computes the results of the kernel kind ``order`` by NumPy's stable sort."""
 
     def run(*arrays: NDArray) -> None:
         shape = (*call.kept, call.length)
@@ -112,7 +112,7 @@ def _ordering(ordering: Ordering, call: RowCall) -> Compiled:
 
 
 def _zeroing(function: Callable[..., object], call: AuthorCall) -> Compiled:
-    """Return a function that stands in for an author's kernel and fills every output with zeros."""
+    """Return a function that replaces an author's kernel and fills every output with zeros."""
 
     def run(*values: Any) -> None:
         for value in values[len(values) - len(call.outputs) :]:

@@ -32,9 +32,10 @@ class Queue(Protocol):
 
 
 ordering = threading.RLock()
-"""Held while streams are made to wait for each other, and while it is noted which of them use a block.
+"""Lock that is held while streams are made to wait for each other, and while the streams that use a block are
+recorded.
 
-Re-entrant: a finalizer may run while its thread orders something else.
+It is re-entrant, because a finalizer may run while its thread holds the lock.
 """
 
 # How many queued items one finalizer tries, so that its time does not grow with the queue.
@@ -68,7 +69,7 @@ def finalize_last(turns: int, work: Callable[[], None]) -> None:
 
 
 def settle() -> None:
-    """Do all queued work of finalizers, including what ``finalize_last`` queued: memory, then streams that only memory
+    """Do all queued work of finalizers, including that of ``finalize_last``: memory, then streams that only memory
     held.
     """
     drain()

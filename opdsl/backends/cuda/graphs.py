@@ -1,6 +1,6 @@
 """CUDA graphs: the work that a function queues is captured once, and launched with a single call from then on.
 
-A captured function runs on a stream of its own, and memory that it allocates belongs to the capture (``CapturePool``)
+A captured function runs on its own stream, and memory that it allocates belongs to the capture (``CapturePool``)
 and is not used for anything else, so that it is unchanged whenever the graph is launched. The graph keeps alive the
 memory that it uses but has not allocated (weights, inputs).
 """
@@ -163,7 +163,7 @@ class Graph:
 
         Args:
             arguments: CUDA tensors, whose elements are copied into the graph's own; anything else has to be hashable,
-                and its value is part of what is captured.
+                and its value is captured as a constant.
 
         Returns:
             The result that the function returned when it was captured. Its tensors are the graph's: the next call with
@@ -172,7 +172,7 @@ class Graph:
         Raises:
             ArgumentError: there is no CUDA tensor among the arguments.
             RequiresGradError: one of them requires gradients.
-            DriverError: the function does what cannot be captured.
+            DriverError: the function does something that cannot be captured.
         """
         key = tuple(
             argument.geometry if isinstance(argument, Tensor) else (type(argument), argument) for argument in arguments
@@ -198,7 +198,7 @@ class Graph:
 def graph(function: Callable[..., Any]) -> Graph:
     """Return a function that runs as a CUDA graph: one driver call per run, instead of one for each kernel.
 
-    Works as a decorator. See ``Graph`` for what the function may do, and ``Graph.__call__`` for its results.
+    Works as a decorator. See ``Graph`` for the restrictions on the function, and ``Graph.__call__`` for its results.
 
     Args:
         function: takes and returns tensors.

@@ -7,7 +7,7 @@ from bisect import bisect_left, insort
 __all__ = ["Heap", "segment_size"]
 
 _MEBIBYTE = 1 << 20
-# The sizes of PyTorch: smaller blocks share a segment, a larger one gets a segment of its own.
+# The sizes of PyTorch: smaller blocks share a segment, a larger one gets its own segment.
 _SHARED_SEGMENT = 20 * _MEBIBYTE
 _LEAST_OWN_SEGMENT = 10 * _MEBIBYTE
 _ROUNDING = 2 * _MEBIBYTE

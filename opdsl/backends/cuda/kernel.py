@@ -17,7 +17,7 @@ from opdsl.kernels.loops.text import program_text
 __all__ = ["HEADERS", "Kernel", "Team", "kernel_of", "team_kernel"]
 
 HEADERS = ("prelude", "neighbours", "atomics", "team", "reduce", "row")
-"""What kernels stand on, in the order in which each finds what it needs."""
+"""Names of the header files that kernels include, in an order in which each follows those that it needs."""
 
 
 class Team(NamedTuple):
@@ -26,7 +26,7 @@ class Team(NamedTuple):
     along: whether neighboring lanes take neighboring elements of the row.
     vector: elements that are loaded at once.
     items: elements of a row that a lane holds, neighbors if it scans them; 0 if it loads one element after another.
-    tiled: whether rows are longer than what a team holds, and so are read for each loop over them.
+    tiled: whether rows are longer than a team can hold, and so are read for each loop over them.
     """
 
     along: bool

@@ -1,4 +1,4 @@
-"""Launches of a program as a built-in function: does in machine code (``machine``) what ``launcher`` does in Python.
+"""Launches of a program as a built-in function: machine code (``machine``) in place of the Python code of ``launcher``.
 
 Plans of exact geometries call them; for the first calls of a geometry the setup would not pay.
 """
@@ -29,7 +29,7 @@ __all__ = ["LaunchPlan", "NewOutput", "Started"]
 _ALIGNMENT = 16
 
 Started = tuple[int, tuple[int, int, int], tuple[int, int, int], int]
-"""A kernel on a device: function, grid, block and bytes of shared memory."""
+"""Kernel launch on a device: function, grid, block and bytes of shared memory."""
 
 
 class NewOutput(NamedTuple):
@@ -52,7 +52,7 @@ class LaunchPlan:
         scratch: the size of the block for scratch memory, 0 for none.
         slow: the same function in Python, for calls that the machine code does not handle.
 
-    function: the built-in function, which takes and returns what ``slow`` does.
+    function: the built-in function, with the arguments and results of ``slow``.
     """
 
     def __init__(
@@ -157,7 +157,7 @@ def _places(variant: Variant) -> list[int]:
 
 
 def _input(kind: ScalarType | None) -> Input:
-    """Return the code that tells the machine code how to read an argument."""
+    """Return the code by which the machine code knows how to read an argument."""
     if kind is None:
         return builtin.ARRAY
     if kind.category == BOOL:

@@ -115,7 +115,7 @@ class _Ready(NamedTuple):
     """Variant of a program whose kernels are loaded on a device.
 
     pack: packs operands and scratch addresses into the beginning of a frame.
-    frames: free frames; if there is none, ``frame`` makes another one.
+    frames: free frames; if none is free, ``frame`` makes another one.
     launches: function, grid, block and shared memory of each kernel.
     scratch: offsets of the scratch parameters in the scratch memory.
     """

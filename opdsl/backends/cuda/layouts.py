@@ -32,7 +32,7 @@ def layout(sizes: Sequence[int], operands: Sequence[Sequence[int]]) -> Constant:
     """Pack the sizes and strides of a loop as a kernel parameter.
 
     Args:
-        sizes: sizes of the loop, innermost last; none stands for a single element.
+        sizes: sizes of the loop, innermost last; empty for a single element.
         operands: the strides of each operand, in bytes.
 
     Returns:

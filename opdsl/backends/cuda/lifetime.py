@@ -1,6 +1,6 @@
 """Detection of when the driver destroys a graph of another library, without a call of Python from a driver thread.
 
-The driver calls a destructor on a thread of its own, maybe when the interpreter has ended. So the destructor is libc's
+The driver calls a destructor on its own thread, maybe when the interpreter has ended. So the destructor is libc's
 ``sem_post``, and Python polls the semaphore.
 """
 
@@ -21,7 +21,7 @@ class Lifetime:
     """Flag that the driver sets when it destroys an object. It is never set if libc has no semaphores (Windows).
 
     address: the argument that the driver passes to the destructor.
-    destructor: the address of the destructor function, 0 if there is none.
+    destructor: the address of the destructor function, or 0.
     """
 
     def __init__(self) -> None:

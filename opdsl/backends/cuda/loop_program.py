@@ -1,4 +1,4 @@
-"""Programs made of kernels of the loop IR: computes their launch parameters, and the fingerprint of their source."""
+"""CUDA programs of loop IR kernels: computes their launch parameters, and the fingerprint of their source."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = ["ALIGNMENT", "THREADS", "Step", "program_of"]
 THREADS = 256
 
 ALIGNMENT = 16
-"""Of arrays in scratch memory, in bytes."""
+"""Alignment of arrays in scratch memory, in bytes."""
 
 
 class Step(NamedTuple):

@@ -89,7 +89,7 @@ def record_use(array: DeviceArray, stream: Stream) -> None:
 
 
 def current_index() -> int:
-    """Return the index of the device that a device without an index stands for."""
+    """Return the index of the device that a device without an index denotes."""
     return current_device()
 
 

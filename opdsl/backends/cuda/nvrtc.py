@@ -115,8 +115,8 @@ def _content(nvrtc: Any, name: str, program: Any) -> bytes:
 
 @functools.cache
 def environment() -> str:
-    """Return a text of what CUBINs depend on beside source, options and architecture: NVRTC's version, the printers'
-    source.
+    """Return a text of all that CUBINs depend on besides source, options and architecture: NVRTC's version, the
+    printers' source.
     """
     return f"source {_source_digest()}, NVRTC {version()}"
 
@@ -126,7 +126,7 @@ def version() -> str:
     """Return the version of NVRTC from its wheel, which is found without loading it, or else from the library.
 
     The environment variable ``OPDSL_NVRTC_VERSION`` overrides it with the version that has filled a shipped cache,
-    since these CUBINs do not depend on what is installed where they run.
+    since these CUBINs do not depend on the software of the machine on which they run.
     """
     told = os.environ.get("OPDSL_NVRTC_VERSION")
     if told:

@@ -120,7 +120,7 @@ class Pool(dict[int, list[int]]):
         self.setdefault(size, []).append(address)
 
     def take(self, size: int) -> int:
-        """Return the address of ``size`` bytes of free memory, removed from the pool; 0 if there is none."""
+        """Return the address of ``size`` bytes of free memory, removed from the pool; 0 if no block is large enough."""
         try:
             return self[size].pop()
         except (KeyError, IndexError):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["NO_PRODUCTS", "product"]
 
 NO_PRODUCTS = "matrix products on CUDA are not implemented for"
-"""How the error begins where cuBLAS has no products of a dtype."""
+"""Beginning of the error message for dtypes whose matrix products cuBLAS does not compute."""
 
 
 def product(call: ProductCall) -> Callable[..., None]:

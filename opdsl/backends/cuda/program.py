@@ -107,7 +107,7 @@ class Launch(NamedTuple):
     entry: the kernel's name in the source.
     grid, block: numbers of blocks, and of threads of a block, in three dimensions.
     arguments: the kernel's parameters in order.
-    shared: bytes of dynamic shared memory, beside what the kernel itself declares.
+    shared: bytes of dynamic shared memory, in addition to those that the kernel itself declares.
     """
 
     entry: str
@@ -156,6 +156,6 @@ def header(name: str) -> str:
     """Return the text of a ``.cuh`` file that sources begin with.
 
     Args:
-        name: name of the file beside this module, without its suffix.
+        name: name of the file in this module's folder, without its suffix.
     """
     return (files(__package__) / f"{name}.cuh").read_text()

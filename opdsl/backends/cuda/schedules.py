@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 WARP = 32
 
-# Threads of a block when each goes along a row: few, so that rows are spread over multiprocessors.
+# Threads of a block when each iterates over a row: few, so that rows are spread over multiprocessors.
 _THREADS_OF_ROWS = 64
 
 # Numbers of threads, and of blocks, that keep a large card busy.

@@ -33,8 +33,9 @@ __all__ = [
 ]
 
 ENDED: list[bool] = []
-"""Not empty when the interpreter ends: what is left then is left to the driver. Objects that are freed hold it, because
-globals may be gone before them."""
+"""List that is not empty once the interpreter ends: remaining resources are then left to the driver. Destructors hold a
+reference to it, because globals may be gone before they run.
+"""
 
 atexit.register(ENDED.append, True)
 
@@ -195,7 +196,7 @@ class Stream(scopes.Scope):
         return api.is_stream_done(self.handle)
 
     def record_event(self, event: Event | None = None) -> Event:
-        """Record an event behind the work that is queued on the stream, and return the event.
+        """Record an event after the work that is queued on the stream, and return the event.
 
         Args:
             event: the event; None for a new one.
@@ -269,7 +270,7 @@ NO_STREAMS: Mapping[int, Stream] = MappingProxyType({})
 CURRENT: ContextVar[Mapping[int, Stream]] = ContextVar("opdsl_cuda_streams", default=NO_STREAMS)
 
 current_streams = CURRENT.get
-"""The streams that are current in this thread or task, by device; default streams may have no entry."""
+"""Function that returns the current streams of this thread or task, by device; default streams may have no entry."""
 
 defaults: dict[int, Stream] = {}
 _foreign: WeakValueDictionary[tuple[int, int], Stream] = WeakValueDictionary()
@@ -383,7 +384,7 @@ class Event:
         self._index = 0
 
     def record(self, stream: Stream | None = None) -> None:
-        """Record the event behind the work that is queued on a stream.
+        """Record the event after the work that is queued on a stream.
 
         Args:
             stream: the stream; None for the current one.

@@ -36,7 +36,7 @@ def compiled(function: Callable[..., object]) -> Callable[..., object]:
 
     Args:
         function: takes arrays where the operator takes tensors, and returns a new array; a function that ``numba.njit``
-            has wrapped is used as it is.
+            has wrapped is used unchanged.
 
     Returns:
         The implementation, which takes tensors and returns a tensor.

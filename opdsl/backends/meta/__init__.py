@@ -5,4 +5,4 @@ May import: lower layers.
 """
 
 FUSED = True
-"""Its kernels check and make their outputs themselves, so that Common has nothing to do for it."""
+"""Flag that this backend's kernels allocate and check their own outputs, so that the kernels at Common are skipped."""

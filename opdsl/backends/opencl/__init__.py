@@ -8,6 +8,6 @@ May import: lower layers, and pyopencl in ``devices``.
 from opdsl.backends.siblings import serve
 
 FUSED = True
-"""Kernels check and make their outputs themselves, so that Common has nothing to do for it."""
+"""Flag that this backend's kernels allocate and check their own outputs, so that the kernels at Common are skipped."""
 
 serve("PrivateUse3")

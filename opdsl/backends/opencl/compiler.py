@@ -25,7 +25,7 @@ from opdsl.scalar.types import ScalarType
 _TILE = 1024
 
 COUNTS = True
-"""Its pointwise loops take operands that lie in no memory."""
+"""Flag that this backend's pointwise loops take range operands without memory (``OperandSpec.counts``)."""
 
 
 def __getattr__(kind: str) -> Callable[[Any, Any], Compiled]:

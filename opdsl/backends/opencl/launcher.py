@@ -31,11 +31,11 @@ __all__ = ["run_program", "runner"]
 _LANES = 64
 _ENOUGH_POINTS = {True: 64, False: 1 << 14}
 
-# Fewer points than this do not keep a device busy: their folds are split into parts of at least so many turns.
+# Fewer points than this do not keep a device busy: their folds are split into parts of at least as many iterations.
 _FEW_POINTS = 32
 _TURNS_OF_A_PART = 1 << 15
 
-# Work items of a group in which each has a point of its own.
+# Work items of a group in which each has its own point.
 _GROUP = 64
 
 _OPTIONS = ("-cl-std=CL1.2",)

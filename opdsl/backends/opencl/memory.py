@@ -64,7 +64,7 @@ def from_host(array: NDArray, device: Device, dtype: DType) -> DeviceArray:
 
 
 def current_index() -> int:
-    """Return the index of the device that a device without an index stands for: 0."""
+    """Return the index of the device that a device without an index denotes: 0."""
     return 0
 
 

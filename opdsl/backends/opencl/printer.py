@@ -115,7 +115,7 @@ class _Kernel(LoopPrinter):
     def located(self, ranges: Sequence[Range]) -> None:
         """Print the statements that compute the indices of a work item, or of its group.
 
-        There are as many groups as points. PoCL miscompiles loops behind barriers if some groups might leave earlier.
+        There are as many groups as points. PoCL miscompiles loops after barriers if some groups might leave earlier.
         """
         if self.is_team:
             self.say(f"const long lane_ = get_local_id(0), lanes_ = {self.program.lanes};")

@@ -19,14 +19,14 @@ SIZED = {
     BaseType.float: "FloatList",
     BaseType.bool: "BoolList",
 }
-"""What takes one element or a list of a given size."""
+"""Names of types that accept one element or a list of a given size, by the element's type."""
 
 SYMBOL_OWNERS: dict[BaseType, str] = {
     kind: python_type.name
     for kind, python_type in PYTHON_TYPES.items()
     if python_type.symbols and kind is not BaseType.ScalarType
 }
-"""The classes whose members the names of defaults are."""
+"""Names of the classes whose members are written as defaults, by the schema's type."""
 
 REDUCTIONS = frozenset(("Mean", "Sum"))
 
@@ -44,7 +44,7 @@ DTYPES = {
     "complex_float": "complex64",
     "complex_double": "complex128",
 }
-"""The dtypes of ``opdsl.runtime`` by the names that schemas have for them."""
+"""Names of dtypes in ``opdsl.runtime``, by their names in schemas."""
 
 
 def quoted(text: str) -> str:

@@ -34,14 +34,14 @@ HOMES = {
     "spelled": "opdsl.schema.spelling",
     "bool_": "opdsl.runtime",
 }
-"""Where names are imported from that are not in ``opdsl`` itself."""
+"""Modules from which names are imported that are not in ``opdsl`` itself."""
 
 LANGUAGE = (
     frozenset(python_type.name for python_type in PYTHON_TYPES.values())
     | frozenset((*HOMES, *DTYPES.values(), *SIZED.values(), "Alias", "Inplace", "Name", "Out", "Reduction", "Size"))
     | frozenset(("TensorOptions", "annotations", "list", "object", "op", "tuple"))
 )
-"""The names that a module of declarations may use: no function has one."""
+"""Names that a module of declarations may use; no function may have one of them."""
 
 OF_MODULES = frozenset(
     (
@@ -49,10 +49,10 @@ OF_MODULES = frozenset(
         *("__file__", "__getattr__", "__loader__", "__name__", "__package__", "__path__", "__spec__"),
     )
 )
-"""What Python itself reads of a module."""
+"""Names that Python itself reads from a module."""
 
 Progress = Callable[[int, int], None]
-"""Told how many of how many entries are written."""
+"""Callback that gets the number of entries written, and the number of all entries."""
 
 
 @attrs.frozen
@@ -304,7 +304,7 @@ class Writer:
 
 
 def _is_option(argument: Argument, option: tuple[str, BaseType]) -> bool:
-    """Return whether an argument is equal to the one that ``options: TensorOptions`` stands for."""
+    """Return whether an argument is equal to the one that ``options: TensorOptions`` denotes."""
     if argument.default is None or argument.default.text != "None":
         return False
     return (argument.name, argument.type) == (option[0], OptionalType(option[1]))

@@ -8,7 +8,7 @@ from opdsl.native import Delegate, DeviceCheck, NativeFunction, Structured, Ufun
 from opdsl.schema import Argument, Precomputed
 
 Options = dict[str, Group | str]
-"""Keyword arguments: names and expressions."""
+"""Keyword arguments of a declaration: their names and expressions."""
 
 FUNCTION_ONLY = frozenset((Variant.function,))
 
@@ -21,7 +21,7 @@ ABSENT = {
     "category_override": "None",
     "structured_inherits": "None",
 }
-"""What the keys that variants inherit are where an entry does not have them."""
+"""Expressions for absent keys, among those that variants inherit."""
 
 
 def options_of(entry: NativeFunction, expressions: Expressions) -> Options:

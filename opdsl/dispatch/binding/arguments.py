@@ -70,7 +70,7 @@ def is_number(value: object) -> bool:
 
 
 def _zero_dim(value: object) -> Tensor | None:
-    """Return the value if it is a tensor that may stand for a number (zero-dim, without gradient), else None."""
+    """Return the value if it is a tensor that is accepted for a number (zero-dim, without gradient), else None."""
     if isinstance(value, Tensor) and value.ndim == 0 and not value.requires_grad:
         return value
     return None
@@ -244,7 +244,7 @@ def converter(kind: Type, accepts_number: bool = False) -> Converter:
 
     Args:
         kind: the schema type.
-        accepts_number: whether a Python number may stand for a ``Tensor`` (PyTorch's
+        accepts_number: whether a Python number is accepted for a ``Tensor`` (PyTorch's
             ``should_allow_numbers_as_tensors``: add, sub, mul, div and the like).
 
     Returns:
@@ -368,8 +368,8 @@ def require_shallow(value: object) -> None:
 
 _MANY, _MANY_BELOW = "an integer from there on", "an integer as far below 0"
 
-# The integers from which on all share one form key: for sizes, of which 0 and 1 have forms of their own; and for other
-# integers, such as dimensions and small options, which decide most of what a call does.
+# The integers from which on all share one form key: for sizes, of which 0 and 1 have separate forms; and for other
+# integers, such as dimensions and small options, which usually decide the steps of a call.
 SIZES_FROM, INTEGERS_FROM = 2, 9
 
 

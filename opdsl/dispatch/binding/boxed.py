@@ -93,7 +93,7 @@ class BoxedKernel(PerCallKernel):
 
     Args:
         function: takes the operator's function, the positional and the keyword arguments; with ``wants_key_set`` the
-            call's key set comes first. Returns what the operator's schema declares.
+            call's key set comes first. Returns the results that the operator's schema declares.
         wants_key_set: whether the function takes the key set as its first argument.
     """
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 HOOK = "__opdsl_function__"
 
 NO_OVERRIDE = object()
-"""What ``overridden`` returns for a call that no argument answers."""
+"""Sentinel that ``overridden`` returns if no argument overrides the call."""
 
 
 class OverriddenFunction(NamedTuple):
@@ -46,7 +46,7 @@ def is_override(value: object) -> bool:
 
 
 def overriding_argument(values: Iterable[object], levels: int = _MOST_LEVELS) -> object | None:
-    """Return the first value, or element of a list, whose class has ``__opdsl_function__``; None if there is none."""
+    """Return the first value, or element of a list, whose class has ``__opdsl_function__``, or None."""
     for value in values:
         if is_override(value):
             return value

@@ -53,7 +53,7 @@ def _remedy(result: object) -> str:
 
 
 def _fits(schema: FunctionSchema, result: object) -> tuple[bool, str]:
-    """Return whether a result fits the schema's returns, and a description of what it should be."""
+    """Return whether a result fits the schema's returns, and a description of the expected result."""
     returns = schema.returns
     if not returns:
         return result is None, "nothing"

@@ -1,6 +1,6 @@
 """Signatures: binding a Python call to one operator, as PyTorch's argument parser does.
 
-A ``Signature`` stands for a functional operator together with its ``out=`` partner, as one line of PyTorch's
+A ``Signature`` describes a functional operator together with its ``out=`` partner, as one line of PyTorch's
 documentation does. ``sort_signatures`` sorts the overloads of a packet into the order in which they are tried
 (``sort_overloads`` of torchgen's ``gen_python_functions.py``).
 """

@@ -71,7 +71,7 @@ def checked(function: Callable[P, R] | None = None) -> Guard | Callable[P, R]:
     example::doubled: the kernel function doubled_cpu...: self is changed, but is not declared as written: Tensor self
     example::doubled(Tensor self) -> Tensor
                      ~~~~~~~~~~^
-    Declare what it does, or do it to a copy.
+    Declare the write in the schema, or write to a copy.
     """
     guard = Guard(_with_checks, keep=True)
     return guard if function is None else guard(function)
@@ -224,7 +224,7 @@ def python_type(kind: Type, accepts_numbers: bool) -> Any:
 
     Args:
         kind: the schema type.
-        accepts_numbers: whether a number may stand for a tensor.
+        accepts_numbers: whether a number is accepted for a tensor.
     """
     if isinstance(kind, OptionalType):
         return python_type(kind.element, accepts_numbers) | None

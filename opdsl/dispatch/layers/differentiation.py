@@ -41,7 +41,7 @@ def requires_grad(arguments: Iterable[object]) -> bool:
 
 
 class AutogradKernel(PerCallKernel):
-    """Fallback of the Autograd keys, for every operator without an autograd kernel of its own."""
+    """Fallback of the Autograd keys, for every operator without its own autograd kernel."""
 
     __slots__ = ()
 

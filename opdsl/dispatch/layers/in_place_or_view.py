@@ -1,6 +1,6 @@
 """Layer for the ADInplaceOrView key: marks how views were created, and guards inference tensors against writes.
 
-Autograd refuses in-place writes to views whose gradients it could not tell apart, which depends on the mode in which
+Autograd refuses in-place writes to views whose gradients it could not distinguish, which depends on the mode in which
 they were created (``as_view`` in torch/csrc/autograd/VariableTypeUtils.h). The geometry stores this mode.
 """
 

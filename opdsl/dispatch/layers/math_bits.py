@@ -1,9 +1,9 @@
-"""Fallback for conjugate and negative views: tensors that stand for the conjugates or negatives of their memory.
+"""Fallback for conjugate and negative views: tensors that represent the conjugates or negatives of their memory.
 
 The two bits are part of a tensor's geometry and add the keys Conjugate and Negative to the key sets of calls. The
-fallback replaces such tensors by resolved ones, and afterwards stores what the kernel wrote into the originals
-(aten/src/ATen/native/MathBitsFallback.h). View operators keep the bits. So kernels never see a bit, and calls of plain
-tensors do not test for it.
+fallback replaces such tensors by resolved ones, and afterwards stores the elements that the kernel wrote into the
+originals (aten/src/ATen/native/MathBitsFallback.h). View operators keep the bits. So kernels never see a bit, and calls
+of plain tensors do not test for it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ BITS = KeySet("Conjugate", "Negative")
 
 
 class MathBits(PerCallKernel):
-    """Fallback of the keys Conjugate and Negative, for every operator without a kernel of its own there."""
+    """Fallback of the keys Conjugate and Negative, for every operator without its own kernel for these keys."""
 
     __slots__ = ()
 
@@ -60,7 +60,7 @@ class _Resolving(Kernel):
         self.beneath = beneath
 
     def __call__(self, *arguments: object) -> object:
-        """Run the kernel on resolved tensors, and store what it has written into the original tensors."""
+        """Run the kernel on resolved tensors, and store the elements that it has written into the original tensors."""
         tensors = {id(tensor): tensor for tensor in tensors_in(arguments) if has_bits(tensor)}
         handed = {at: resolved(value) for at, value in tensors.items()}
         written = {id(tensor) for tensor in tensors_in(written_values(self.operator.schema, arguments))}

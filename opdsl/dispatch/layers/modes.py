@@ -56,7 +56,7 @@ class DispatchMode(Scope):
         Args:
             operator: the function of the overload that is called, ``opdsl.ops.aten.add.Tensor``, with its ``schema``,
                 ``tags`` and ``variants``.
-            args: the positional arguments, converted: lists are tuples, Python numbers that stand for tensors stay
+            args: the positional arguments, converted: lists are tuples, Python numbers for tensors stay
                 numbers.
             kwargs: the keyword arguments, ``out=`` among them. In both, arguments at their default are left out.
 
@@ -101,7 +101,7 @@ class DispatchMode(Scope):
         """
 
     def plan(self, operator: Any, arguments: tuple[Any, ...]) -> Callable[..., object] | None:
-        """Return a function that serves further calls like one that ``dispatch`` has handled; None if there is none.
+        """Return a function that serves further calls like one that ``dispatch`` has handled, or None.
 
         Args:
             operator: see ``dispatch``.
@@ -125,7 +125,7 @@ class DispatchMode(Scope):
 
 
 def _innermost(state: State, key: DispatchKey) -> DispatchMode | None:
-    """Return the mode that a call reaches at a key; None if there is none."""
+    """Return the mode that a call reaches at a key, or None."""
     for mode in reversed(state.modes):
         if isinstance(mode, DispatchMode) and mode.dispatch_key is key:
             return mode

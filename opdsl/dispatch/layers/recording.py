@@ -21,7 +21,7 @@ __all__ = ["record_calls", "recorded"]
 Hook = Callable[[Any, tuple[Any, ...], float, float], object]
 
 Open = Callable[[str], Callable[[], object]]
-"""Function that is called with the operator's name when a call begins, and returns what is called at its end."""
+"""Function that is called with the operator's name when a call begins, and returns a function to call at its end."""
 
 
 class _Recording:
@@ -31,7 +31,7 @@ class _Recording:
     opens: the functions that are called when a call begins.
     nested: the seconds spent in reported calls that the running call has made.
     is_reporting: whether a hook is running, whose own calls are not reported.
-    thread: the thread's identifier; another thread that continues with this context has a recording of its own.
+    thread: the thread's identifier; another thread that continues with this context has its own recording.
     """
 
     __slots__ = ("hooks", "is_reporting", "nested", "opens", "thread")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["rehearsed"]
 
-# Lists may be long, and no plan is made of the recorded steps.
+# Lists may be long, and the recorded steps do not become a plan.
 _MOST_STEPS = 1 << 20
 
 

@@ -16,4 +16,4 @@ from opdsl.dispatch.model.operator import Layer
 __all__ = ["LAYERS"]
 
 LAYERS: tuple[Layer, ...] = (noted, on_device, rehearsed, checked_kernel, in_place_or_view)
-"""The innermost first."""
+"""Layers around kernels, the innermost first."""

@@ -15,7 +15,7 @@ from opdsl.runtime.close_names import suggestion
 from opdsl.schema import GENERATED
 
 PYTHON_MODULES = ("fft", "linalg", "nested", "nn", "sparse", "special")
-"""What ``python_module`` of an entry may be."""
+"""Values of an entry's ``python_module``."""
 
 # Endings of operators that compute parts of derivatives, or are a backend's implementation of another operator.
 _ENDINGS = (

@@ -14,7 +14,7 @@ __all__ = ["Around", "Kernel"]
 class Kernel:
     """Base class of kernels, which are called with converted arguments in the order of the schema.
 
-    A kernel returns what the schema declares. ``str`` is its name in tables and messages.
+    A kernel returns the results that the schema declares. ``str`` is its name in tables and messages.
     """
 
     __slots__ = ()
@@ -78,7 +78,7 @@ class Kernel:
 
     @property
     def place(self) -> str:
-        """Return ``file:line`` of the first function; empty if there is none."""
+        """Return ``file:line`` of the first function; empty if the kernel has no Python function."""
         if not self.functions:
             return ""
         code = self.functions[0].__code__

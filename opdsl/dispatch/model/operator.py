@@ -19,7 +19,7 @@ from opdsl.runtime.importing import wait_for_module
 from opdsl.schema import FunctionSchema, ListType
 
 MAY_BE_VIEW = "maybe_aliasing_or_mutating"
-"""The tag of operators whose results may be views though no alias set says so."""
+"""Tag of operators whose results may be views although their schema has no alias set."""
 
 
 class Overloads(Dependency):
@@ -41,7 +41,7 @@ class Overloads(Dependency):
 
 
 class Reached(NamedTuple):
-    """Kernel that a call has reached in an operator's table, with the keys that led to it.
+    """Kernel that a call has reached in an operator's table, with the keys by which the call was dispatched.
 
     kernel: the kernel as it was registered.
     key: the key that it serves.
@@ -67,7 +67,7 @@ class Operator:
         fallbacks: the kernels that serve every operator of its registry.
         tags: PyTorch's tags, such as ``pointwise``.
         properties: the other properties of its entry, by the keys of native_functions.yaml.
-        accepts_numbers: whether a Python number may stand for a tensor argument.
+        accepts_numbers: whether a Python number is accepted for a tensor argument.
         may_alias: whether results may share memory with arguments although no alias set says so, as for some operators
             of PyTorch.
         is_bound: whether calls of the packet's function reach it; PyTorch hides ``add.Scalar`` and similar overloads.
@@ -206,7 +206,8 @@ class Operator:
         """Return the kernel of the highest key of a set that does not fall through, wrapped in its layers.
 
         Raises:
-            MissingKernelError: there is none, even after the import of the module that declares it is complete.
+            MissingKernelError: no kernel is registered, even after the import of the module that declares it is
+                complete.
         """
         key, kernel = self._highest(keys)
         if kernel is None and hasattr(self, "packet"):  # an operator in no registry has no packet

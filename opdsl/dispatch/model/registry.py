@@ -207,7 +207,7 @@ class Registry:
         """Return the operator of a name, which may omit ``aten::``.
 
         Raises:
-            UnknownOperatorError: there is none; the message lists the overloads of the packet.
+            UnknownOperatorError: there is no such operator; the message lists the overloads of the packet.
         """
         qualified = name if "::" in name else f"aten::{name}"
         operator = self.operators.get(qualified)

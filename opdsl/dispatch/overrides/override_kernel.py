@@ -80,7 +80,7 @@ def require_fitting(function: object, operator: Operator, role: str, *, skip: in
     Args:
         function: a callable; if its parameters are unknown, it is accepted.
         operator: the operator, whose positional arguments are passed by position, the others by name.
-        role: what the function is used for, for the message.
+        role: the use of the function, for the message.
         skip: the number of parameters before those of the schema.
 
     Raises:
@@ -174,7 +174,7 @@ class OverrideKernel(Kernel):
         """Return the kernel that the overrides take precedence over.
 
         Raises:
-            MissingKernelError: there is none.
+            MissingKernelError: no kernel is registered.
         """
         registrations = dict(self.operator.registrations)
         kernels = registrations.pop(self.key, [])

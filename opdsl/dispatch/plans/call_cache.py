@@ -204,7 +204,7 @@ class CallCache:
             state = state.unrecorded
         else:
             is_reported = False
-        # Another library may be tracing with symbolic sizes of its own: each comparison would add a guard to its trace.
+        # Another library may be tracing with its own symbolic sizes: each comparison would add a guard to its trace.
         is_planned = state.plans and not bound.requires_grad and self.union.has_key(named)
         is_planned = is_planned and not _has_symbols(bound.arguments)
         if path is None or everything is None or not is_planned or not _is_hashable(path):
@@ -296,7 +296,7 @@ class CallCache:
             return None
 
     def _form_plan(self, missed: Missed, form: FormPlans) -> tuple[list[str], Plan | None]:
-        """Lower a form if its turn has come; return the names of the plan's parameters and the plans, or None."""
+        """Lower a form if it was called often enough; return the names of the plan's parameters and the plans, or None."""
         if form.is_hot:
             return [], None
         is_lowered = form.wants_lowering and self._lower_form(missed, form)

@@ -379,7 +379,7 @@ class Emitter:
     def _made_natively(
         self, line: _Line, arguments: list[str], missed: Callable[..., Any] | None, *, converts: bool
     ) -> Plan | None:
-        """Return a function of a backend that runs a step and makes the tensor of its result; None if there is none.
+        """Return a function of a backend that runs a step and makes the tensor of its result, or None.
 
         Args:
             line: the line that runs the step.

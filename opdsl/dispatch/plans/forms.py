@@ -1,4 +1,4 @@
-"""Plans per form (shape class) of a call: when a plan is lowered, and when repeated sizes get plans of their own.
+"""Plans per form (shape class) of a call: when a plan is lowered, and when repeated sizes get their own plans.
 
 A plan of exact geometries is cheapest where shapes repeat; the plan of a form serves calls with shapes that are new. It
 computes sizes and strides from those of the arguments, tests the guards that the lowering recorded, and runs the

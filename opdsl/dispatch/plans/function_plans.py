@@ -80,7 +80,8 @@ class FunctionPlans:
         return self.learn(state, key, form_key, arguments)
 
     def lowered(self, state: State, key: object, arguments: Sequence[object], tensors: Sequence[Tensor]) -> bool:
-        """Lower the form of a call that no plan has served if its turn has come, and return whether it was lowered.
+        """Lower the form of a call that no plan has served if it was called often enough, and return whether it was
+        lowered.
 
         Args:
             state: the dispatcher state.

@@ -198,7 +198,7 @@ def _at_default(union: UnionSignature) -> str:
 def _look_up(union: UnionSignature, *, as_tensor: bool = True) -> list[str]:
     """Return the lines that look a plan up by its key and return its result.
 
-    The slow path lies outside the handler, so that its errors do not show a KeyError as their context.
+    The slow path is outside the handler, so that its errors do not show a KeyError as their context.
     """
     dynamic = [
         parameter.name

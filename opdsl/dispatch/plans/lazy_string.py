@@ -12,7 +12,7 @@ class LazyString(UserString):
     """String whose text is computed each time it is read, such as a docstring that lists current declarations.
 
     Args:
-        make: a function that returns the text; any other object stands for its ``str``.
+        make: a function that returns the text; any other object represents its ``str``.
     """
 
     def __init__(self, make: Callable[[], str] | object) -> None:

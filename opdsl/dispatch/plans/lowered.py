@@ -108,7 +108,7 @@ def _recorded(
         leaving: returns the line that a failed guard runs.
 
     Raises:
-        NotLoweredError: no plan can do what the call does, or elements decide whether it raises an error.
+        NotLoweredError: no plan can compute the call, or elements decide whether it raises an error.
     """
     guesses = Guesses()
     while True:
@@ -154,7 +154,7 @@ def lower_form(
         is_exact: whether every call has the geometries of this one, which the reader's lines guarantee.
 
     Raises:
-        NotLoweredError: no such plan can do what the call does.
+        NotLoweredError: no such plan can compute the call.
     """
     is_general = plans is not None and len(plans.variants) >= GENERAL_FROM
 
@@ -208,7 +208,7 @@ def lower_call(
         printer, most_steps: see ``lower_form``.
 
     Raises:
-        NotLoweredError: no such plan can do what the call does.
+        NotLoweredError: no such plan can compute the call.
     """
     missing = free_name("missed", parameters)
     leaving = f"return {missing}({', '.join(parameters)})"
@@ -332,7 +332,9 @@ def _dump(name: str, text: str, constants: dict[str, Any]) -> None:
 def _leaves_repeated(
     recorder: Lowering, plans: FormPlans, sizes: Sequence[str], leaving: str, hot_from: int
 ) -> list[str]:
-    """Return the lines that send calls to the slow path whose sizes repeat so often that a plan of their own pays."""
+    """Return the lines that send calls to the slow path whose sizes repeat so often that a plan for these sizes pays
+    off.
+    """
     plans.prepare()
     constant = recorder.constant
     mark, at, count = map(recorder.name, ("mark", "at", "count"))

@@ -1,4 +1,4 @@
-"""Registry of all plan caches and of what their plans depend on, so that plans can be invalidated."""
+"""Registry of all plan caches and of the objects on which their plans depend, so that plans can be invalidated."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ class Dependency:
 
 
 Dependencies = dict[Dependency, int]
-"""What a plan is made of, each with its generation when it was."""
+"""Dependencies of a plan, each with its generation when the plan was begun."""
 
 
 holders: WeakSet[PlanHolder] = WeakSet()
-"""What has kept a plan since all were dropped."""
+"""Plan caches that have stored a plan since all plans were last dropped."""
 
 
 def publish(

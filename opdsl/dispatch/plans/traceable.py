@@ -13,8 +13,8 @@ _TRACEABLE = "__opdsl_traceable__"
 def traceable(function: F) -> F:
     """Promise that a body or a Python kernel only calls operators, the same ones for the same geometries.
 
-    The operator's plan then consists of the plans of those operators, and costs as much. What the function does besides
-    calling operators must depend only on the geometries of its tensors, on its options and on the default dtype: not on
+    The operator's plan then consists of the plans of those operators, and costs as much. All other effects of the
+    function must depend only on the geometries of its tensors, on its options and on the default dtype: not on
     elements, on variables outside of it or on random numbers.
 
     Args:

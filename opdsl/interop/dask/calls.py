@@ -89,7 +89,7 @@ def _is_array(value: object) -> bool:
 
 
 class _Arrays:
-    """Map from meta tensors to the dask arrays that they stand for.
+    """Map from meta tensors to the dask arrays that they represent.
 
     generator: of random numbers, if the call passes one.
     """
@@ -99,7 +99,7 @@ class _Arrays:
         self._by_tensor: dict[int, tuple[Tensor, da.Array]] = {}
 
     def stand_in(self, value: Any) -> Tensor:
-        """Return a new meta tensor that stands for an array."""
+        """Return a new meta tensor that represents an array."""
         array = value if isinstance(value, da.Array) else da.from_array(numpy.asarray(value), chunks=-1)
         prepare()
         shape = tuple(UNKNOWN if math.isnan(size) else size for size in array.shape)
@@ -108,11 +108,11 @@ class _Arrays:
         return stand_in
 
     def keep(self, tensor: Tensor, array: da.Array) -> None:
-        """Record that a meta tensor stands for an array."""
+        """Record that a meta tensor represents an array."""
         self._by_tensor[id(tensor)] = tensor, array
 
     def of(self, tensor: Tensor) -> da.Array | None:
-        """Return the array that a meta tensor stands for, or None."""
+        """Return the array that a meta tensor represents, or None."""
         return self._by_tensor.get(id(tensor), (tensor, None))[1]
 
 
@@ -218,7 +218,7 @@ _UNSET = frozenset(
 
 
 class _Body(DispatchMode):
-    """Dispatch mode that runs a body on meta tensors, and each call in it also on the arrays that these stand for."""
+    """Dispatch mode that runs a body on meta tensors, and each call in it also on the arrays that these represent."""
 
     def __init__(self, known: _Arrays) -> None:
         self.known = known

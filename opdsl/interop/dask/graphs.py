@@ -41,7 +41,7 @@ from opdsl.sharding.composites import with_tensors
 from opdsl.sharding.partial import Carried
 from opdsl.sharding.rules import Cut, Rule, possible_cuts
 
-# Stands for a size that dask does not know. No result may depend on this number.
+# Represents a size that dask does not know. No result may depend on this number.
 UNKNOWN = 1009
 
 Results: TypeAlias = "da.Array | tuple[da.Array, ...]"

@@ -18,7 +18,7 @@ tensor([0.5000, 0.5000])
 >>> deregister(lib)
 >>> lib.close()
 
-torch is imported when one of these functions is first called. It has to be 2.11 or newer; 2.13.0 is what is tested.
+torch is imported when one of these functions is first called. It has to be 2.11 or newer; 2.13.0 is tested.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def broadcast(
     Args:
         call: the operator.
         size: of the batch.
-        dims: for each of ``values`` its batch dimension, None where it has none.
+        dims: for each of ``values`` its batch dimension, None if it has none.
         values: the arguments.
         ndim: number of dimensions of the results without the batch; by default the maximum over the arguments.
 

@@ -151,7 +151,7 @@ class Bridge:
 
     @cached_property
     def has_autograd(self) -> bool:
-        """Return whether the operator has its own autograd kernel, which records what is needed for gradients."""
+        """Return whether the operator has its own autograd kernel, which records calls for gradients."""
         kernel = self.operator.entry(next(iter(AUTOGRAD.reachable()))).kernel
         return bool(getattr(kernel, "functions", ()))
 

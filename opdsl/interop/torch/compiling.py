@@ -188,7 +188,7 @@ def _parts(graph: torch.fx.Graph, left: set[torch.fx.Node]) -> list[list[torch.f
             depths[node] = -1
             continue
         is_left = node in left or node.op != "call_function"
-        # A part of depth 2k follows what torch runs at depth 2k - 1.
+        # A part of depth 2k follows the nodes that torch runs at depth 2k - 1.
         depth = max((depths[input_node] for input_node in node.all_input_nodes), default=-1)
         depth = max(depth, 0 if not is_left else -1)
         if (is_left and depth >= 0 and depth % 2 == 0) or (not is_left and depth % 2):

@@ -59,7 +59,7 @@ class Crossing:
         return self.pair(source, self.alias(source)) if result is None else result
 
     def pair(self, ours: Tensor, theirs: torch.Tensor) -> torch.Tensor:
-        """Record that a torch tensor stands for a tensor, and return the torch tensor."""
+        """Record that a torch tensor represents a tensor, and return the torch tensor."""
         self._theirs[id(ours)] = theirs
         self._ours[id(theirs)] = ours
         self._viewed.setdefault(theirs.untyped_storage()._cdata, ours)
@@ -120,7 +120,7 @@ class Crossing:
         return tensor_over(None if plain.is_meta else tensors.array_over(plain, form), form)
 
     def is_argument(self, value: torch.Tensor) -> bool:
-        """Return whether a torch tensor stands for an argument."""
+        """Return whether a torch tensor represents an argument."""
         return id(value) in self._ours
 
     def viewed(self, value: torch.Tensor) -> Tensor | None:

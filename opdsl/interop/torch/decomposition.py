@@ -71,7 +71,7 @@ class OnTorch(DispatchMode):
         return result
 
     def plan(self, operator: Any, arguments: tuple[Any, ...]) -> Callable[..., object] | None:
-        """Return a plan that calls the torch operator directly, see ``DispatchMode``; None where the call cannot have
+        """Return a plan that calls the torch operator directly, see ``DispatchMode``; None if the call cannot have
         one.
         """
         called: Operator = operator.operator

@@ -1,4 +1,4 @@
-"""Definition of one operator in torch: its name, schema and kernels, and what remains after it is removed.
+"""Definition of one operator in torch: its name, schema and kernels, and the stand-in that remains after it is removed.
 
 torch frees the entry of an operator with its last registration, and then crashes where code still refers to the
 operator. So each name keeps a kernel for an unused device: a stale reference raises, and works again once the name is
@@ -114,7 +114,7 @@ _SIZED = {
     "randn_like": torch.ops.aten.randn.generator,
     "randint_like": torch.ops.aten.randint.generator,
 }
-"""What draws of a size, by what draws in the form of a tensor."""
+"""torch operators that draw random numbers for a size and a generator, by the name of their ``*_like`` operator."""
 
 
 _WITHOUT = {
@@ -123,7 +123,7 @@ _WITHOUT = {
     ("randint", "generator"): torch.ops.aten.randint.default,
     ("randint", "low_generator"): torch.ops.aten.randint.low,
 }
-"""What draws of a size without a generator, by what takes one."""
+"""torch operators that draw random numbers without a generator, by the name and overload of their variant with one."""
 
 
 class _Drawn:

@@ -53,7 +53,7 @@ class OperatorText(FunctionText):
         ]
 
     def operator(self, operator: Operator) -> Iterator[str]:
-        """Yield the text of an operator and of what it was declared with."""
+        """Yield the text of an operator and of the objects with which it was declared."""
         if _is_aten(operator.name):
             yield operator.name
             return
@@ -75,7 +75,7 @@ class OperatorText(FunctionText):
         yield from self.value(getattr(operator.derivative, "declared", ()))
 
     def function(self, function: types.FunctionType) -> Iterator[str]:
-        """See ``FunctionText``: also covers what the function reads from modules, and operators whose names it
+        """See ``FunctionText``: also covers objects that the function reads from modules, and operators whose names it
         contains.
         """
         called = getattr(function, "operator", None)

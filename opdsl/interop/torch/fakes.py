@@ -26,7 +26,7 @@ _META = KeySet("Meta")
 
 class Untraceable(MissingMetaError, UnsupportedFakeTensorException):
     """Raised when torch traces an operator without a meta function. ``torch.compile`` then breaks the graph and runs
-    the operator, unless it was told to make one graph.
+    the operator, unless ``fullgraph=True`` was passed.
     """
 
 
@@ -134,7 +134,7 @@ def _plain(size: Any) -> Any:
 
 
 def from_begin(results: Any) -> Any:
-    """Return fake results whose storage offset is 0, as it is for results of kernels."""
+    """Return fake results whose storage offset is 0, like that of results of kernels."""
     if isinstance(results, (list, tuple)):
         return type(results)(map(from_begin, results))
     if not isinstance(results, torch.Tensor):

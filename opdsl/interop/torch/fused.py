@@ -207,4 +207,4 @@ FUSED = MappingProxyType(
         },
     }
 )
-"""By operator: what serves it."""
+"""Implementations of torch operators by kernels of opdsl, by the operator's name."""

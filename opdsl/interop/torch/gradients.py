@@ -1,7 +1,7 @@
 """Derivatives of operators in torch: an ``autograd.Function`` that runs opdsl's operator and its derivative formulas.
 
 The derivative formulas of a pointwise operator form a further operator, which is also defined in torch, with a
-derivative of its own. Declared derivative formulas run on torch tensors (``decomposition``). So higher-order gradients
+its own derivative. Declared derivative formulas run on torch tensors (``decomposition``). So higher-order gradients
 exist, and are compiled.
 """
 
@@ -54,7 +54,7 @@ class Recipe(NamedTuple):
     """Plan for the backward pass of a call: which values are saved, and how gradients are computed from them.
 
     wanted: the names of arguments that need gradients.
-    steps: the derivative formulas; None where there is no derivative.
+    steps: the derivative formulas; None if there is no derivative.
     tensors, results, others: the indices of tensor arguments, results and other arguments that the formulas read.
     reads: the names of all of these.
     dropped: the indices of results that are not differentiable.
@@ -62,7 +62,7 @@ class Recipe(NamedTuple):
     short: fast path, where one operator takes the first result's gradient and the saved tensors: a function of these
         that calls the operator and returns everything that ``Function.backward`` returns.
     reason: why there are no steps.
-    unread: replaces saved tensors whose elements are not read by zeros; None where all are read.
+    unread: replaces saved tensors whose elements are not read by zeros; None if all are read.
     """
 
     wanted: tuple[str, ...]

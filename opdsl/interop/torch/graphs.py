@@ -106,7 +106,7 @@ def _results(recorder: Lowering, called: Operator, arguments: Sequence[Any]) -> 
 
 
 def _holds(tensor: Tensor, text: str) -> None:
-    """Set the expression that a symbolic tensor stands for; its storage offset is kept."""
+    """Set the expression that a symbolic tensor represents; its storage offset is kept."""
     array: Any = tensor.array
     tensor.array = SymbolicArray(text, array.dtype, array.offset)
 

@@ -266,7 +266,7 @@ def _reduction(definition: ReductionDefinition, arguments: tuple[Any, ...], valu
 
 
 def _is_identity(init: Any, wanted: float, kind: ScalarType) -> bool:
-    """Return whether an initial accumulator is the identity of a reduction; infinity stands for the bounds of integer
+    """Return whether an initial accumulator is the identity of a reduction; infinity denotes the bounds of integer
     types.
     """
     if kind.category == INTEGER and wanted:

@@ -112,7 +112,7 @@ class Plan(Struct):
 
 
 class ArrayDtype(Struct):
-    """NumPy's dtype for a torch dtype, None where NumPy has none, and its size in bytes."""
+    """NumPy's dtype for a torch dtype, None if NumPy has none, and its size in bytes."""
 
     dtype: Object | None
     itemsize: int
@@ -244,7 +244,7 @@ def is_same(value: Object, wanted: Object) -> bool:
 
 @internal("alwaysinline")
 def is_held(handle: Address | None, reach: int, itemsize: int) -> bool:
-    """Return whether a tensor lies within its storage, which torch allows to be shrunk."""
+    """Return whether a tensor is within its storage, which torch allows to be shrunk."""
     offset = local(int, 1)
     size = local(int, 1)
     failed = torch.aoti_torch_get_storage_offset(handle, offset) | torch.aoti_torch_get_storage_size(handle, size)
@@ -283,7 +283,7 @@ def no_modes(call: Call) -> bool:
 
 @internal("alwaysinline")
 def new_result(result: Result) -> Address | None:
-    """Allocate a result tensor in torch; return None where torch fails."""
+    """Allocate a result tensor in torch; return None if torch fails."""
     pointer = local(Address, 1)
     failed = torch.aoti_torch_empty_strided(
         result.dimensions, result.sizes, result.strides, result.dtype, 0, -1, pointer
@@ -384,7 +384,7 @@ def take_results(plan: Plan, asked: Records[Asked], frame: Words, handles: Point
 
 @internal("alwaysinline")
 def hand_out(plan: Plan, handles: Pointer[Address | None], arguments: Pointer[Object]) -> Object | None:
-    """Return one result alone, or several as a tuple; None where Python is out of memory."""
+    """Return one result alone, or several as a tuple; None if Python is out of memory."""
     if plan.results == 1:
         return hand_over(handles[0], plan.result_list[0], arguments)
     whole = python.PyTuple_New(plan.results)
@@ -463,7 +463,7 @@ def serves(plan: Plan, arguments: Pointer[Object], count: int, asked: Records[As
 
 @internal("alwaysinline")
 def served(call: Call, plans: Pointer[Plan], arguments: Pointer[Object], count: int) -> Object | None:
-    """Run a call by the plan that matches it; return None where there is none."""
+    """Run a call by the plan that matches it; return None if no plan matches."""
     asked = cast(Records[Asked], local(int, _ASKED_WORDS * count))
     if ask_all(call, arguments, count, asked) and no_modes(call):
         for at in range(cast(Words, plans)[0]):
@@ -535,7 +535,7 @@ def reach_of(asked: Asked, itemsize: int, steps: Words) -> int:
 
 @exported
 def torch_array(self: Array, arguments: Pointer[Object], count: int) -> Object | None:
-    """Return an array over the memory of a tensor; None where it is not plain memory, or has none."""
+    """Return an array over the memory of a tensor; None if it is not plain memory, or has none."""
     call = cast(Call, self.data)
     argument = arguments[0]
     asked = local_record(Asked)

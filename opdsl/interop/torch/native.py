@@ -43,7 +43,7 @@ _MANGLED = {
 
 @kept_forever
 def code() -> engine.Code | None:
-    """Return the compiled code; None where this torch lacks what it needs."""
+    """Return the compiled code; None if this torch lacks a function that it needs."""
     lying = places()
     try:
         addresses = {name: _address(name) for name in library_names(machine.Torch) if name != "run_frame"}

@@ -93,7 +93,8 @@ class TorchRegistry:
         """See ``OverrideRegistry``."""
         with self._lock:
             self._registry.deregister_op_overrides(disable_dsl_names=dsl_name)
-            # torch only disables them: delete them, so that they are not enabled again beside their replacements.
+            # torch only disables them: delete them, so that they are not enabled again in addition to their
+            # replacements.
             for graph in self._registry._graphs.values():
                 graph[:] = [node for node in graph if node.dsl_name != dsl_name]
 
@@ -112,7 +113,7 @@ class TorchRegistry:
 
 
 class LibraryRegistry:
-    """Registry of overrides on ``torch.library``, for a torch that has no registry of its own."""
+    """Registry of overrides on ``torch.library``, for a torch that lacks such a registry."""
 
     def __init__(self) -> None:
         self._graphs: dict[tuple[str, str], list[Node]] = {}

@@ -150,7 +150,7 @@ class _Plans:
         Raises:
             NotLoweredError: the program cannot be lowered for such calls.
         """
-        # Lowering for exact geometries fails where elements decide what is computed: torch runs such calls.
+        # Lowering for exact geometries fails where elements decide the computation: torch runs such calls.
         lowered = [self._made(values, is_exact=True)]
         if not is_exact:
             lowered.append(self._made(values, is_exact=False))

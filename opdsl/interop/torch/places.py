@@ -35,7 +35,7 @@ _IMPLEMENTATION_WORDS = 24  # a c10::TensorImpl has no fewer
 
 @functools.cache
 def places() -> Places | None:
-    """Find the offsets in this torch; return None where they are ambiguous."""
+    """Find the offsets in this torch; return None if they are ambiguous."""
     samples = _samples()
     outer = [_words(id(sample), type(sample).__basicsize__ // _WORD) for sample in samples]
     inner = [_words(sample._cdata, _IMPLEMENTATION_WORDS) for sample in samples]

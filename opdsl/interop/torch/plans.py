@@ -165,7 +165,7 @@ class Plans:
 
 
 def _argument(value: Any) -> tuple[int | Table, ...] | None:
-    """Return the guard of an argument, in the layout of ``machine.Argument``; None where its value cannot be
+    """Return the guard of an argument, in the layout of ``machine.Argument``; None if its value cannot be
     compared.
     """
     if isinstance(value, torch.Tensor):
@@ -203,7 +203,7 @@ def _default(arguments: Sequence[Any]) -> int:
 def _work(kernel: StructuredKernel, forms: Forms, values: Sequence[Any]) -> Work | None:
     """Return the loop of a call, the sources of its operands, and its results.
 
-    Returns None where the call runs more than one loop, or writes more than one argument: ``machine`` does not check
+    Returns None if the call runs more than one loop, or writes more than one argument: ``machine`` does not check
     whether several written arguments overlap.
     """
     recorder = Lowering(is_exact=True)

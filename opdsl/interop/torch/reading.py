@@ -22,7 +22,7 @@ from opdsl.runtime import Device, Tensor
 __all__ = ["ARITHMETIC", "FUNCTIONS", "KEPT", "STATEMENTS", "GraphReader", "operator_of"]
 
 KEPT = "opdsl"
-"""Where nodes that were written from a program keep the part of it that they stand for, in ``node.meta``."""
+"""Key in ``node.meta`` of the part of a program that an FX node was written from."""
 
 ARITHMETIC: dict[Callable[..., Any], str] = {
     arithmetic.add: "+",
@@ -42,7 +42,7 @@ ARITHMETIC: dict[Callable[..., Any], str] = {
     arithmetic.or_: "or",
     arithmetic.is_: "is",
 }
-"""What graphs compute of sizes between the calls, as programs write it."""
+"""Operators on symbolic sizes in FX graphs, with their spelling in programs."""
 
 FUNCTIONS: dict[Callable[..., Any], str] = {
     torch.sym_max: "max",
@@ -57,17 +57,17 @@ FUNCTIONS: dict[Callable[..., Any], str] = {
     arithmetic.not_: "not ",
     torch.sym_not: "not ",
 }
-"""The same of functions."""
+"""Functions of symbolic sizes in FX graphs, with their spelling in programs."""
 
 STATEMENTS = re.compile(r"_assert|sym_constrain|_guards_fn|\b_check")
-"""Calls that only say what has been found to hold."""
+"""Pattern of the names of calls that only check or state a condition."""
 
 # Operators that read sizes and strides.
 _READ = {torch.ops.aten.sym_size.int: "shape[{}]", torch.ops.aten.sym_stride.int: "stride()[{}]"}
 
 
 def operator_of(target: Any) -> Operator | None:
-    """Return the opdsl operator with the name of a torch operator; None if there is none, or it lacks arguments.
+    """Return the opdsl operator with the name of a torch operator; None if opdsl has none, or it lacks arguments.
 
     Args:
         target: the target of a node.

@@ -35,7 +35,7 @@ Call = Callable[[Crossing, tuple[Any, ...]], tuple[Any, Any]]
 
 
 class Watched(NamedTuple):
-    """Torch tensor that may be saved for backward, with the version of the opdsl tensor that it stands for.
+    """Torch tensor that may be saved for backward, with the version of the opdsl tensor that it represents.
 
     theirs: the torch tensor.
     root: weak reference to the owner of the memory; once it is dead, opdsl cannot write the memory any more.
@@ -134,7 +134,7 @@ class Recording:
     A dispatch mode in between may call the operator again, or return a result itself: nothing is recorded then.
 
     Args:
-        operator: the operator of opdsl that stands for torch's.
+        operator: the operator of opdsl that wraps torch's.
         arguments: of the call, in the order of the schema; some tensor among them requires grad.
     """
 
@@ -186,7 +186,7 @@ def record(operator: Operator, beneath: Callable[..., object], arguments: tuple[
     """Run the kernel of a torch operator with recording enabled, and attach autograd nodes to its results.
 
     Args:
-        operator: the operator of opdsl that stands for torch's.
+        operator: the operator of opdsl that wraps torch's.
         beneath: its kernel below autograd.
         arguments: of the call, in the order of the schema; some tensor among them requires grad.
     """

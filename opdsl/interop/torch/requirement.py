@@ -7,7 +7,7 @@ import sys
 from opdsl.errors import MissingDependencyError
 
 OLDEST = (2, 11)
-"""The oldest version that serves: older ones lack tags and checks that registration relies on."""
+"""Oldest supported version of torch: older ones lack tags and checks that registration relies on."""
 
 TESTED = "2.13.0"
 

@@ -79,7 +79,7 @@ def is_as_in_torch(state: State) -> bool:
 
 @lru_cache(maxsize=256)
 def _is_plain(state: State) -> bool:
-    """Return whether a state sets nothing but what torch's modes cover."""
+    """Return whether a state only sets modes that torch has as well."""
     plain = _plain(state)
     has_keys = state.exclude == plain.exclude and state.include - _OF_MODES == plain.include
     return has_keys and not (state.devices or state.modes)

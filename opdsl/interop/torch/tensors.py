@@ -91,7 +91,7 @@ def shared(source: torch.Tensor) -> Tensor:
 
 
 def proxy(source: torch.Tensor) -> Tensor:
-    """Return a tensor that stands for a torch tensor of any kind while opdsl's Python code runs on it; see
+    """Return a tensor that represents a torch tensor of any kind while opdsl's Python code runs on it; see
     ``OnTorch``.
     """
     form = geometry_of(source)

@@ -27,7 +27,7 @@ _MOST_KINDS = 256
 
 
 def unread_tensors(names: Sequence[str], tensors: Sequence[int], formulas: Sequence[Formula]) -> UnreadTensors | None:
-    """Return a finder of saved tensors whose elements formulas do not read; None where all are read. See
+    """Return a finder of saved tensors whose elements formulas do not read; None if all are read. See
     ``UnreadTensors``.
     """
     asks = len(formulas) == 1 and formulas[0].unread is not None

@@ -111,7 +111,7 @@ class WritingBridge(Bridge):
 
     Args:
         operator, schema, define: see ``Bridge``.
-        functional: the functional variant of the operator; None if there is none.
+        functional: the functional variant of the operator, or None.
 
     writer: the operator that writes and returns nothing.
     """

@@ -210,7 +210,7 @@ class TorchCall:
 
     Args:
         target: the overload.
-        schema: of the operator that stands for it.
+        schema: of the operator that wraps it.
     """
 
     def __init__(self, target: torch._ops.OpOverload, schema: FunctionSchema) -> None:

@@ -80,7 +80,7 @@ class Handed(NamedTuple):
 
     computed: the precomputed values by their names.
     operands: the arguments, as the function's base has prepared them.
-    common: the dtype that they were cast to; None where they were not. Outputs are then cast from it.
+    common: the dtype that they were cast to; None if they were not. Outputs are then cast from it.
     """
 
     computed: Mapping[str, object]

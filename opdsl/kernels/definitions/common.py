@@ -113,7 +113,7 @@ class CommonKernel(Kernel):
         self.operator = operator
 
     def for_call(self, operator: Operator, keys: KeySet) -> Kernel:
-        """Return the kernel for a call with a key set; for a backend with complete kernels of its own, that kernel."""
+        """Return the kernel for a call with a key set; for a backend with its own complete kernels, that kernel."""
         backend = keys.highest_backend or "CPU"
         composite = self._composite(backend)
         if composite is not None:
@@ -127,7 +127,7 @@ class CommonKernel(Kernel):
         return OnDevice(self.operator, StructuredKernel(self.definition, self.variant, self.operator, backend))
 
     def _fallback(self, backend: str) -> Kernel | None:
-        """Return the fallback of a backend that has no out-kernel of its own; None where there is none."""
+        """Return the fallback of a backend without its own out-kernel, or None."""
         key = DispatchKey(backend)
         fallback = self.operator.fallbacks.get(key)
         has_own = self.definition.out.entry(key).reason is Reason.KERNEL

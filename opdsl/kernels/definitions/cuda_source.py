@@ -165,7 +165,7 @@ def cuda_source(
 
     Args:
         launch: the function that computes the launch configuration; the source is attached to it.
-        source: CUDA C++, or the name of a ``.cu`` file beside the module of the function.
+        source: CUDA C++, or the name of a ``.cu`` file in the folder of the function's module.
         entry: the kernel's name; None for the name of the function.
         parameters: the names of arguments, precomputed values and outputs.
         types: the schema types of arguments, by name; names that are missing are precomputed values or outputs.
@@ -291,7 +291,7 @@ class _Reader:
         return Handed(c_type, name, "number")
 
     def _may_be_tensor(self, name: str) -> bool:
-        """Return whether a name may stand for a tensor; the types of precomputed values are unknown."""
+        """Return whether a name may denote a tensor; the types of precomputed values are unknown."""
         kind = self.types.get(name)
         kind = kind.element if isinstance(kind, OptionalType) else kind
         return kind is None or kind == BaseType.Tensor

@@ -197,7 +197,7 @@ class IndexedDefinition(Definition):
         return {name: margin.get(name) for name in names}
 
     def declared_signature(self) -> tuple[tuple[str, str, Any], ...]:
-        """Return the kinds of the arguments as far as the schema tells, without a call."""
+        """Return the kinds of the arguments as far as the schema determines them, without a call."""
         roles = {parameter.name: parameter.role for parameter in self.parameters}
         signature = []
         for name in self.names:
@@ -266,7 +266,7 @@ class IndexedDefinition(Definition):
         function = indexed.function
         return (indexed.values_only(function.parameters), *([] if indexed.finish is None else [indexed.finish]))
 
-    # ------------------------------------------------------------------------------------------------ what follows
+    # ------------------------------------------------------------------------------------------------- preparation
 
     def prepare(self, arguments: Arguments, tensors: Sequence[Tensor | None]) -> PreparedCall:
         """See ``Definition.prepare``."""
@@ -398,7 +398,7 @@ class IndexedDefinition(Definition):
         name = "" if self.meta is None else f" {self.meta.__name__}"
         return KernelError(f"{self.name}: the shape function{name} {problem}. {remedy}.")
 
-    # --------------------------------------------------------------------------------------------------- what is run
+    # ------------------------------------------------------------------------------------------------------- running
 
     def check_given(self, prepared: PreparedCall, spec: OutputSpec, output: Tensor, *, inplace: bool) -> None:
         """See ``Definition.check_given``."""

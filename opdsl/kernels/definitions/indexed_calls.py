@@ -150,7 +150,9 @@ def call_of(
 
 
 class _Split(NamedTuple):
-    """Memory layout of an operand: strides in bytes along leading and own dimensions, and the sizes of its own ones."""
+    """Memory layout of an operand: strides in bytes along leading and own dimensions, and the sizes of its own
+    dimensions.
+    """
 
     leading: tuple[int, ...]
     own: tuple[int, ...]

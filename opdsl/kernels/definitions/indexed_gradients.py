@@ -96,7 +96,7 @@ class DerivedIndexed(IndexedDefinition):
 
 
 class AdjointIndexed(IndexedDefinition):
-    """Indexed definition of the gradient of a tensor that another definition reads, as an operator of its own.
+    """Indexed definition of the gradient of a tensor that another definition reads, as a separate operator.
 
     Args:
         schema: its first tensors are the gradients of the other operator's results. It has the other arguments that the

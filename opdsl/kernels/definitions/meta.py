@@ -75,7 +75,7 @@ class MetaContext:
         )
 
     def maybe_get_output(self, index: int = 0) -> Tensor | None:
-        """Return the output that the caller passed (``self`` of an in-place call); None where a new one is allocated.
+        """Return the output that the caller passed (``self`` of an in-place call); None if a new one is allocated.
 
         Raises:
             KernelError: there is no such output.
@@ -85,7 +85,7 @@ class MetaContext:
 
     @property
     def common(self) -> DType | None:
-        """Return the dtype that operands are cast to, and outputs from; None where they are not cast."""
+        """Return the dtype that operands are cast to, and outputs from; None if they are not cast."""
         return None
 
     def operands(self, arguments: tuple[object, ...]) -> tuple[object, ...]:

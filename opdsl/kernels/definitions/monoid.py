@@ -113,7 +113,7 @@ def refuse_rounding(prepare: Callable[[], T]) -> T | None:
         prepare: specializes the functions for integers.
 
     Returns:
-        Its result; None where integers are not supported.
+        Its result; None if integers are not supported.
 
     Raises:
         RoundedResultError: a function would round its results.

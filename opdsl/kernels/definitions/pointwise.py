@@ -184,8 +184,8 @@ class PointwiseDefinition(Definition):
                 case.
             promote: a key of ``opdsl.kernels.iteration.dtypes.PROMOTIONS``.
             keep: names of arguments that take no part in promotion and keep their dtype.
-            wrapped: names of number arguments that take part in promotion as Python numbers beside tensors do, and
-                wrap as elements do.
+            wrapped: names of number arguments that take part in promotion as Python numbers combined with tensors do,
+                and wrap as elements do.
             promoting: names of number arguments that take part in promotion and have to fit the dtype.
             rounded: names of arguments that, where they are numbers, are rounded to 16 bits in a 16-bit loop; PyTorch
                 takes others in full precision.
@@ -447,7 +447,7 @@ class PointwiseDefinition(Definition):
         return (wrap if self._wraps(state, place) else convert)(value, dtype)
 
     def _wraps(self, state: Elementwise, place: int) -> bool:
-        """Return whether a number stands for a tensor, so that it is converted without an overflow check."""
+        """Return whether a number was passed for a tensor, so that it is converted without an overflow check."""
         at = state.formula.places[place]
         return self.parameters[at].role is Role.TENSOR or at in state.formula.wrapped
 
@@ -495,7 +495,7 @@ def _compiled(device_type: str, graph: TypedGraph, call: PointwiseCall) -> Compi
 
 
 def _same(value: object, wanted: object) -> bool:
-    # ``__class__`` of a symbol is that of the number that it stands for, unlike its type.
+    # ``__class__`` of a symbol is that of the number that it represents, unlike its type.
     return value.__class__ is wanted.__class__ and value == wanted
 
 

@@ -24,7 +24,7 @@ from opdsl.schema.implementation import draws_of, random_fault
 from opdsl.schema.parameters import Role
 
 _PAIRS = ("a, b", "c, d")
-"""The words of a block that random numbers are made of."""
+"""Pairs of words of a random block, one pair for each random number."""
 
 
 class RandomDefinition(Definition):

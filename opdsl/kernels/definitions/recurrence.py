@@ -81,7 +81,7 @@ class RecurrenceDefinition(RowwiseDefinition):
         Args:
             step: carried values, then tensors and numbers of the operator by name -> new carried values.
             init: the carried values before the first element.
-            finish: new carried values, at each element -> results; None where the results are the carried values.
+            finish: new carried values, at each element -> results; None if the results are the carried values.
             promote: ``default``, ``int_to_float`` or ``floating``, as of rows.
             accumulators: for each carried value a key of ``ACCUMULATORS``; by default values.
             results: for each ``value``, ``index`` or ``truth``; by default values.

@@ -117,11 +117,11 @@ class ReductionDefinition(Definition):
 
         Args:
             combine: the accumulators of some elements, then those of others -> those of all; associative.
-            init: the accumulators of no elements; infinities stand for the bounds of integers.
-            lift: an element of each tensor, in the order of the schema -> accumulators; None where they are the element
+            init: the accumulators of no elements; infinities denote the bounds of integers.
+            lift: an element of each tensor, in the order of the schema -> accumulators; None if they are the element
                 of the only tensor. Further parameters are the index of the element among those that are reduced, and
                 number arguments by their names. An optional tensor is None in the cases that test it for None.
-            finish: accumulators, number of elements, number arguments -> results; None where results are accumulators.
+            finish: accumulators, number of elements, number arguments -> results; None if results are accumulators.
             promote: a key of ``DTYPE_RULES``; for several tensors the rule gets the dtype that theirs promote to.
             accumulators: for each a key of ``ACCUMULATOR_RULES``: ``value`` (the reduced dtype, float32 for 16-bit
                 ones), ``real`` (that of its real part), ``double``, ``real_double``, ``index`` or ``truth``.

@@ -58,7 +58,9 @@ DTYPE_RULES: dict[str, Callable[[str, DType, DType | None, DType | None], DType]
     "floating": _floats_alone,
     "int_to_float": _computed,
 }
-"""``promote=`` of a reduction: from the input's dtype, ``dtype=`` and the dtype of ``out=`` to what is folded."""
+"""Rules of ``promote=`` of a reduction: each returns the dtype in which elements are folded, from the operator's name,
+the input's dtype, ``dtype=`` and the dtype of ``out=``.
+"""
 
 
 def _cast(wanted: DType, output: DType | None) -> DType:
@@ -85,8 +87,10 @@ RESULT_RULES: dict[str, Callable[[DType, DType, DType | None], DType]] = {
     "index": lambda value, source, dtype: int64,
     "truth": _truth_dtype,
 }
-"""What a result is, from the folded dtype, the input's and that of ``out=``: of the folded dtype, of that of its real
-part, of any dtype that it or its real part can be cast to, of a floating-point one, an index, or a truth value."""
+"""Rules for the dtype of a result, from the folded dtype, the input's and that of ``out=``. The result has the folded
+dtype, that of its real part, any dtype to which it or its real part can be cast, a floating-point dtype, int64 for an
+index, or bool.
+"""
 
 
 def _double(value: DType) -> DType:
@@ -101,4 +105,4 @@ ACCUMULATOR_RULES: dict[str, Callable[[DType], DType]] = {
     "index": lambda value: int64,
     "truth": lambda value: bool_,
 }
-"""What an accumulator is computed in, from the folded dtype."""
+"""Rules for the dtype of an accumulator, from the folded dtype."""

@@ -24,7 +24,7 @@ Init = Number | tuple[Number, ...]
 class Fold(NamedTuple):
     """Scalar functions of one case of a reduction, with their options.
 
-    init, lift, combine, finish: see ``Folding``; None stands for the identity.
+    init, lift, combine, finish: see ``Folding``; None denotes the identity.
     accumulators, results: keys of ``ACCUMULATOR_RULES`` and ``RESULT_RULES``.
     promote: a key of ``DTYPE_RULES``.
     when: values of arguments for which it applies.

@@ -66,7 +66,7 @@ class RowDefinition(RowwiseDefinition):
 
         Args:
             function: takes some of the operator's tensors and numbers, by name. Parameters for optional tensors and
-                numbers have a default, which stands for None. Of several results, those that depend on elements
+                numbers have a default, which replaces None. Of several results, those that depend on elements
                 only through reductions are results of the row as a whole.
             meta: the shape function, called as ``meta(ctx, *arguments)``. It sets the outputs and returns the
                 dimensions of a row: adjacent, ascending. Tensors broadcast to the shape of the largest of them, which

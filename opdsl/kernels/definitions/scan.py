@@ -48,14 +48,18 @@ def _always(dtype: DType, value: DType) -> DType:
 
 
 PROMOTIONS = {name: DTYPE_RULES[name] for name in ("default", "sum", "floating", "int_to_float")}
-"""``promote=`` of a scan: from the input's dtype, ``dtype=`` and the dtype of ``out=`` to what is scanned."""
+"""Rules of ``promote=`` of a scan: each returns the scanned dtype from the input's dtype, ``dtype=`` and the dtype of
+``out=``.
+"""
 
 ACCUMULATORS: dict[str, Callable[[DType], DType]] = {
     **ACCUMULATOR_RULES,
     "wide": _wide,
     **{dtype.name: partial(_always, precision_of(dtype)) for dtype in ALL_DTYPES},
 }
-"""Dtypes of accumulators, from the scanned dtype; ``wide`` is float64 for float32, a dtype's name is it."""
+"""Rules for the dtype of an accumulator, from the scanned dtype; ``wide`` is float64 for float32, and the name of a
+dtype selects its accumulator dtype.
+"""
 
 RESULTS: dict[str, Callable[[DType], DType]] = {
     "value": lambda value: value,
@@ -63,7 +67,7 @@ RESULTS: dict[str, Callable[[DType], DType]] = {
     "truth": lambda value: bool_,
     **{dtype.name: partial(_always, dtype) for dtype in ALL_DTYPES},
 }
-"""Dtypes of results, from the scanned dtype; a dtype's name says it."""
+"""Rules for the dtype of a result, from the scanned dtype; the name of a dtype selects it."""
 
 
 class _Functions(NamedTuple):
@@ -138,9 +142,9 @@ class ScanDefinition(RowwiseDefinition):
 
         Args:
             combine: the accumulators of some elements, then those of later ones -> those of all; associative.
-            init: the accumulators of no elements; infinities stand for the bounds of integers.
-            lift: an element, or an element and its index -> accumulators; None where they are the element itself.
-            finish: accumulators -> results; None where results are accumulators.
+            init: the accumulators of no elements; infinities denote the bounds of integers.
+            lift: an element, or an element and its index -> accumulators; None if they are the element itself.
+            finish: accumulators -> results; None if results are accumulators.
             promote: a key of ``PROMOTIONS``.
             accumulators: for each a key of ``ACCUMULATORS``.
             results: for each ``value``, ``index`` or ``truth``.
@@ -246,7 +250,7 @@ class ScanDefinition(RowwiseDefinition):
 
     @property
     def steps(self) -> Steps | None:
-        """Return the scan as a recurrence, step by step; None where ``lift`` takes the index of an element."""
+        """Return the scan as a recurrence, step by step; None if ``lift`` takes the index of an element."""
         from opdsl.scalar.composing import Composer
 
         functions = self._functions

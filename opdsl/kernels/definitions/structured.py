@@ -138,7 +138,7 @@ class Definition:
         return ()
 
     def part_of_kernels(self, state: Any) -> Any:
-        """Return the state of a call as fused kernels take it; None where the call cannot be fused.
+        """Return the state of a call as fused kernels take it; None if the call cannot be fused.
 
         Args:
             state: of a prepared call.

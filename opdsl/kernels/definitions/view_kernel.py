@@ -18,7 +18,7 @@ class ViewKernel(Kernel):
 
     Args:
         function: takes the schema's arguments, with a ``View`` in place of the tensor, and returns a ``View``.
-        is_new: whether the result counts as a tensor of its own, as no other tensor shares its memory.
+        is_new: whether the result counts as a new tensor and no view, as no other tensor shares its memory.
     """
 
     __slots__ = ("function", "is_new")

@@ -42,7 +42,9 @@ BOUNDS = {
 }
 
 ACCEPTED = {name: (min(low, -high), high) for name, (low, high) in BOUNDS.items()}
-"""The Python numbers that integer dtypes take: as in PyTorch, a negative one may be an unsigned two's complement."""
+"""Ranges of Python numbers that integer dtypes accept; as in PyTorch, unsigned dtypes accept negative numbers as two's
+complement.
+"""
 
 LARGEST = {
     "float16": 65504.0,
@@ -161,7 +163,7 @@ def _convert_integer(value: Any, dtype: DType) -> int:
     if isinstance(value, float) and not least <= value <= most:
         raise _overflow(dtype)
     number = int(value)
-    # A negative number stands for its two's complement in an unsigned dtype.
+    # A negative number denotes its two's complement in an unsigned dtype.
     if least == 0 and -most <= number < 0:
         return number + most + 1
     if not least <= number <= most:
@@ -175,7 +177,7 @@ def _overflow(dtype: DType) -> NumberError:
 
 @deferred
 def wrap(value: Number, dtype: DType) -> Any:
-    """Convert a number that stands for a tensor to a dtype as elements are converted: without an overflow check.
+    """Convert a number that was passed for a tensor to a dtype as elements are converted: without an overflow check.
 
     Raises:
         NumberError: it does not fit in 64 bits.

@@ -29,7 +29,7 @@ def row_call(
         allocate: whether the kernel allocates the outputs.
 
     Returns:
-        The call; None where an operand has no single stride along a row.
+        The call; None if an operand has no single stride along a row.
     """
     forms = [output for output in (*outputs, *inputs) if isinstance(output, TensorMeta)]
     strides = [steps(form, shape) for form in forms]

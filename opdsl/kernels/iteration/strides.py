@@ -106,7 +106,7 @@ def output_strides(shape: Shape, operands: Sequence[TensorMeta]) -> Strides:
 
 
 def _common_strides(shape: Shape, operands: Sequence[TensorMeta]) -> Strides | None:
-    """Return the strides that all operands share, so that no order has to be computed; None where they differ."""
+    """Return the strides that all operands share, so that no order has to be computed; None if they differ."""
     for operand in operands:
         if operand.ndim != len(shape) or operand.shape != shape:
             return None

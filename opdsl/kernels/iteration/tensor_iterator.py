@@ -198,7 +198,7 @@ def _cast(operand: Operand, common: DType, configuration: Configuration, place: 
     """Return the dtype that an operand is cast to before a 16-bit loop, which would see more digits of it than
     PyTorch's does.
 
-    None where no cast is needed. PyTorch takes numbers and zero-dim tensors in full precision into most of arithmetic,
+    None if no cast is needed. PyTorch takes numbers and zero-dim tensors in full precision into most of arithmetic,
     but not into comparisons.
     """
     if place in configuration.exempt or common not in PRECISION:
@@ -210,7 +210,7 @@ def _cast(operand: Operand, common: DType, configuration: Configuration, place: 
 
 
 def common_device(tensors: Sequence[TensorMeta]) -> Device:
-    """Return the device of an operator's results: the device of all operands, except zero-dim CPU tensors beside
+    """Return the device of an operator's results: the device of all operands, except zero-dim CPU tensors combined with
     others.
 
     Raises:

@@ -53,7 +53,7 @@ _Loop = Callable[[For], tuple[Statement, ...]]
 class Folds(NamedTuple):
     """Order of the iterations of a fold, for accuracy (pairwise summation) and for instruction-level parallelism.
 
-    blocks: sizes of nested blocks, each with accumulators of its own, which are combined at its end.
+    blocks: sizes of nested blocks, each with its own accumulators, which are combined at its end.
     steps: numbers of iterations that are combined with each other before they enter the accumulators, in descending
         order; the remainder of one takes the next, 1 at last.
     around: as ``blocks``, for ranges outside of the last one.

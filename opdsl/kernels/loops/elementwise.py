@@ -46,7 +46,7 @@ def pointwise(graph: TypedGraph, call: PointwiseCall) -> Loops:
 
 
 def indirect(graph: TypedGraph, call: IndirectCall) -> Loops:
-    """Build the loops of ``Compiler.indirect``, where each position is an index along a dimension of its own.
+    """Build the loops of ``Compiler.indirect``, where each position is an index along another dimension.
 
     Args:
         graph: the computation of each iteration.

@@ -23,7 +23,7 @@ _MOST_FORMS, _MOST_PROGRAMS = 4096, 16
 class _Form(NamedTuple):
     """Program for calls of one form, without their numbers.
 
-    words: computes the words of a call from its numbers; None where a guard fails.
+    words: computes the words of a call from its numbers; None if a guard fails.
     """
 
     program: Program
@@ -143,7 +143,7 @@ for _name, _symbol in {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">",
 
 
 def _words(words: Sequence[int | Given], conditions: Sequence[str]) -> Any:
-    """Compile the function that computes words from a call's numbers; it returns None where a guard fails."""
+    """Compile the function that computes words from a call's numbers; it returns None if a guard fails."""
     constants = {f"given{k}": word for k, word in enumerate(words) if isinstance(word, Given)}
     texts = [f"given{k}" if isinstance(word, Given) else _text(word) for k, word in enumerate(words)]
     lines = ["def words(n):"]

@@ -101,7 +101,7 @@ class _Places:
         body += [Store(target, places(ranges), value) for target, value in zip(self.targets, texts, strict=True)]
         return self.maker.finish(around(ranges, body))
 
-    # ------------------------------------------------------------------------------------------------------- a turn
+    # --------------------------------------------------------------------------------------------------- iterations
 
     def turn(self) -> None:
         """Append the reads of an iteration, and the computation of its values."""

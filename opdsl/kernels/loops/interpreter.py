@@ -354,7 +354,7 @@ def _flat(memory: NDArray) -> NDArray:
 
 
 def _owner(array: str) -> str:
-    """Return the name of the values that tell which iteration owns local memory; names of programs do not end in
+    """Return the name of the values that say which iteration owns local memory; names of programs do not end in
     ``_``.
     """
     return f"{array}_"

@@ -22,4 +22,6 @@ _MAKERS: tuple[Callable[..., Loops], ...] = (
 )
 
 LOOPS: Mapping[str, Callable[..., Loops]] = MappingProxyType({maker.__name__: by_form(maker) for maker in _MAKERS})
-"""What makes loops of what is computed and a call, by the name that ``kernels.compiler.Compiler`` has for the kind."""
+"""Functions that build the loops of a kernel from a computation and a call, by the name of their method of
+``kernels.compiler.Compiler``.
+"""

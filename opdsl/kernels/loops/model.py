@@ -45,10 +45,10 @@ class Length(NamedTuple):
 
 
 Size: TypeAlias = int | str | Parts | Length
-"""A whole number that is known when a program starts: itself, the name of a word, or what is computed of sizes."""
+"""Integer that is known when a program starts: a number, the name of a word, or an expression of sizes."""
 
 Argument: TypeAlias = int | str
-"""A whole number, or the name of a value."""
+"""Integer, or the name of a value."""
 
 
 @attrs.frozen
@@ -64,10 +64,10 @@ class Steps:
 
 
 Index: TypeAlias = Argument | Steps
-"""A place along a dimension."""
+"""Index along a dimension."""
 
 Range: TypeAlias = tuple[str, Size]
-"""The name of an index, and how many values it has."""
+"""Loop index: its name, and its number of values."""
 
 
 class Part(NamedTuple):
@@ -137,7 +137,7 @@ class Update:
     """Atomic read-modify-write of an array element.
 
     graph: computes the new element, its one result. arguments: names of values, and None for the old element.
-    name: of the old element's value, in the type of the graph's parameter; None where nothing reads it.
+    name: of the old element's value, in the type of the graph's parameter; None if nothing reads it.
     offset: see ``Load``.
     """
 
@@ -189,7 +189,7 @@ class Fetch:
 
 @attrs.frozen
 class Inside:
-    """Bounds check: a bool that tells whether all indices are within sizes (or within limits that are values)."""
+    """Bounds check: a bool that is true if all indices are within sizes (or within limits that are values)."""
 
     name: str
     index: tuple[Argument, ...]

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 _INT32, _INT64, _BOOL = ScalarType.INT32, ScalarType.INT64, ScalarType.BOOL
 
 MERGED = 8
-"""Elements that a point merges."""
+"""Number of elements that one point of the loop merges."""
 
 MOST = (1 << 63) - 1
-"""The largest key, and a place behind all others."""
+"""Largest key; as a position, it is after all others."""
 
 
 def _graph(parameters: str) -> Callable[[Callable[..., Sequence[Expression]]], Callable[[], TypedGraph]]:

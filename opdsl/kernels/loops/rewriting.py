@@ -91,7 +91,7 @@ _UNNAMED = frozenset({
     "array", "type", "outside", "graph", "combine", "of_some", "step", "how", "vector", "in_order", "is_reverse",
     "is_associative",
 })  # fmt: skip
-"""The fields of statements in which no values are named."""
+"""Names of the fields of statements that contain no names of values."""
 
 
 def _fields(node: Statement | Steps) -> Iterator[tuple[str, Any]]:

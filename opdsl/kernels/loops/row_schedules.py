@@ -26,7 +26,7 @@ from opdsl.runtime.dtype import to_dtype
 __all__ = ["PART_LENGTH", "fetching", "scans_in_parts"]
 
 PART_LENGTH = "part_n"
-"""The word that ``scans_in_parts`` adds."""
+"""Name of the word that ``scans_in_parts`` adds: the length of a chunk."""
 
 
 def scans_in_parts(program: Program, count: int) -> Program:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["OPERATIONS", "nothing", "row"]
 
 OPERATIONS = {"row_sum": "add", "row_max": "maximum", "row_min": "minimum"}
-"""How two numbers become one under a fold of a row function."""
+"""Names of the operations that combine two numbers, by the fold of a row function."""
 
 
 def nothing(op: str, kind: ScalarType) -> Number:

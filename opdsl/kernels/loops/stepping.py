@@ -22,11 +22,11 @@ class Step(NamedTuple):
 
 
 STILL = Step(0)
-"""How far steps what is the same in all turns."""
+"""Step of a value that is the same in all iterations."""
 
 
 def steps_along(statements: Sequence[Statement], index: str) -> dict[str, Step | None]:
-    """Return the step of each value that statements compute; None where it is unknown, not constant or depends on
+    """Return the step of each value that statements compute; None if it is unknown, not constant or depends on
     memory.
 
     Args:

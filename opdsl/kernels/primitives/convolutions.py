@@ -56,7 +56,7 @@ def _compiled(
     groups: int,
     is_biased: bool,
 ) -> Compiled | None:
-    """Return the compiled loop of ``slide``, called with the arrays it reads, a bias, and the output; None where the
+    """Return the compiled loop of ``slide``, called with the arrays it reads, a bias, and the output; None if the
     backend has none.
     """
     make = getattr(compiler_for(images.device.type), "convolution", None)

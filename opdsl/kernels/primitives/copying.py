@@ -41,7 +41,7 @@ _BITS = {1: uint8, 2: int16, 4: int32, 8: int64}
 _PAIRS = {8: float32, 16: float64}
 
 
-# -------------------------------------------------------------------------------------------------- what others call
+# -------------------------------------------------------------------------------------------------- public functions
 
 
 def copy_(target: Tensor, source: Tensor, *, non_blocking: bool = False) -> Tensor:
@@ -92,7 +92,7 @@ def cast(source: Tensor, dtype: DType) -> Tensor:
 def copied(source: Tensor, form: TensorMeta, *, non_blocking: bool = False, pinned: bool = False) -> Tensor:
     """Return a new tensor with a geometry and the elements of ``source``, which has the same shape and any device.
 
-    ``non_blocking``: see ``copy_``. ``pinned``: whether the CPU tensor lies in page-locked memory.
+    ``non_blocking``: see ``copy_``. ``pinned``: whether the CPU tensor is in page-locked memory.
     """
     output = new_tensor(form, pinned=pinned)
     copy_elements(output, source, non_blocking=non_blocking)
@@ -224,7 +224,7 @@ def _transferred(target: Tensor, source: Tensor, *, non_blocking: bool) -> bool:
 
 
 def _transfer_between(first: Device, second: Device) -> Callable[..., None] | None:
-    """Return the function that copies memory between two devices; None where the copy goes through the host."""
+    """Return the function that copies memory between two devices; None if the copy goes through the host."""
     types = {first.type, second.type} - {cpu.type}
     if len(types) != 1:
         return None

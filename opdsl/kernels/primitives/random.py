@@ -113,12 +113,14 @@ def _radius(word: Any) -> Any:
 
 
 def _turns(word: Any) -> Any:
-    """Convert a 32-bit word to an angle in turns, from -1/2 to 1/2."""
+    """Convert a 32-bit word to an angle in full rotations, from -1/2 to 1/2."""
     return float(word) * 2.0**-32 - 0.5
 
 
 def _cosine(turns: Any) -> Any:
-    """Return the cosine of an angle in turns, from -3/4 to 1/2, as 1 - 2 sin(angle / 2)**2, without a slow path."""
+    """Return the cosine of an angle in full rotations, from -3/4 to 1/2, as 1 - 2 sin(angle / 2)**2, without a slow
+    path.
+    """
     near = turns + 1.0 if turns < -0.5 else turns
     square = near * near
     sine = -0.0070283038552 * square + 0.0820503502015
@@ -142,7 +144,7 @@ def small_integer(row: Any, column: Any, seed: Any, low: Any, count: Any) -> Any
 
 
 def wide_integer(row: Any, column: Any, seed: Any, low: Any, count: Any) -> Any:
-    """Return one of 2**63 to 2**64 integers from ``low`` on; ``count`` counts as 64 bits: 0 stands for 2**64."""
+    """Return one of 2**63 to 2**64 integers from ``low`` on; ``count`` counts as 64 bits: 0 denotes 2**64."""
     a, b, _, _ = block(row + column, seed)
     m, n = (count >> 32) & _MASK, count & _MASK
     # The upper half of the 128-bit product; a remainder would be biased towards small integers.
@@ -157,7 +159,7 @@ def wide_integer(row: Any, column: Any, seed: Any, low: Any, count: Any) -> Any:
 DIGITS = {float16: 11, bfloat16: 8, float32: 24, float64: 53} | {
     dtype: 8 * dtype.itemsize - dtype.is_signed for dtype in ALL_DTYPES if dtype.category is Category.INT
 }
-"""How many binary digits a dtype's numbers have beside their sign and exponent."""
+"""Number of binary digits of a dtype's numbers, without sign and exponent."""
 
 
 class Window:

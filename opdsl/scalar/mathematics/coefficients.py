@@ -2,7 +2,7 @@
 
 from typing import Final
 
-# What is fitted, the interval, and the largest weighted error stand beside each table.
+# The fitted function, the interval, and the largest weighted error are given above each table.
 TABLES: Final[dict[str, dict[str, tuple[float, ...]]]] = {
     "exp": {
         # [-0.3467, 0.3467], error 2**-28.2

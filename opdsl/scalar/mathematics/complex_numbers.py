@@ -241,7 +241,7 @@ def _scaled_log(divisor: float) -> Callable[[Pair], Pair]:
     return formula
 
 
-# The operations of complex numbers in this module, beside parameters, constants and casts.
+# The operations of complex numbers in this module, besides parameters, constants and casts.
 FORMULAS: Final[dict[str, Callable[..., Part]]] = {
     "add": Pair.__add__,
     "subtract": Pair.__sub__,

@@ -15,7 +15,7 @@ Operand: TypeAlias = "Expression | float | int"
 class Expression:
     """Graph node wrapped for use in formulas, where Python's operators add nodes of its type.
 
-    Numbers beside an expression become constants of its type.
+    Numbers combined with an expression become constants of its type.
     """
 
     __slots__ = ("builder", "position", "type")

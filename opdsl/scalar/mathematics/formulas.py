@@ -37,7 +37,7 @@ FLOATING: Final[dict[str, Callable[..., Expression]]] = {
     **trigonometric.FLOATING,
 }
 
-# All operations of complex numbers, beside parameters, constants and casts.
+# All operations of complex numbers, besides parameters, constants and casts.
 COMPLEX: Final[dict[str, Callable[..., Part]]] = {**complex_numbers.FORMULAS, **complex_functions.FORMULAS}
 
 # Largest error in units in the last place, over all arguments; tests check it against mpmath.

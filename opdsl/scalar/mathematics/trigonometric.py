@@ -41,8 +41,8 @@ class Parts(NamedTuple):
 def _parts(x: Expression, *, exact: bool) -> Parts:
     """Reduce an argument by multiples of pi/2, and compute the sine and cosine of the rest by polynomials.
 
-    exact: whether to keep what rounding r lost; it costs a third more, and saves half a unit in the last place of sine
-        and cosine.
+    exact: whether to keep the rounding error of r; it costs a third more, and saves half a unit in the last place of
+        sine and cosine.
     """
     t, n = reduce(x, TWO_OVER_PI)
     first, second, third = REDUCTIONS[x.type.bits].parts

@@ -30,7 +30,7 @@ _COST_OF_A_DOT = 16
 _COST_IN_A_TILE = 11
 
 WIDEST = 1
-"""Elements of the widest tile."""
+"""Number of elements in the widest tile."""
 
 
 @exported

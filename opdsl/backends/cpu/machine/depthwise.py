@@ -44,14 +44,15 @@ _TERMS = (9, 3, 1)
 
 
 class Lines(Struct):
-    """Tables of what the results of a line read: their memory offsets, and which elements of the window are in bounds.
+    """Tables for the results of a line: memory offsets of the elements that they read, and which elements of the window
+    are in bounds.
 
     weights: of the window's elements, then the bias; rows of channels, ``pitch`` apart.
     pitch: elements between rows of the weights.
     last: offset of the bias in the weights.
-    step, out_step: elements from what one result of a line reads to what the next one reads, and from result to result.
-    ahead: elements from what one line reads to what the next line reads.
-    kx, kw: offsets of what the first result reads in the input, and of its weights, column by column of the window.
+    step, out_step: distances in elements between the inputs of successive results of a line, and between these results.
+    ahead: distance in elements between the inputs of successive lines.
+    kx, kw: offsets of the input elements and of the weights of the first result, column by column of the window.
     met: for the first two dimensions, the offsets that each element of the window reads; -1 if out of bounds.
     starts, begins, ends: for a column of the window, its first index in ``kx``, and the range of results for which it
         is in bounds.
@@ -139,7 +140,7 @@ def sums(
         base = x + kx[term]
         for k in unrolled(range(results)):
             totals[k] = fma(factor, load_some(base + k * step, mask), totals[k])
-    # Prefetch what the next line reads: its stride is too large for the processor's own prefetcher.
+    # Prefetch the input of the next line: its stride is too large for the processor's own prefetcher.
     following = x + kx[max(count - 1, 0)] + lines.ahead
     for k in unrolled(range(results)):
         prefetch(following + k * step)
@@ -258,7 +259,7 @@ def find(lines: Lines, result: int, results: int, columns: int) -> None:
 
 @internal()
 def begin_lines(plan: ConvolutionPlan, lines: Lines) -> Address:
-    """Initialize what all lines share, and allocate the tables."""
+    """Initialize the values that all lines share, and allocate the tables."""
     window = window_elements(plan)
     columns = 8 * (plan.dimensions[2].length + 1)
     met = 8 * (plan.dimensions[0].length + plan.dimensions[1].length)

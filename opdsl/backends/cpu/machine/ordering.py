@@ -28,19 +28,21 @@ from opdsl.backends.cpu.machine.selection import (
 )
 
 LONG = 32768
-"""From so many elements on equal ones stay in order, as those of PyTorch's integers do."""
+"""Row length from which on equal keys stay in order, as in PyTorch's sort of integers."""
 
 _SHORT = 48
-"""Rows of so many elements are sorted by insertion rather than by digits."""
+"""Longest row that is sorted by insertion rather than by digits."""
 
 _WORD = 8
 _MOST_DIGITS = 2048
 _LOWER = 0xFFFFFFFF
 _SHARED = 4
-"""One in so many neighbours that share the upper bits is too many."""
+"""Limit for radix sort by the upper halves of keys: it is given up if more than one in ``_SHARED`` adjacent pairs
+shares its upper half.
+"""
 
 _MOVES = 4
-"""Moves for each element after which insertion gives up."""
+"""Limit of moves for each element; insertion sort is given up beyond it."""
 
 
 # --------------------------------------------------------------------------------------------------- sorting by digits

@@ -245,7 +245,7 @@ def exchange(
     """Copy between rows of channels, a pitch apart, and the elements of a tensor: for one phase and a band of ``cut``.
 
     If it reads, it fills rows of planes, with zeros out of bounds. Otherwise it writes rows of results, with a bias
-    added, as far as they are in bounds.
+    added, if they are in bounds.
     """
     start = local(int, 3)
     count = local(int, 3)
@@ -291,7 +291,7 @@ def exchange(
 
 @internal("alwaysinline")
 def bias_of(bias: Reals | None, channel: int) -> Real:
-    """Return the bias of a channel, or -0.0, which changes no sum, if there is none."""
+    """Return the bias of a channel, or -0.0, which changes no sum, if the convolution has no bias."""
     return cast(Real, -0.0) if bias is None else bias[channel]
 
 

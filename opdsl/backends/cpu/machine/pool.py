@@ -4,14 +4,14 @@ Each worker has a block of neighboring pieces, the same for every task of as man
 step of a network is in its processor's cache in the next. When its own block is done, it takes pieces of others.
 
 A helper's state is IDLE (spinning), ASLEEP (waiting on its lock), POSTED (a task waits for it) or WORKING. The caller
-posts, works itself, revokes what no helper has begun, and waits for the rest. PyThread locks serve as binary
+posts, works itself, revokes tasks that no helper has begun, and waits for the rest. PyThread locks serve as binary
 semaphores: they need no GIL and may be released by another thread than the one that took them.
 
 In a process with an OpenMP runtime (PyTorch brings one) its threads take the blocks instead: idle OpenMP threads spin
 for milliseconds and would keep our helpers off the processors. Its whole team has to join before a region ends, so it
 is used only if there is a processor for each of its threads.
 
-Tasks are timed by the caller's clock, which shows what additional threads cost on this machine at this time
+Tasks are timed by the caller's clock, which shows the cost of additional threads on this machine at this time
 (``is_worth``, ``learn``).
 """
 
@@ -54,7 +54,7 @@ _JUMP = 4_096
 
 
 class Counter(Struct):
-    """Integer on a cache line of its own."""
+    """Integer that has a cache line to itself."""
 
     count: int
     apart: Annotated[None, Padding(56)]
@@ -300,7 +300,7 @@ def join_in(task: Task) -> None:
     """Run pieces of a task on a thread of an OpenMP team.
 
     The caller waits for all pieces here, because it handles no signals in the barrier at a region's end. Pieces are
-    counted instead of threads, since a team may be smaller than was asked for.
+    counted instead of threads, since a team may be smaller than requested.
     """
     worker = pool[0].member()
     if worker >= task.workers:
@@ -439,7 +439,9 @@ def learn(task: Task, spent: int, before: int) -> int:
 
 @internal()
 def run_by_openmp(task: Task) -> bool:
-    """Run a task on the team of an OpenMP runtime; return False if there is none, or if its size does not suit."""
+    """Run a task on the team of an OpenMP runtime; return False if no such runtime is loaded, or if its size does not
+    suit.
+    """
     here = pool[0]
     if acquired(cast(Words, address_of(here.openmp))) == 0:
         return False

@@ -24,7 +24,7 @@ from opdsl.backends.cpu.machine.language import (
 from opdsl.backends.cpu.machine.vectors import SIZE, Real, Reals, rounded
 
 PARTS = 1
-"""Of a number: 2 of a complex one."""
+"""Number of real parts of a number: 1, or 2 for complex numbers."""
 
 
 class Blas(Library):

@@ -8,10 +8,10 @@ from __future__ import annotations
 from opdsl.backends.cpu.machine.language import Words, internal, local
 
 FEW = 16
-"""``std::sort`` leaves ranges of so many elements to insertion."""
+"""Largest range that ``std::sort`` leaves to insertion sort."""
 
 _DEPTH = 128
-"""More than ``std::sort`` goes deep: twice the bits of a length."""
+"""Upper bound of the recursion depth of ``std::sort``: twice the number of bits of a length."""
 
 
 @internal("alwaysinline")

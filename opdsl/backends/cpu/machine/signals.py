@@ -102,7 +102,7 @@ def look_at_signals(me: int) -> bool:
     """Run Python's signal handlers, and return whether one has raised, which stops the calls of this thread."""
     failed: int = 0
     if python.PyGILState_Check() != 0:
-        python.PyEval_RestoreThread(python.PyEval_SaveThread())  # gives waiting threads a turn
+        python.PyEval_RestoreThread(python.PyEval_SaveThread())  # lets waiting threads run
         failed = python.PyErr_CheckSignals()
     else:
         state = python.PyGILState_Ensure()

@@ -1,6 +1,6 @@
 """Entries for tensors: METH_FASTCALL functions that run a kernel on tensors, or create views and arrays.
 
-They do what a plan in Python would do, without running Python code. ``opdsl.backends.cpu.tensors`` writes the plans,
+They have the effect of a plan in Python, without running Python code. ``opdsl.backends.cpu.tensors`` writes the plans,
 and finds the slots of Tensor in memory.
 """
 

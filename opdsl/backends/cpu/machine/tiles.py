@@ -28,7 +28,7 @@ class Shape(NamedTuple):
 
 
 TILES: tuple[Shape, ...] = ()
-"""From the most rows to a single one, down to a single vector."""
+"""Shapes of tiles: from the most rows to a single row, and from the widest to a single vector."""
 
 # The numbers of rows that may be reduced at once.
 _HEIGHTS = (9, 4, 2, 1)
@@ -72,7 +72,7 @@ def tiles(
 ) -> None:  # fmt: skip
     """Compute a product of rows and columns, tile by tile.
 
-    Up to a vector behind the last column is overwritten, or up to a tile if ``is_spare``; these values have no meaning.
+    Up to a vector after the last column is overwritten, or up to a tile if ``is_spare``; these values have no meaning.
     """
     done = 0
     for shape in unrolled(TILES):

@@ -13,10 +13,10 @@ from opdsl.backends.cpu.machine.language import Pointer, instruction, internal
 ATTRIBUTES = 'nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512"'
 
 LANES = 1
-"""Elements of a vector."""
+"""Number of elements in a vector."""
 
 SIZE = 4
-"""Bytes of an element."""
+"""Size of an element in bytes."""
 
 
 class _Lanes:

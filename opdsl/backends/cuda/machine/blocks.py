@@ -21,7 +21,7 @@ from opdsl.backends.cpu.machine.objects import Array, Object, python
 from opdsl.backends.cpu.machine.tensor import slot
 
 LARGEST_SMALL = 1 << 20
-"""Bytes of the largest block that counts as small, as in PyTorch."""
+"""Size in bytes of the largest block that counts as small, as in PyTorch."""
 
 # Layout of the counters: bytes of all blocks, of small ones, of large ones; then the numbers of blocks in this order.
 COUNTER_WORDS = 3

@@ -85,7 +85,7 @@ class LaunchPlan(Struct):
     alignments: for each variant of the kernels the alignment in bytes that it requires of all addresses.
     devices: the number of devices.
     loaded: for each device its variants; None for those that are not loaded.
-    scratch: the size of the block for scratch memory, None if there is none.
+    scratch: the size of the block for scratch memory, or None.
     launch, context: the driver's ``cuLaunchKernel`` and ``cuCtxGetCurrent``.
     slow: the Python function that takes calls which this plan does not handle.
     failed: takes the driver's error, and raises it.
