@@ -56,9 +56,7 @@ _OPTIMISED = 30
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Compile optimized kernels in some tests, each day in others; ``make test`` has all other tests compile without
-    optimization.
-    """
+    """Compile optimized kernels in a few tests, each day in others, although ``make test`` turns optimization off."""
     from tests.by_date import is_its_turn
 
     if not is_its_turn(zlib.crc32(item.nodeid.encode()), _OPTIMISED):
@@ -76,7 +74,7 @@ _done = 0
 
 
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """Drop plans and garbage after the last test of a module, and exclude the remaining objects from later
+    """Drop plans and garbage after the last test of a module, and exempt the remaining objects from later
     collections.
 
     Plans keep compiled kernels alive, and writes to tensors without history search all existing plans.

@@ -1,6 +1,6 @@
-"""The index of the operator library and the stubs, held against what its topics declare.
+"""Tests that the index of the operator library and the stubs agree with the declarations of its topics.
 
-``OPDSL_REFRESH=1`` writes both anew.
+``OPDSL_REFRESH=1`` rewrites both.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pytest
 
 from opdsl.aten import catalog
 
-# In a process of its own: methods are found by what each topic changes on Tensor.
+# Run in a separate process: the methods of a topic are found by its changes to Tensor.
 LOOKING = """
 import json
 import pkgutil
@@ -55,7 +55,7 @@ print(json.dumps([packets, methods]))
 
 @cache
 def declared() -> list[dict[str, str]]:
-    """The packets and the methods, with their topics."""
+    """Return the packets and the methods of the library, each with the topic that declares it."""
     run = subprocess.run([sys.executable, "-c", LOOKING], capture_output=True, text=True, check=True, timeout=60)
     loads: list[dict[str, str]] = json.loads(run.stdout)
     return loads
@@ -69,7 +69,7 @@ def test_the_index_knows_every_name(place: int, name: str) -> None:
 
 
 def refresh() -> None:
-    """Write the index."""
+    """Write the index of packets and methods."""
     path = Path(catalog.__file__)
     head = path.read_text().partition("PACKETS")[0]
     tables = []
@@ -89,7 +89,7 @@ def test_the_stubs_are_up_to_date() -> None:
 
 
 def test_a_first_result_loads_one_topic() -> None:
-    """Each topic costs milliseconds, and a library of all operators would cost more than NumPy."""
+    """A first call loads one topic of operators only: loading all of them would take longer than importing NumPy."""
     program = (
         "import sys, opdsl; opdsl.add(opdsl.tensor([1.0]), opdsl.tensor([2.0]));"
         "print(*(each for each in opdsl.aten.TOPICS if f'opdsl.aten.{each}' in sys.modules))"

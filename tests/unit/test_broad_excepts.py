@@ -1,4 +1,4 @@
-"""No ``except`` hides an internal error: broad ones raise again, or stand in a list with the reason."""
+"""Tests that no ``except`` hides an internal error: broad handlers raise again, or are listed with the reason."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ PACKAGE = Path(__file__).resolve().parents[2] / "opdsl"
 
 BROAD = {"Exception", "BaseException"}
 
-# Where plans are made ``refusals_only`` alone tells errors apart: only ``NotLoweredError`` leads to a slower way.
+# In modules that make plans only ``refusals_only`` distinguishes errors: ``NotLoweredError`` alone leads to a fallback.
 ROADS = ("dispatch/plans/", "dispatch/layers/", "autograd/", "interop/torch/plans.py", "interop/torch/lowered.py")
-# How many broad handlers there are in a file that do not end in ``raise``, and why.
+# The number of broad handlers in a file that do not end in ``raise``, with the reason.
 REASONS = {
     "aten/python/vmap.py": (1, "a user's function: it is called again, for one element after another"),
     "aten/python/vmap_rules.py": (1, "an author's body: its operator is called again, for each element"),
@@ -40,7 +40,7 @@ REASONS = {
 
 
 def names_in(node: ast.expr | None) -> set[str]:
-    """The names of the classes that a handler catches; a bare one catches all."""
+    """Return the names of the classes that a handler catches; a bare one catches all."""
     if node is None:
         return BROAD
     return {child.id for child in ast.walk(node) if isinstance(child, ast.Name)}
@@ -51,7 +51,7 @@ def always_raises(body: list[ast.stmt]) -> bool:
 
 
 def handlers(path: Path) -> Iterator[tuple[set[str], bool]]:
-    """What each handler of a file catches, and whether it ends in ``raise``."""
+    """Yield the names of the classes that each handler of a file catches, and whether it ends in ``raise``."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ExceptHandler):
             yield names_in(node.type), always_raises(node.body)

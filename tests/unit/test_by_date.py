@@ -1,4 +1,4 @@
-"""What has its turn on a day: everything has one."""
+"""Tests that the daily rotation of slow tests covers all of them."""
 
 from __future__ import annotations
 

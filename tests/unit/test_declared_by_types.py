@@ -1,4 +1,6 @@
-"""The library declares operators by typed functions: none of its texts is a schema, or the arguments of one."""
+"""Tests that the library declares operators by typed functions: none of its strings is a schema or a schema's
+arguments.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +18,13 @@ LIBRARY = Path(opdsl.__file__).parent / "aten"
 
 
 HOLE = "x"
-"""What stands for a value in an f-string."""
+"""Text that replaces a value in an f-string."""
 
 
 def texts_of(source: str) -> Iterator[tuple[int, str]]:
-    """The texts in a module, each with its line; ``HOLE`` stands for each value in an f-string. No docstrings."""
+    """Yield the line and text of each string in a module except docstrings, with ``HOLE`` for each value in an
+    f-string.
+    """
     module = ast.parse(source)
     parts = {id(part) for node in ast.walk(module) if isinstance(node, ast.JoinedStr) for part in node.values}
     documentation = {id(node.value) for node in ast.walk(module) if isinstance(node, ast.Expr)}
@@ -40,7 +44,7 @@ def _is_text(node: ast.AST) -> bool:
 
 
 def is_of_a_schema(text: str) -> bool:
-    """Whether a text is a schema, the arguments of one, or has the arrow behind them."""
+    """Return whether a text is a schema, the arguments of one, or arguments followed by an arrow."""
     written = text.strip().strip(",").strip().replace(f"[{HOLE}]", "[1]")
     arguments = written.rpartition("-> ")[2]
     return ") -> " in written or _is_schema(written) or (" " in arguments and _is_schema(f"f({arguments}) -> ()"))

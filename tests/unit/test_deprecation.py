@@ -1,4 +1,4 @@
-"""Deprecated names: what they say, where, and that they go when they were to go."""
+"""Tests of deprecated names: the text and location of their warnings, and that they are removed when announced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Gradients that are derived from scalar functions, held against mpmath: large, tiny, zero, tied, NaN, and complex."""
+"""Tests of gradients derived from scalar functions, against mpmath: large, tiny, zero, tied, NaN and complex
+arguments.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,7 @@ def mish_slope(x: Any) -> Any:
     return mp.tanh(smooth) + x * logistic(x) / mp.cosh(smooth) ** 2
 
 
-# The derivative of each operator of one real argument, and where it has one.
+# The derivative of each operator of one real argument, and its domain.
 SLOPES: dict[str, tuple[Real, Domain]] = {
     "neg": (lambda x: mp.mpf(-1), everywhere),
     "reciprocal": (lambda x: -1 / x**2, nonzero),
@@ -69,7 +71,7 @@ SLOPES: dict[str, tuple[Real, Domain]] = {
     "erf": (lambda x: 2 / mp.sqrt(mp.pi) * mp.exp(-x * x), everywhere),
     "erfc": (lambda x: -2 / mp.sqrt(mp.pi) * mp.exp(-x * x), everywhere),
     "logit": (lambda x: 1 / (x * (1 - x)), lambda x: 0 < x < 1),
-    "sinc": (sinc_slope, lambda x: x == 0 or 0.01 < abs(x) < 1e3),  # close to 0, terms near 1 cancel
+    "sinc": (sinc_slope, lambda x: x == 0 or 0.01 < abs(x) < 1e3),  # near 0, terms close to 1 cancel
     "sin": (mp.cos, everywhere),
     "cos": (lambda x: -mp.sin(x), everywhere),
     "tan": (lambda x: 1 / mp.cos(x) ** 2, lambda x: abs(x) < 1e12),
@@ -103,7 +105,7 @@ SLOPES: dict[str, tuple[Real, Domain]] = {
     "frac": (lambda x: mp.mpf(1), everywhere),
 }
 
-# The holomorphic ones with complex derivatives.
+# The holomorphic operators among them, with complex derivatives.
 HOLOMORPHIC: dict[str, Real] = {
     name: SLOPES[name][0]
     for name in (
@@ -113,7 +115,7 @@ HOLOMORPHIC: dict[str, Real] = {
 } | {"acosh": lambda z: 1 / (mp.sqrt(z - 1) * mp.sqrt(z + 1))}  # fmt: skip
 
 
-# The partial derivatives of operators of two real arguments, away from where they have none.
+# The partial derivatives of operators of two real arguments, valid at points that have them.
 PARTIAL: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]] = {
     "mul": (lambda x, y: y, lambda x, y: x),
     "div": (lambda x, y: 1 / y, lambda x, y: -x / y**2),
@@ -126,14 +128,14 @@ PARTIAL: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]] 
 }
 PAIRS = tuple((x, y) for x in (1e-300, -1e-8, 0.3, -1.5, 40.0, 1e150) for y in (-1e-300, 1e-8, -0.7, 2.0, -35.0, 1e140))
 
-# Of linear pieces, whose slopes do not depend on the argument: at NaN they are those of one piece.
+# Piecewise linear operators: their slope does not depend on the argument, and at NaN is that of one piece.
 PIECES = {
     "celu", "elu",
     "neg", "deg2rad", "rad2deg", "abs", "sign", "frac", "ceil", "floor", "round", "trunc", "relu", "hardtanh",
     "log_sigmoid",
 }  # fmt: skip
 
-# What each of two equal operands gets: as PyTorch shares.
+# The gradients of two equal operands, shared as in PyTorch.
 TIES = {
     "maximum": (0.5, 0.5), "minimum": (0.5, 0.5), "fmax": (1.0, 0.0), "fmin": (1.0, 0.0), "clamp_min": (1.0, 0.0),
     "clamp_max": (1.0, 0.0),
@@ -146,7 +148,7 @@ def function(name: str) -> Callable[..., opdsl.Tensor]:
 
 
 def slopes(name: str, *points: Any, dtype: Any = opdsl.float64) -> list[Any]:
-    """The gradients of an operator at a point."""
+    """Return the gradients of an operator at a point."""
     leaves = [opdsl.tensor([point], dtype=dtype, requires_grad=True) for point in points]
     result = function(name)(*leaves)
     grad = opdsl.autograd.grad(result, leaves, opdsl.ones_like(result.detach()), materialize_grads=True)
@@ -154,7 +156,7 @@ def slopes(name: str, *points: Any, dtype: Any = opdsl.float64) -> list[Any]:
 
 
 def rounded(value: Any) -> float:
-    """An mpmath number as a float; what is too large is infinite."""
+    """Return an mpmath number as a float, infinite if it is too large."""
     try:
         return float(value)
     except OverflowError:
@@ -162,12 +164,14 @@ def rounded(value: Any) -> float:
 
 
 def digits(*points: float) -> int:
-    """How many digits an exact slope is computed with: the sizes of the points may lie far apart."""
+    """Return the number of digits for computing an exact slope: more if the magnitudes of the arguments may differ
+    much.
+    """
     return 60 if all(1e-50 < abs(point) < 1e50 or point == 0 for point in points) else 700
 
 
 def is_close(result: Any, expected: Any) -> bool:
-    """Whether a slope is right to some units in the last place, of itself or of 1, the size of most slopes."""
+    """Return whether a slope is within a few units in the last place, relative to itself or to 1."""
     return bool(result == expected or abs(result - expected) <= 4e-15 * abs(expected) + 1e-15)
 
 

@@ -1,4 +1,4 @@
-"""Elementary functions against mpmath, at denormals, small numbers and far out: the first row of numerics.md."""
+"""Tests of elementary functions against mpmath at denormal, small and huge arguments: the first row of numerics.md."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Every class of ``opdsl.errors``: documented, raised, and caught by code that was written for PyTorch.
+"""Tests of all classes of ``opdsl.errors``: documented, raised, and caught by code that was written for PyTorch.
 
-A mistake is made with opdsl and, where PyTorch knows it, with PyTorch: our class derives from what PyTorch raises.
+A mistake is made with opdsl and, if PyTorch has an equivalent, with PyTorch: opdsl's class derives from the one that
+PyTorch raises.
 """
 
 # Wrong on purpose, in all these ways:
@@ -42,11 +43,12 @@ CLASSES = [
 
 
 class Mistake(NamedTuple):
-    """One mistake, made twice.
+    """Mistake of a user, made with opdsl and with PyTorch.
 
-    error: our class.
-    ours: makes it with opdsl.
-    theirs: makes it with PyTorch; the built-in exception where PyTorch has no such thing, with the reason beside it.
+    error: opdsl's class of error.
+    ours: makes the mistake with opdsl.
+    theirs: makes it with PyTorch; the built-in exception to expect if PyTorch has no equivalent, with the reason in a
+        comment.
     """
 
     error: type[OpdslError]
@@ -55,7 +57,7 @@ class Mistake(NamedTuple):
 
 
 def zeros(*shape: int, dtype: Any = opdsl.float32, device: str = "cpu") -> Any:
-    """A tensor of opdsl: where a shape is what is wrong, and where zeros are."""
+    """Return a tensor of zeros, for mistakes in which a shape or a zero is at fault."""
     return opdsl.zeros(shape, dtype=dtype, device=device)
 
 
@@ -69,7 +71,7 @@ def plain(self: opdsl.Tensor) -> opdsl.Tensor: ...
 
 
 def declare(function: Callable[..., object], *, attach: Callable[[Any], object] | None = None) -> None:
-    """Declare an operator in a library of its own, attach something, and take all of it back."""
+    """Declare an operator in a temporary library, attach something to it, and remove the library."""
     with opdsl.Library("errors_test") as library:
         operator = library.op(function)
         if attach is not None:
@@ -233,7 +235,7 @@ def write_read_only_in_numpy() -> None:
 def need_what_is_missing() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "numba", None)
-        # Where an earlier test has compiled a kernel, the module that needs numba is there already.
+        # If an earlier test has compiled a kernel, the module that needs numba is loaded already.
         patch.delitem(sys.modules, "opdsl.backends.cpu.author_compiler", raising=False)
         call_what_does_not_compile()
 
@@ -277,7 +279,7 @@ def backward_without_derivative() -> None:
 
 
 class RefusingApi:
-    """What cuda-python calls the driver by, on a machine whose driver refuses everything with one error."""
+    """Fake of cuda-python's driver functions whose driver fails with the same error each time."""
 
     def __init__(self, error: Any) -> None:
         self.error = error
@@ -319,7 +321,7 @@ MISTAKES = {
         lambda: infer_in_torch(torch_without_annotation),
     ),
     "annotation": Mistake(errors.AnnotationError, lambda: declare(with_dict), lambda: infer_in_torch(torch_with_dict)),
-    # PyTorch finds it out when the kernel is called.
+    # PyTorch reports it when the kernel is called.
     "kernel signature": Mistake(
         errors.KernelSignatureError,
         lambda: declare(plain, attach=lambda operator: operator.kernel("CPU")(two_parameters)),
@@ -401,16 +403,16 @@ MISTAKES = {
     "overlap": Mistake(
         errors.OverlapError, lambda: zeros(1).expand((3,)).add_(1), lambda: torch.zeros(1).expand(3).add_(1)
     ),
-    # PyTorch takes the array, warns, and writes into it.
+    # PyTorch accepts the array, warns, and writes into it.
     "read only": Mistake(errors.ReadOnlyError, write_read_only, write_read_only_in_numpy),
     "no kernel": Mistake(errors.MissingKernelError, call_without_kernel, call_without_kernel_in_torch),
     "shapes untold": Mistake(errors.MissingMetaError, trace_without_tag, trace_without_fake_in_torch),
     "missing package": Mistake(errors.MissingDependencyError, need_what_is_missing, ImportError),
-    # PyTorch's compilers (Inductor, Triton) raise classes of their own, which derive from RuntimeError.
+    # PyTorch's compilers (Inductor, Triton) raise their own classes, which derive from RuntimeError.
     "does not compile": Mistake(errors.KernelCompileError, call_what_does_not_compile, RuntimeError),
     # PyTorch's compiled kernels check no indices; Python's own sequences do.
     "outside of an array": Mistake(errors.BoundsError, call_what_leaves_its_array, lambda: [0][1]),
-    # There is a GPU in few of the places where this runs: the driver is one that refuses.
+    # Few machines that run this have a GPU: a fake driver raises the error.
     "out of memory": Mistake(errors.OutOfMemoryError, take_too_much, MemoryError),
     "driver": Mistake(errors.DriverError, meet_a_failed_driver, RuntimeError),
     "wrong result": Mistake(errors.KernelError, call_a_wrong_kernel, RuntimeError),
@@ -456,7 +458,7 @@ MISTAKES = {
     "a worker of another version": Mistake(errors.VersionError, compute_with_another_version, RuntimeError),
     "sizes that are unknown": Mistake(errors.ShardingError, sort_unknown_sizes, NotImplementedError),
     "no derivative": Mistake(errors.MissingDerivativeError, backward_without_derivative, NotImplementedError),
-    # What torch.export raises of a branch on elements is a RuntimeError.
+    # torch.export raises a RuntimeError for a branch on elements.
     "trace": Mistake(
         errors.TraceError, lambda: opdsl.trace(lambda x: x if x.sum() > 0 else -x, opdsl.ones(2)), RuntimeError
     ),
@@ -474,14 +476,14 @@ MISTAKES = {
 
 
 def raised(mistake: Callable[[], object]) -> BaseException:
-    """What making a mistake raises."""
+    """Return the exception that a mistake raises."""
     with pytest.raises(Exception) as caught:
         mistake()
     return caught.value
 
 
 def builtin_of(error: type[BaseException]) -> type[BaseException]:
-    """The built-in exception that a class is or derives from."""
+    """Return the built-in exception that a class is or derives from."""
     return next(base for base in error.__mro__ if base.__module__ == "builtins")
 
 
@@ -526,7 +528,7 @@ def test_every_class_is_raised_somewhere(error: type[OpdslError]) -> None:
 
 @cache
 def raised_names() -> frozenset[str]:
-    """The names that stand in raise statements or are called anywhere in the package, but for errors.py itself."""
+    """Return the names in raise statements and calls anywhere in the package except errors.py."""
     files = [path for path in PACKAGE.rglob("*.py") if path.name != "errors.py"]
     return frozenset(name for file in files for name in made_in(ast.parse(file.read_text(encoding="utf-8"))))
 

@@ -1,4 +1,4 @@
-"""Texts of generated functions, which tracebacks show."""
+"""Tests of the source texts of generated functions, which tracebacks show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``gradcheck`` finds wrong formulas, and names the entry."""
+"""Tests that ``gradcheck`` detects wrong derivative formulas and names the wrong entry."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def x() -> opdsl.Tensor:
 
 @pytest.fixture
 def cube() -> Iterator[Any]:
-    """An operator that can be given any derivative."""
+    """Yield an operator that computes the cube and has no derivative, so that a test can attach any."""
     with opdsl.Library("gradchecked") as library:
 
         @library.op
@@ -98,7 +98,7 @@ def random(*shape: int) -> opdsl.Tensor:
 
 @pytest.mark.parametrize("training", [True, False])
 def test_gradients_of_the_gradients_of_batch_norm(training: bool) -> None:
-    """The saved statistics are functions of the input there."""
+    """Second gradients of batch norm are right, where the saved statistics depend on the input."""
     running = (None, None) if training else (opdsl.tensor([0.5, -1.0]), opdsl.tensor([2.0, 0.7]))
     running = tuple(None if statistic is None else statistic.double() for statistic in running)
 

@@ -1,4 +1,4 @@
-"""Gradients that are derived from row functions and reductions: against torch, finite differences, and kin by hand."""
+"""Tests of gradients derived from row functions and reductions, against PyTorch and finite differences."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ BOTH = pytest.mark.parametrize("rms_norm", [rms_norm, rms_norm_of_rows], ids=["f
 @lib.op
 @formula
 def statistics(self: Tensor, other: Tensor, dim: int, *, least: float = 0.5) -> tuple[Tensor, Tensor]:
-    """Folds of folds, a condition on a fold, and a result that a row has one of."""
+    """Compute folds of folds, a condition on a fold, and a result with one element per row."""
     mean = self.mean(dim, True)
     deviation = self - mean
     variance = deviation.square().sum(dim, True) / (self.shape[dim] - 1)
@@ -134,7 +134,7 @@ def pair(array: np.ndarray) -> tuple[Tensor, torch.Tensor]:
 def gradients_agree(
     ours: Callable[..., Any], theirs: Callable[..., Any], arrays: list[np.ndarray], generator: np.random.Generator
 ) -> None:
-    """First gradients, and those of a function of them."""
+    """Check first and second gradients against PyTorch's."""
     pairs = [pair(tensor) for tensor in arrays]
     x, y = [leaves[0] for leaves in pairs], [leaves[1] for leaves in pairs]
     results, expected = ours(*x), theirs(*y)

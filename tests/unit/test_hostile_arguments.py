@@ -1,4 +1,4 @@
-"""Arguments that no program means: errors of ours, and no crash."""
+"""Tests of absurd arguments: they raise errors of opdsl and do not crash."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_numbers_that_no_device_has_are_refused(text: str) -> None:
 
 
 class Producer:
-    """Shares no memory."""
+    """DLPack producer with a wrong capsule or device."""
 
     def __init__(self, capsule: object, device: Any = (1, 0)) -> None:
         self.capsule = capsule

@@ -1,4 +1,4 @@
-"""What ``import opdsl`` loads: in a process of its own, since this one has loaded everything."""
+"""Tests of the modules that ``import opdsl`` loads, in separate processes since this one has loaded everything."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ LATER = [
 
 @cache
 def loaded_by(statement: str) -> frozenset[str]:
-    """The modules that a fresh interpreter has loaded after a statement, without those that a bare one loads.
+    """Return the modules that a fresh interpreter loads for a statement, without those that it loads at start.
 
-    A bare one is asked too because ``.pth`` files of other packages may load anything at start.
+    The latter are found by a second run, because ``.pth`` files of other packages may load anything.
     """
     printing = "import sys; print(*sys.modules, sep='\\n')"
     runs = [
@@ -67,7 +67,7 @@ def test_importing_opdsl_leaves_for_first_use(name: str) -> None:
 
 
 def test_importing_opdsl_loads_its_own_modules() -> None:
-    """The look above is worth nothing if it sees nothing."""
+    """``loaded_by`` finds modules that are certainly loaded, without which the other tests would prove nothing."""
     assert {"opdsl.errors", "opdsl.runtime.tensor", "numpy"} <= loaded_by("import opdsl")
 
 
@@ -77,7 +77,7 @@ def test_the_language_is_loaded_when_it_is_asked_for() -> None:
 
 
 def test_every_public_name_is_there_however_it_is_asked_for_first() -> None:
-    """In a process of its own for all names at once, as ``from opdsl import *`` has them."""
+    """In a fresh process ``from opdsl import *`` binds every public name to the same object as attribute access."""
     same = "all(globals()[each] is getattr(opdsl, each) for each in opdsl.__all__)"
     code = f"from opdsl import *; import opdsl; assert {same}"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

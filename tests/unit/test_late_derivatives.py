@@ -1,4 +1,4 @@
-"""Derivatives that are attached after calls, and what is written in place and passes no gradient on."""
+"""Tests of derivatives that are attached after calls, and of in-place writes without gradients."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def library() -> Iterator[Library]:
 
 @pytest.fixture
 def product(library: Library) -> Any:
-    """An operator without any derivative, which has been called."""
+    """Return an operator without a derivative, after it has been called."""
 
     @library.op
     def product(self: Tensor, other: Tensor) -> Tensor: ...
@@ -35,7 +35,7 @@ def product(library: Library) -> Any:
 
 
 def gradients(product: Any) -> list[Any]:
-    """The gradients of the arguments 2 and 3, which are those of the first call and of its plans alike."""
+    """Return the gradients of the arguments 2 and 3, which the first call and calls by plans have in common."""
     result = []
     for _ in range(4):
         one, other = (opdsl.tensor([number], requires_grad=True) for number in (2.0, 3.0))

@@ -1,4 +1,4 @@
-"""Methods of Tensor whose modules load when they are first looked up: each in a process where nothing is loaded yet."""
+"""Tests of Tensor methods whose modules load when they are first looked up, each in a fresh process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ START = "import opdsl; x = opdsl.tensor([[1.0, 2.0], [3.0, 4.0]])\n"
 
 
 def printed(program: str) -> str:
-    """What a fresh process prints."""
+    """Return the text that a program prints in a fresh process."""
     run = subprocess.run([sys.executable, "-c", START + program], capture_output=True, text=True, timeout=60)
     assert run.returncode == 0, run.stderr
     return run.stdout.strip()

@@ -1,4 +1,4 @@
-"""``opdsl.ops.aten`` loads what is asked for: a packet with all of its overloads, and no others."""
+"""Tests that ``opdsl.ops.aten`` loads operators on demand: a packet with all of its overloads, and no others."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LOADED = "sorted({each for each in sys.modules if each.startswith('opdsl.aten.')
 
 
 def in_a_process(code: str) -> Any:
-    """Return what code prints last, as JSON, in a process of its own."""
+    """Run code in a fresh process, and return the last line that it prints, parsed as JSON."""
     command = [sys.executable, "-c", f"import json, sys, opdsl\n{code}"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return json.loads(done.stdout.splitlines()[-1])

@@ -1,4 +1,4 @@
-"""The layers of the package: which module may import which, read from the sources, and no cycles anywhere."""
+"""Tests of the layers of the package, read from the sources: the modules that each may import, without cycles."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[2] / "opdsl"
 STUBS = PACKAGE.parent / "stubs"
 
-# Ground up: a module imports from lower layers and from its own.
+# From bottom to top: a module imports from lower layers and from its own.
 LAYERS = (
     "errors",
     "tracebacks",
@@ -49,7 +49,7 @@ LAYERS = (
     "cli",
 )
 
-# Layers that import less than stands below them.
+# Layers that may import only some of the layers below them.
 NARROW = {
     "native": {"errors", "collecting", "schema"},
     "scalar": {"errors"},
@@ -73,7 +73,7 @@ EDGES = {
 }
 
 
-# Layers that modules name in strings although they stand above, and for what: each is imported with its first use.
+# Higher layers that modules name in strings, and the purpose: each is imported on first use.
 UPWARD_BY_NAME = {
     ("_attributes", "profiling"): "opdsl.profile",
     ("declare", "formulas"): "@formula",
@@ -94,7 +94,7 @@ UPWARD_BY_NAME = {
 
 
 class Import(NamedTuple):
-    """One imported module: who imports it, and on which line."""
+    """Import statement of a module: the importing module, the imported one, and the line."""
 
     importer: str
     imported: str
@@ -106,7 +106,7 @@ class Import(NamedTuple):
 
 @cache
 def modules() -> dict[str, Path]:
-    """Every module of the package by its full name."""
+    """Return the path of every module of the package by its full name."""
     result = {}
     for path in PACKAGE.rglob("*.py"):
         parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
@@ -115,7 +115,9 @@ def modules() -> dict[str, Path]:
 
 
 def base_of(node: ast.ImportFrom, module: str, is_package: bool) -> str:
-    """The absolute name of what a ``from`` statement names: ``from ..x import y`` in ``opdsl.a.b`` is ``opdsl.x``."""
+    """Return the absolute module name of a ``from`` statement: ``from ..x import y`` in ``opdsl.a.b`` gives
+    ``opdsl.x``.
+    """
     if node.level == 0:
         return node.module or ""
     parts = module.split(".")
@@ -124,7 +126,7 @@ def base_of(node: ast.ImportFrom, module: str, is_package: bool) -> str:
 
 
 def imports_in(module: str, path: Path) -> Iterator[Import]:
-    """Every import of a module, also those within functions."""
+    """Yield every import of a module, including those within functions."""
     is_package = path.name == "__init__.py"
 
     def visit(node: ast.AST) -> Iterator[Import]:
@@ -149,7 +151,9 @@ def all_imports() -> tuple[Import, ...]:
 
 
 def layer_of(module: str) -> str:
-    """The layer of a module; the package's own ``__init__`` and ``__main__`` stand above all."""
+    """Return the layer of a module; empty for the package's own ``__init__`` and ``__main__``, which are above all
+    layers.
+    """
     parts = module.split(".")
     return parts[1] if len(parts) > 1 and parts[1] != "__main__" else ""
 
@@ -161,13 +165,13 @@ def breaks_layering(dependency: Import) -> bool:
     if not above or above == below:
         return False
     if not below:
-        return True  # the package's __init__ collects the layers; none of them asks it
+        return True  # the package's __init__ imports the layers; none of them imports it
     allowed = NARROW.get(above) or set(LAYERS[: LAYERS.index(above)])
     return below not in allowed
 
 
 def cycles(edges: dict[str, set[str]]) -> list[list[str]]:
-    """The strongly connected components of more than one module (Tarjan), each sorted."""
+    """Return the strongly connected components of more than one module (Tarjan), each sorted."""
     order: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []
@@ -206,7 +210,7 @@ def test_a_module_imports_lower_layers_only() -> None:
 
 
 def test_a_mypy_plugin_imports_the_schema_only() -> None:
-    """mypy runs it, in a process that should not load the rest."""
+    """The plugin for mypy imports only the layers that it needs, because mypy's process should not load the rest."""
     plugins = {dependency.importer for dependency in all_imports() if dependency.imported.split(".")[0] == "mypy"}
     layers = {"", "errors", "schema", "typing"}
     wrong = [
@@ -220,9 +224,9 @@ def test_a_mypy_plugin_imports_the_schema_only() -> None:
 
 
 def test_modules_import_each_other_without_cycles() -> None:
-    """A package may collect its modules in ``__init__``: they import each other, not the package.
+    """No imports form a cycle: a package may import its modules in ``__init__``, but they do not import the package.
 
-    What is imported for type checkers counts, too.
+    Imports for type checkers count, too.
     """
     edges: dict[str, set[str]] = {module: set() for module in modules()}
     for dependency in all_imports():
@@ -232,7 +236,9 @@ def test_modules_import_each_other_without_cycles() -> None:
 
 
 def own_imports(module: str, path: Path) -> tuple[bool, list[str]]:
-    """Whether a module's body imports modules of its own package, and where it imports from that package itself."""
+    """Return whether a module imports modules of its own package, and the imports that it makes from that package
+    itself.
+    """
     is_package = path.name == "__init__.py"
     package = module if is_package else module.rpartition(".")[0]
     statements = ast.parse(path.read_text()).body
@@ -244,7 +250,9 @@ def own_imports(module: str, path: Path) -> tuple[bool, list[str]]:
 
 
 def test_no_module_waits_for_a_package_that_imports_it() -> None:
-    """Of two threads one may import the package, and one the module: ``import package.module as name`` waits not."""
+    """Modules do not import from a package that imports them, which would deadlock two threads that import both at
+    once.
+    """
     collecting = {name for name, path in modules().items() if path.name == "__init__.py" and own_imports(name, path)[0]}
     wrong = [
         f"{name} imports from {package}"
@@ -266,9 +274,10 @@ def test_heavy_packages_are_named_at_the_edge_only() -> None:
 
 
 def test_type_checkers_are_not_led_into_torch() -> None:
-    """``import opdsl`` leads a type checker to what our stubs and sources import, within functions as well.
+    """No import that a type checker follows from ``import opdsl`` reaches torch, neither in stubs nor within
+    functions.
 
-    Reading torch takes three quarters of the time that mypy needs for a program of a user.
+    Reading torch takes three quarters of the time that mypy needs for a user's program.
     """
     stubs = {path: ".".join(path.relative_to(STUBS).with_suffix("").parts) for path in STUBS.rglob("*.pyi")}
     imported: dict[str, set[str]] = {module: set() for module in modules()}
@@ -293,7 +302,7 @@ NAME = re.compile(r"(opdsl(?:\.\w+)+)(?::(\w+))?")
 
 
 def named_in(module: str, path: Path) -> Iterator[tuple[Import, str]]:
-    """The modules that a module names in strings, for imports when they are asked for; and what it names of them."""
+    """Yield the modules that a module names in strings for late imports, each with the attribute that it names."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), str(path))):
         if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
             continue
@@ -307,7 +316,7 @@ def all_named() -> list[tuple[Import, str]]:
 
 
 def defined_in(path: Path) -> set[str]:
-    """The classes and functions of a module."""
+    """Return the classes and functions that a module defines."""
     body = ast.parse(path.read_text(encoding="utf-8")).body
     return {node.name for node in body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
 
@@ -333,7 +342,7 @@ def test_what_is_named_is_there() -> None:
 
 
 def test_operators_name_no_backend() -> None:
-    """What a backend has they ask for by protocols: the compiler, the memory, linear algebra, Fourier transforms."""
+    """Operators do not import backends, whose compilers, memory and libraries they reach by protocols."""
     at_the_edge = {"", "backends", "cuda", "interop", "testing", "cli"}
     wrong = [
         str(dependency)

@@ -1,4 +1,4 @@
-"""Packages that some calls need: without one the other calls run, and these name the command that installs it."""
+"""Tests of optional packages: without one, calls that need it name the command that installs it, and all others run."""
 
 from __future__ import annotations
 

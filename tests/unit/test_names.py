@@ -1,4 +1,4 @@
-"""Names of variables and parameters: none is a word that says nothing of what it holds."""
+"""Tests that variables and parameters are not named by empty words such as ``found`` or ``given``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tensors beside NumPy arrays: Python's operators in both orders, and dtypes where NumPy asks for its own."""
+"""Tests of tensors combined with NumPy arrays: Python's operators in both orders, NumPy's functions, and dtypes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ RIGHT = numpy.array([[1.0, 2.0, 4.0], [4.0, -3.0, 2.0], [0.5, 1.0, 10.0]])
 
 
 def hold(function: Function, left: numpy.ndarray[Any, Any], right: numpy.ndarray[Any, Any]) -> None:
-    """Either side as a tensor gives a tensor with NumPy's elements and dtype."""
+    """Check that an operator of a tensor and an array, in both orders, returns a tensor with NumPy's elements and
+    dtype.
+    """
     with numpy.errstate(all="ignore"):
         expected = function(left, right)
     for inputs in ((opdsl.tensor(left), right), (left, opdsl.tensor(right))):
@@ -103,7 +105,7 @@ def test_arrays_of_another_shape_are_refused() -> None:
 
 @pytest.mark.parametrize("array", [numpy.array(["a", "b"]), numpy.array([None, 1])], ids=["text", "objects"])
 def test_arrays_of_no_numbers_are_refused(array: numpy.ndarray[Any, Any]) -> None:
-    """And are not unequal in silence."""
+    """Comparisons with arrays of texts or objects raise an error instead of returning False."""
     for compare in (lambda: opdsl.ones(2) == array, lambda: array == opdsl.ones(2)):
         with pytest.raises(InterchangeError, match=r"can't convert np\.ndarray"):
             compare()

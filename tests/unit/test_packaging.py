@@ -1,4 +1,4 @@
-"""What a release has beside the package: metadata, lock files, the bill of materials."""
+"""Tests of a release's files outside the package: metadata, lock files, the bill of materials."""
 
 from __future__ import annotations
 

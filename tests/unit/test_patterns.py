@@ -1,4 +1,4 @@
-"""Every regular expression of the package takes time in proportion to a text: none is tried again at each character."""
+"""Tests that every regular expression of the package takes linear time: none backtracks at each character."""
 
 from __future__ import annotations
 
@@ -26,12 +26,13 @@ ROOT = Path(opdsl.__file__).parent
 
 SEARCHED = {"search", "sub", "subn", "split", "findall", "finditer"}
 
-# A text of so many characters, in seconds: what is linear takes a hundredth of it, what is quadratic twenty times.
+# Length of texts in characters, and time limit in seconds: linear patterns take a hundredth of it, quadratic ones
+# twenty times as long.
 LENGTH, LIMIT = 8_000, 0.06
 
 
 def modules() -> Iterator[tuple[str, str]]:
-    """The modules that hand patterns to something, with their texts."""
+    """Yield the names and texts of the modules that import ``re``."""
     for path in sorted(ROOT.rglob("*.py")):
         text = path.read_text()
         if "import re\n" in text:
@@ -39,7 +40,7 @@ def modules() -> Iterator[tuple[str, str]]:
 
 
 def patterns() -> Iterator[Any]:
-    """What modules hand to ``re`` and to functions that compile, and the methods that are called of each."""
+    """Yield test cases of each regular expression in the package and the methods that are called on it."""
     for module, text in modules():
         result: dict[tuple[str, int], set[str]] = {}
         for node in ast.walk(ast.parse(text)):
@@ -70,7 +71,7 @@ def in_one_line(text: str) -> str:
 
 
 def methods_of(text: str, call: str, name: str) -> set[str]:
-    """The methods that a module calls of a pattern."""
+    """Return the names of the methods that a module calls on a pattern."""
     method = name.rpartition(".")[2]
     if method not in ("compile", "_compiled"):
         return {"match" if name.startswith("cursor.") else method}
@@ -81,7 +82,7 @@ def methods_of(text: str, call: str, name: str) -> set[str]:
 
 
 def evaluated(module: str, node: ast.expr) -> list[str]:
-    """The values that a pattern may have; names that are filled in are some name."""
+    """Return the values that the expression of a pattern may have; unknown names in it become ``name``."""
     names = {child.id for child in ast.walk(node) if isinstance(child, ast.Name)}
     loaded = vars(importlib.import_module(module))
     scope = {name: "name" for name in names if name not in loaded} | loaded
@@ -93,7 +94,7 @@ def evaluated(module: str, node: ast.expr) -> list[str]:
 
 
 def letters(pattern: re.Pattern[str]) -> list[str]:
-    """Characters and words that a pattern tells apart."""
+    """Return characters and words that a pattern distinguishes."""
     result: dict[str, None] = {}
 
     def walk(parsed: Any) -> None:
@@ -126,7 +127,7 @@ def letters(pattern: re.Pattern[str]) -> list[str]:
 
 
 def hostile(pattern: re.Pattern[str]) -> Iterator[str]:
-    """Texts of repeated parts that begin as matches do, and do not end so."""
+    """Yield long texts of repeated parts that begin like matches and do not end like them."""
     parts = list(dict.fromkeys(letters(pattern)))
     for part in parts:
         yield part * (LENGTH // len(part))

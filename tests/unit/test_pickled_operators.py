@@ -1,4 +1,4 @@
-"""Functions of operators, compiled functions and namespaces in pickles and copies: they are found by name."""
+"""Tests of operators' functions, compiled functions and namespaces in pickles and copies: they are found by name."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_functions_are_pickled_and_copied_as_themselves(name: str, protocol: int
     assert pickle.loads(pickle.dumps(function, protocol)) is function
     assert pickle._loads(pickle._dumps(function, protocol)) is function  # type: ignore[attr-defined]
     assert copy.copy(function) is function
-    if name != "compiled":  # of which a deep copy has what its function holds copied
+    if name != "compiled":  # a deep copy of a compiled function copies the objects that its function holds
         assert copy.deepcopy(function) is function
 
 
@@ -157,7 +157,9 @@ print([function(opdsl.zeros(1), **named).tolist() for function, named in zip(fun
 
 
 def test_another_process_imports_what_declares_an_operator(tmp_path: Path) -> None:
-    """A file by module name, in a fresh process that has not imported it."""
+    """Unpickling an operator in a fresh process imports the module that declares it, or names the module that is
+    missing.
+    """
     package = tmp_path / "apart_package"
     package.mkdir()
     (package / "__init__.py").write_text("")

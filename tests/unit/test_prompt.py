@@ -1,4 +1,4 @@
-"""At the prompt: what operators, packets and namespaces show, and what a wrong name is answered with."""
+"""Tests of Python's prompt: the text of operators, packets and namespaces, and suggestions for wrong names."""
 
 from __future__ import annotations
 

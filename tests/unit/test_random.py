@@ -1,4 +1,4 @@
-"""Random numbers: the generator against published vectors, the distributions against theory, seeds and states."""
+"""Tests of random numbers: the generator against published vectors, distributions against theory, seeds and states."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ def test_the_compiled_sequence_is_that_of_the_scalar_function() -> None:
 
 
 def box_and_muller(index: int) -> tuple[float, float]:
-    """A radius and an angle: rows of 4,096 indices have four runs, two of which share two words of a block."""
+    """Return the radius and the angle for an index: 4,096 indices are four runs, and two runs share two words of a
+    block.
+    """
     run = index >> 10 & 3
     words = block(index & ~(3 << 10), 7)
     return math.sqrt(-2 * math.log((words[run // 2] + 0.5) / 2**32)), words[2 + run // 2] / 2**32 - 0.5 - run % 2 / 4
@@ -61,7 +63,7 @@ def test_normal_numbers_of_float32_are_those_of_box_and_muller() -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 1023, 4096, 5000])
 def test_normal_numbers_made_together_are_those_made_alone(count: int) -> None:
-    """Bit for bit, wherever in a row the first one stands."""
+    """Normal numbers of one large call equal those of many small calls bit for bit, wherever a row begins."""
     one, two = seeded(), seeded()
     alone = [opdsl.randn(700, generator=one).tolist() for _ in range(30)]
     first = opdsl.randn(count, generator=two).tolist()
@@ -115,7 +117,7 @@ def test_kolmogorov_smirnov(name: str, dtype: opdsl.DType) -> None:
     steps = numpy.arange(COUNT + 1) / COUNT
     cumulated = distribution(values)
     distance = max((cumulated - steps[:-1]).max(), (steps[1:] - cumulated).max())
-    # Of a thousand sequences of this length one comes further away than 1.95 / sqrt(n).
+    # One in a thousand sequences of this length exceeds 1.95 / sqrt(n).
     assert distance < 1.95 / math.sqrt(COUNT)
 
 

@@ -1,4 +1,4 @@
-"""Scans that go step by step: against plain loops, their gradients against torch's, and what is refused."""
+"""Tests of scans that run step by step: against plain loops, gradients against PyTorch's, and refused steps."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def welford(count, mean, squares, self):
 @lib.op
 @formula
 def running_moments(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
-    """Welford's means and variances so far."""
+    """Compute running means and variances by Welford's method."""
     count, mean, squares = opdsl.scan(lambda carry, x: welford(*carry, x), (0.0, 0.0, 0.0), self, along=dim)
     return mean, squares / count
 
@@ -95,7 +95,7 @@ def oscillate(place, speed, force, stiffness, damping):
 @lib.op
 @formula
 def oscillator(force: Tensor, stiffness: Tensor, dim: int, *, damping: float = 0.1) -> Tensor:
-    """Two values that are carried, a condition, and functions."""
+    """Scan with two carried values, a step with a condition, and functions of the results."""
 
     def step(carry: tuple[Tensor, Tensor], force: Tensor, stiffness: Tensor) -> tuple[Tensor, Tensor]:
         return oscillate(*carry, force, stiffness, damping)
@@ -199,7 +199,7 @@ def test_what_is_carried_has_the_dtype_of_steps():
     counts = opdsl.tensor([1, 2, 3])
     whole = linear_loop(counts, counts, 0)
     assert (whole.dtype, whole.tolist()) == (opdsl.int64, [1, 4, 15])
-    promoted = linear_recurrence(counts, counts, 0)  # 0.0 is a number with a fraction
+    promoted = linear_recurrence(counts, counts, 0)  # the initial value 0.0 is a float
     assert (promoted.dtype, promoted.tolist()) == (opdsl.float32, [1, 4, 15])
 
 

@@ -1,4 +1,6 @@
-"""Gradients that many elements share, counts that a dtype does not hold, and products of zeros and large numbers."""
+"""Tests of gradients that many elements share, counts that a dtype cannot hold, and products of zeros and huge
+numbers.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from opdsl import errors
 COUNT = 70_000
 INFINITE = math.inf
 
-# Of equal elements: each has the same gradient, one part of all.
+# Functions of equal elements, which get equal shares of the gradient.
 OF_EQUALS: dict[str, Callable[[Any], Any]] = {
     "max": lambda x: x.max(),
     "min": lambda x: x.min(),
@@ -40,7 +42,7 @@ def start(x: Any) -> Any:
     return opdsl.zeros(1, dtype=x.dtype)
 
 
-# The same of what is brought together at one place.
+# Functions that combine equal elements at one index, which get equal shares of the gradient as well.
 OF_PLACES: dict[str, Callable[[Any], Any]] = {
     "scatter_mean": lambda x: start(x).scatter_reduce(0, places(), x, "mean", include_self=False),
     "scatter_amax": lambda x: start(x).scatter_reduce(0, places(), x, "amax", include_self=False),
@@ -59,7 +61,7 @@ def test_parts_of_more_elements_than_the_dtype_counts(name: str, dtype: Any) -> 
     x = opdsl.ones(COUNT, dtype=dtype, requires_grad=True)
     ({**OF_EQUALS, **OF_PLACES}[name](x)).sum().backward()
     wanted = opdsl.tensor(1 / COUNT, dtype=opdsl.float64).to(dtype).item()
-    slack = 2.0**-24  # where the step of float16 is that, and bfloat16 has finer ones
+    slack = 2.0**-24  # the spacing of float16 at this size; that of bfloat16 is finer
     np.testing.assert_allclose(x.grad.to(opdsl.float64).numpy(), np.full(COUNT, wanted), rtol=0, atol=slack)
 
 
@@ -120,7 +122,7 @@ WRONG_OFFSETS = {
 def test_offsets_of_bags(name: str, mode: str) -> None:
     offsets, message = WRONG_OFFSETS[name]
     table, indices = opdsl.arange(10.0).reshape(5, 2), opdsl.tensor([0, 1, 2, 3])
-    for inputs in ([0, 2], [0, 0, 4], [0]) * 3:  # some of these calls are planned
+    for inputs in ([0, 2], [0, 0, 4], [0]) * 3:  # some of these calls run by plans
         opdsl.nn.functional.embedding_bag(indices, table, opdsl.tensor(inputs), mode=mode)
         with pytest.raises(errors.ShapeError, match=message):
             opdsl.nn.functional.embedding_bag(indices, table, opdsl.tensor(offsets), mode=mode)

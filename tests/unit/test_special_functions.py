@@ -1,4 +1,6 @@
-"""Special functions against mpmath, in both precisions: errors in units in the last place of the largest values."""
+"""Tests of special functions against mpmath in both precisions, with errors in units in the last place of the largest
+values.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ def scaled(function: Callable[..., Any], order: int, sign: int) -> Callable[[Any
     return lambda x: function(order, x) * mpmath.exp(sign * abs(x))
 
 
-# The function, its definition, arguments, and how many units it may be off.
+# The function, its definition, arguments, and the tolerance in units in the last place.
 CASES: dict[str, tuple[Callable[[Any], Any], Any, float]] = {
     "i0": (of_order(mpmath.besseli, 0), BOTH, 4),
     "special_i0e": (scaled(mpmath.besseli, 0, -1), BOTH, 5),
@@ -46,7 +48,7 @@ CASES: dict[str, tuple[Callable[[Any], Any], Any, float]] = {
     "lgamma": (lambda x: mpmath.log(abs(mpmath.gamma(x))), POSITIVE, 4),
 }
 
-# Functions with zeros, which are exact beside the size that they have around them.
+# Functions with zeros, whose errors are small relative to the values around a zero.
 WAVES: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "special_bessel_j0": (of_order(mpmath.besselj, 0), BOTH),
     "special_bessel_j1": (of_order(mpmath.besselj, 1), BOTH),

@@ -1,6 +1,6 @@
-"""Special functions where they are hard, against mpmath: beside poles and zeros, at denormals, far out.
+"""Tests of special functions against mpmath at hard arguments: near poles and zeros, denormal, and huge.
 
-Errors are told in units in the last place of the value, or of the largest term that it is a sum of where terms cancel.
+Errors are in units in the last place of the value, or of its largest term where terms cancel.
 ``docs/howto/numerics.md`` states the bounds.
 """
 
@@ -19,7 +19,7 @@ KINDS = (numpy.float32, numpy.float64)
 
 
 def beside(centres: Any, kind: type[Any], count: int = 3) -> Any:
-    """Numbers, and the next ones below and above."""
+    """Return given numbers with the next floating-point numbers below and above them."""
     result = [numpy.asarray(centres, kind)]
     for limit in (-numpy.inf, numpy.inf):
         numbers = result[0]
@@ -30,7 +30,7 @@ def beside(centres: Any, kind: type[Any], count: int = 3) -> Any:
 
 
 def small(kind: type[Any]) -> Any:
-    """Denormal numbers, the smallest normal ones, and those that follow."""
+    """Return denormal numbers, the smallest normal ones, and small powers of ten, with both signs."""
     form = numpy.finfo(kind)
     sizes = [form.smallest_subnormal * kind(times) for times in (1, 2, 3, 5, 1000)]
     sizes += [form.tiny, form.tiny / kind(2), *(kind(10.0) ** kind(power) for power in range(-37, 0, 4))]
@@ -38,7 +38,7 @@ def small(kind: type[Any]) -> Any:
 
 
 def around_poles(kind: type[Any]) -> Any:
-    """Beside 0 and negative integers, and between them."""
+    """Return arguments next to 0 and the negative integers, and between them."""
     poles = -numpy.arange(0.0, 41.0)
     apart = [poles + shift for shift in (0.5, -0.25, 1e-2, -1e-2, 1e-4, -1e-4)]
     result = numpy.concatenate([beside(poles, kind), *(part.astype(kind) for part in apart), small(kind)])
@@ -46,7 +46,7 @@ def around_poles(kind: type[Any]) -> Any:
 
 
 def positive(kind: type[Any]) -> Any:
-    """Above 0."""
+    """Return arguments above 0."""
     sizes = small(kind)
     return numpy.concatenate([sizes[sizes > 0], numpy.geomspace(0.1, 1e3, 30, dtype=kind)])
 
@@ -56,7 +56,7 @@ def to_nearest(x: Any) -> Any:
 
 
 def zeta_scale(s: int) -> Callable[[Any], Any]:
-    """Of Hurwitz' zeta function below 0: the term of the nearest pole."""
+    """Return the magnitude of Hurwitz' zeta function below 0: the term of the nearest pole."""
     return lambda q: abs(to_nearest(q)) ** -s if q < 0 else 0
 
 
@@ -69,7 +69,7 @@ def zeta(s: float) -> Callable[[Any], Any]:
 
 
 def slope(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A function's derivative by the backward pass."""
+    """Return a function that computes the derivative of a function by the backward pass."""
 
     def of(x: Any) -> Any:
         x = x.detach().requires_grad_()
@@ -88,19 +88,19 @@ def one(x: Any) -> Any:
 
 
 def reflected(x: Any) -> Any:
-    """The term of the nearest pole of ``digamma``, or what it is beside its zeros."""
+    """Return the magnitude of ``digamma``: the term of the nearest pole, but at least 1."""
     return max(1, abs(mpmath.pi / mpmath.tan(mpmath.pi * x))) if x < 0 else 1
 
 
 def beside_one(kind: type[Any]) -> Any:
-    """Below 1, down to the middle."""
+    """Return arguments next to 1 and -1 and between them."""
     apart = numpy.array([1 - 10.0**-power for power in range(1, 16)], kind)
     result = numpy.concatenate([beside([1.0], kind), apart, small(kind)])
     return result[abs(result) < 1]
 
 
 def inverse_of_erf(y: Any) -> Any:
-    """By Newton's method, on the complement."""
+    """Compute the inverse of erf, near 1 by Newton's method for erfc."""
     if abs(y) < mpmath.mpf(0.5):
         return mpmath.erfinv(y)
     rest = 1 - abs(y)
@@ -110,7 +110,8 @@ def inverse_of_erf(y: Any) -> Any:
     return x if y > 0 else -x
 
 
-# What is computed, its definition, the arguments, the size of its largest term, and how many units it may be off.
+# The function, its definition, the arguments, the magnitude of its largest term, and the tolerance in units in the last
+# place.
 CASES: dict[str, tuple[Any, Any, Any, Any, float]] = {
     "digamma": (opdsl.digamma, mpmath.digamma, around_poles, reflected, 6),
     "slope of lgamma": (slope(opdsl.lgamma), mpmath.digamma, around_poles, reflected, 6),
@@ -118,7 +119,7 @@ CASES: dict[str, tuple[Any, Any, Any, Any, float]] = {
         opdsl.lgamma,
         lambda x: mpmath.loggamma(x).real,
         around_poles,
-        lambda x: 1 + abs(mpmath.loggamma(1 - x).real),  # of the reflection's other side
+        lambda x: 1 + abs(mpmath.loggamma(1 - x).real),  # the other side of the reflection formula
         6,
     ),
     "trigamma": (lambda x: opdsl.polygamma(1, x), lambda x: mpmath.polygamma(1, x), around_poles, nothing, 8),
@@ -166,7 +167,7 @@ CASES: dict[str, tuple[Any, Any, Any, Any, float]] = {
         opdsl.special.ndtr,
         mpmath.ncdf,
         lambda kind: numpy.linspace(-12, 6, 90).astype(kind),
-        lambda x: x * x * mpmath.ncdf(x),  # as much as a rounded argument moves it
+        lambda x: x * x * mpmath.ncdf(x),  # the change of the result by rounding the argument
         8,
     ),
 }

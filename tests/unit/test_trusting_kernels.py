@@ -1,4 +1,4 @@
-"""Operators whose kernels trust numbers of the caller refuse what would lead outside of memory."""
+"""Tests that operators refuse arguments whose values would lead their kernels out of bounds."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_keys_of_a_dim_from_the_end() -> None:
 @pytest.mark.parametrize(
     ("edges", "values", "wanted"),
     [
-        # Edges that float32 does not tell apart, as PyTorch counts them; the place was no number.
+        # Edges that are equal in float32, with PyTorch's counts; the index of the bin was NaN before.
         ((1.0, 1.00000001), [1.0, 2.0], [1.0, 0.0, 0.0]),
         ((16777216.0, 16777217.0), [16777216.0, 16777216.0, 5.0], [2.0, 0.0, 0.0]),
         ((0.0, 3.0), [0.0, 1.0, 3.0, math.nan, 4.0], [1.0, 1.0, 1.0]),

@@ -1,4 +1,4 @@
-"""``g.adjoint(f, "self")``: operators that are each other's gradient."""
+"""Tests of ``g.adjoint(f, "self")``: operators that are each other's gradient."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ def lib() -> Iterator[Library]:
 
 
 def every(lib: Library):
-    """Some elements of a vector, and its transpose; neither is anything that a gradient could be derived of."""
+    """Declare an operator that selects strided elements and its transpose, whose kernels no gradient can be derived
+    from.
+    """
 
     @lib.op(kernel=True)
     def every(self: Tensor, step: int, scale: float = 1.0) -> Tensor:

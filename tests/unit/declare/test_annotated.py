@@ -1,4 +1,4 @@
-"""What a kernel says it returns, held against what its operator's schema says."""
+"""Tests that the return annotation of a kernel agrees with its operator's schema."""
 
 from __future__ import annotations
 

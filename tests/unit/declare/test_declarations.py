@@ -1,4 +1,4 @@
-"""What a declaration registers, replaces, refuses and takes back."""
+"""Tests of declarations: what they register, replace, refuse and remove."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``alias`` and ``forward``: operators that are a call of another one, in every variant."""
+"""Tests of ``alias`` and ``forward``: operators that are a call of another one, in every variant."""
 
 # mypy: disable-error-code="empty-body"
 
@@ -227,7 +227,7 @@ def test_an_alias_can_rename_arguments_and_be_a_kernel(lib: Library) -> None:
 
 
 def declare_spread(lib: Library) -> object:
-    """``2 * (x - y) * grad``, the gradient of the square of a difference."""
+    """Declare the square of a difference, and the operator ``2 * (x - y) * grad`` that computes its gradient."""
 
     @lib.op
     def square_backward(grad_output: Tensor, x: Tensor, y: Tensor, factor: float = 2.0) -> Tensor:

@@ -1,4 +1,6 @@
-"""The records of decorators: what authors write, what type checkers see and what definitions take are the same."""
+"""Tests that the records of decorators agree with the options that authors write, type checkers see and definitions
+accept.
+"""
 
 from __future__ import annotations
 
@@ -76,12 +78,12 @@ def test_a_definition_takes_the_options_of_its_record(name: str) -> None:
     definition = getattr(import_module(module), class_name)
     assert definition(parse_schema("f(Tensor self, int dim) -> Tensor"), "f").kind == name
     parameters = inspect.signature(definition.add).parameters
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):  # handed on
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):  # passed on
         from opdsl.kernels.definitions.reduction_functions import make_fold
 
         parameters = inspect.signature(make_fold).parameters
     taken = {parameter.name for parameter in parameters.values() if parameter.kind is parameter.KEYWORD_ONLY}
-    taken.discard("known")  # texts, which a case is for
+    taken.discard("known")  # values that a formula for one case fixes
     assert taken - ({"meta"} if kind.meta in (Meta.SHAPE, Meta.PERHAPS) else set()) == set(kind.options)
 
 

@@ -1,4 +1,4 @@
-"""Loops over scalar functions: primitives that are the whole body of an operator."""
+"""Tests of loops over scalar functions: primitives that are the whole body of an operator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Decorators given wrong things: an error that says what to write, nothing half-attached, and a second try works."""
+"""Tests of decorators with wrong arguments: errors say what to write, nothing stays attached, and a second try
+works.
+"""
 
 from __future__ import annotations
 
@@ -82,7 +84,7 @@ def test_wrong_things_leave_nothing_behind(library: Library, decorator: str, wro
     with pytest.raises(OpdslError):
         DECORATORS[decorator](f, WRONG[wrong])
     assert snapshot() == before
-    assert f.formula(scaled) is scaled  # nothing stands in its way
+    assert f.formula(scaled) is scaled  # a formula can still be attached
     assert f(opdsl.ones([2]), 3.0).tolist() == [3, 3]
 
 
@@ -132,7 +134,7 @@ def test_wrong_options_of_reduction(library: Library, options: dict[str, Any]) -
 
 
 def test_parameters_may_have_any_name(library: Library) -> None:
-    """Also those that the generated function uses itself."""
+    """Parameters may have names that the generated function uses itself."""
 
     @library.op(inplace=True, out=True)
     @formula
@@ -319,7 +321,7 @@ def test_one_output_is_no_list_of_one(kind):
 
 
 class Bound:
-    """Something with a method."""
+    """Class with a method, which is no function to attach."""
 
     def method(self, one: Any) -> Any:
         return one

@@ -1,4 +1,4 @@
-"""Names of schemas that mean something else in Python, as an operator's, an argument's, a result's."""
+"""Tests of operators, arguments and results in schemas whose names are keywords or mean something else in Python."""
 
 from __future__ import annotations
 

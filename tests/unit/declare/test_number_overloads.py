@@ -1,4 +1,6 @@
-"""Overloads that take a number in the place of a tensor, with all that the operator of tensors has."""
+"""Tests of overloads that accept a number in place of a tensor, with all variants and formulas of the tensor's
+operator.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``@op(overloads={...})``: overloads that one body computes."""
+"""Tests of ``@op(overloads={...})``: overloads that one body computes."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_body_that_takes_out_is_that_of_the_out_variants_of_all_overloads(libr
     assert same(2, 3, dtype=opdsl.float64).tolist() == [2.0, 2.0, 2.0]
     assert opdsl.ops.tables.same.out(2, out=tensor) is tensor
     assert tensor.tolist() == [1, 1]
-    assert seen == [(opdsl.float64, True), (opdsl.int16, False)]  # the options of what is given
+    assert seen == [(opdsl.float64, True), (opdsl.int16, False)]  # the options are those of ``out``
 
 
 def test_what_has_a_fixed_out_has_no_out_variant(library: Library) -> None:

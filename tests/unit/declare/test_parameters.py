@@ -1,4 +1,4 @@
-"""Implementations take what they need of what an operator hands over: by name, in any order."""
+"""Tests that implementations select the arguments of an operator that they need, by name and in any order."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def lib():
 
 
 def thrice(operator, *arguments, **named):
-    """What three calls give that differ in how they are made: the first, one that makes a plan, and by the plan."""
+    """Call an operator three times (by the slow path, making a plan, by the plan), and return the common result."""
     results = [operator(*arguments, **named) for _ in range(3)]
     assert all(np.array_equal(result.numpy(), results[0].numpy()) for result in results)
     return results[0].numpy().tolist()

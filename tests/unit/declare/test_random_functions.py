@@ -1,4 +1,4 @@
-"""``primitives.draw``: tensors filled by a function of random numbers."""
+"""Tests of ``primitives.draw``: tensors filled by a function of random numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decorators that formulas have taken the place of: their errors show the formula, which computes what is wanted."""
+"""Tests of removed decorators: their errors show an equivalent formula, which computes the same."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ X = opdsl.tensor([[1.0, 2.0, 4.0], [0.5, 3.0, 1.0]])
 
 
 def written(attach: Callable[[Library], Any]) -> tuple[str, Any]:
-    """Return the message of a removed decorator, and the operator that it says to write."""
+    """Return the message of a removed decorator, and the operator that its suggested code declares."""
     with Library("removed") as lib, pytest.raises(DeclarationError) as caught:
         attach(lib)
     message = str(caught.value)

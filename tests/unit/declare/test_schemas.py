@@ -1,4 +1,4 @@
-"""From Python signatures to schemas, in every spelling."""
+"""Tests of the schemas that Python signatures declare, in every spelling."""
 
 from __future__ import annotations
 

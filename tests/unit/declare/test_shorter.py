@@ -1,4 +1,6 @@
-"""What need not be written: keys of kernels for all backends, formulas as functions, ``out=`` of what computes."""
+"""Tests of optional parts of declarations: keys of kernels for all backends, bodies as kernels, derived ``out=``
+variants.
+"""
 
 from __future__ import annotations
 

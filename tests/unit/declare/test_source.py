@@ -1,4 +1,4 @@
-"""Entries to Python declarations and back: all of PyTorch's, and what is hostile."""
+"""Tests that converting entries to Python declarations and back is lossless: PyTorch's entries, and hostile ones."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def written(entries: Entries) -> Written:
 
 @pytest.fixture
 def back(tmp_path: Path) -> Iterator[Back]:
-    """Imports a source into an empty registry; its entries by name."""
+    """Yield a function that imports a source into an empty registry, and returns its entries by name."""
     name = "_imported_declarations"
 
     def run(source: str) -> dict[str, NativeFunction]:
@@ -139,7 +139,7 @@ SCHEMAS = [
 
 @pytest.mark.parametrize("schema", SCHEMAS)
 def test_schemas_come_back(schema: str, back: Back) -> None:
-    # A block scalar needs no quotes, whatever the schema has.
+    # A block scalar needs no quotes, whatever characters the schema has.
     entries = loads(f"- func: >-\n    {schema}\n  tags: nondeterministic_seeded\n")
     assert back(write_module(entries).source) == by_name(entries)
 

@@ -1,4 +1,4 @@
-"""What structured declarations say beyond shapes: bases, precomputed values, names, refinements, derived variants."""
+"""Tests of options of structured declarations: bases, precomputed values, names, refinements, derived variants."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def library() -> Iterator[Library]:
 
 
 def iterated(library: Library, promote: str = "default") -> Any:
-    """An operator with TensorIterator for its base, and a loop of its own."""
+    """Declare an operator with TensorIterator as base and its own loop."""
 
     @library.op(inplace=True, out=True, structured_inherits="TensorIteratorBase")
     def paired(self: Tensor, other: Tensor) -> Tensor: ...

@@ -1,4 +1,4 @@
-"""What is derived of operators that return views: in place, copies, and copies with a part replaced."""
+"""Tests of variants derived from views: in-place operators, copies, and copies with a replaced part."""
 
 from __future__ import annotations
 

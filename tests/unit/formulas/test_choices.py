@@ -1,4 +1,4 @@
-"""Operators with several formulas: ``f.formula(dtypes=..., when=...)``."""
+"""Tests of operators with several formulas: ``f.formula(dtypes=..., when=...)``."""
 
 from __future__ import annotations
 

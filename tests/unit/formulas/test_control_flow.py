@@ -1,4 +1,6 @@
-"""Control flow of formulas: what elements decide is chosen for each, what hosts decide before anything runs."""
+"""Tests of control flow in formulas: conditions on elements select per element, conditions on numbers before anything
+runs.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,7 @@ def halved_until(self: Tensor) -> Tensor:
 @lib.op
 @formula
 def collatz(self: Tensor) -> Tensor:
-    """How many steps of Collatz' sequence lead to 1."""
+    """Return the number of steps of Collatz' sequence to 1."""
     n = self
     steps = 0
     while n > 1:
@@ -75,7 +77,7 @@ def collatz(self: Tensor) -> Tensor:
 @lib.op
 @formula
 def root(self: Tensor, tolerance: float = 1e-12) -> Tensor:
-    """Square roots by Newton's method."""
+    """Return square roots, computed by Newton's method."""
     x = self
     while abs(x * x - self) > tolerance * self:
         x = 0.5 * (x + self / x)

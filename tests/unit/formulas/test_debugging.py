@@ -1,4 +1,4 @@
-"""``opdsl.debug``: what scalar functions and formulas print, with positions; kernels print nothing."""
+"""Tests of ``opdsl.debug``: scalar functions and formulas print with positions, while kernels print nothing."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_kernels_print_nothing(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_scalar_function_prints_where_its_branch_is_taken(capsys: pytest.CaptureFixture[str]) -> None:
     with opdsl.debug():
         result = grown_with_prints(X)
-    # Division by zero gives what it gives in a kernel.
+    # Division by zero has the same result as in a kernel.
     assert lines(capsys) == [
         "printing_here::grown_with_prints[0, 1]: big 2.0 inf",
         "printing_here::grown_with_prints[1, 1]: big 3.0 inf",

@@ -1,4 +1,4 @@
-"""Dims as values: names, sizes, operators, folds and order, against NumPy."""
+"""Tests of values over dims: names, sizes, operators, folds and order, against NumPy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values of dims beside tensors on another device, which PoCL's is."""
+"""Tests of values over dims combined with tensors on another device, PoCL's."""
 
 from __future__ import annotations
 

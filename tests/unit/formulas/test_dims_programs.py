@@ -1,4 +1,4 @@
-"""Values with dims under autograd, in operators' bodies, traced and compiled."""
+"""Tests of values over dims under autograd, in operators' bodies, traced and compiled."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ lib = Library("dim_programs")
 
 
 def compute_distances(self: Tensor, other: Tensor) -> Tensor:
-    """How far each point of one set is from each of the other."""
+    """Return the distance of each point of one set from each point of another."""
     i, j, k = dims(3)
     return (self[..., i, k] - other[..., j, k]).square().sum(k).sqrt().order(..., i, j)
 
 
 def compute_attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    """Scaled dot product attention."""
+    """Return scaled dot product attention."""
     b, s, t, d, e = dims(5)
     scores = (query[b, s, d] * key[b, t, d]).sum(d) / d.size**0.5
     return (scores.softmax(t) * value[b, t, e]).sum(t).order(b, s, e)
 
 
 def compute_window_sums(self: Tensor, weight: Tensor) -> Tensor:
-    """A convolution along the last dimension, with zeros outside."""
+    """Return a convolution along the last dimension, with zeros out of bounds."""
     c, u = dims(2)
     i = dim(self.shape[-1])
     return (self.outside(0.0)[..., c, i + u - 1] * weight[c, u]).sum((c, u)).order(..., i)
 
 
 def compute_picked(self: Tensor, target: Tensor) -> Tensor:
-    """The mean of the picked elements of log-softmax."""
+    """Return the mean of the selected elements of log-softmax: the cross entropy."""
     n, c = dims(2)
     return -self[n, c].log_softmax(c).order(c)[target[n]].mean(n).order()
 
@@ -156,7 +156,7 @@ def test_a_position_outside_is_refused_in_programs_too() -> None:
 def test_a_result_with_dims_is_refused() -> None:
     @lib.op
     def unplaced(self: Tensor) -> Tensor:
-        """Forgets order."""
+        """Return a value that still has dims."""
         i, j = dims(2)
         return self[i, j]
 

@@ -1,4 +1,4 @@
-"""Reads at dims and at computed positions, against NumPy and loops."""
+"""Tests of reads at dims and at computed indices, against NumPy and loops."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def test_outside_of_nothing() -> None:
 
 
 def windows(x: Any, fold: Any) -> Any:
-    """A fold over the neighbours of each element that are there."""
+    """Apply a fold to each element and its existing neighbors along the second dimension."""
     return numpy.stack([fold(x[:, max(at - 1, 0) : at + 2]) for at in range(x.shape[1])], 1)
 
 
@@ -178,7 +178,7 @@ def test_positions_outside_are_refused_by_name() -> None:
         x[at[i]]
     with pytest.raises(PositionError, match=r"from 2 to 5"):
         x[opdsl.tensor([2, 5])[dim()]]
-    assert x[opdsl.tensor(-1)].shape == ()  # a plain read is as ever
+    assert x[opdsl.tensor(-1)].shape == ()  # a plain read is unchanged
 
 
 def test_expressions_wait_for_sizes() -> None:
@@ -220,7 +220,9 @@ def test_faults_of_reads_say_what_would_do() -> None:
 
 @st.composite
 def subscripts(draw: st.DrawFn) -> list[Any]:
-    """Parts of a subscript of four dimensions of size 3: names of dims, computed positions, and the usual ones."""
+    """Draw parts of a subscript of four dimensions of size 3: names of dims, computed indices, integers, slices, None,
+    ``...``.
+    """
     parts: list[Any] = []
     for _ in range(draw(st.integers(1, 4))):
         kinds = ["i", "j", "k", "i+j", "2-k", "ids[i]", "table[j]", 1, -1, slice(None), slice(1, None), slice(0, 2)]
@@ -237,7 +239,7 @@ IDS, TABLE = opdsl.tensor([2, 0, 1]), opdsl.tensor([[0, 1], [2, 2], [1, 0]])
 
 @given(subscripts())
 def test_random_subscripts_read_as_loops_do(parts: list[Any]) -> None:
-    """Each position of the dims reads what NumPy reads there."""
+    """A read with random subscripts equals NumPy's at each position of the dims."""
     x = numbers(3, 3, 3, 3)
     by_name = dict(zip("ijk", dims(3, [3, 3, 3]), strict=True))
     positions = {

@@ -1,4 +1,4 @@
-"""Formulas of elements: one kernel, with the shapes, dtypes and errors of the operators that the text calls."""
+"""Tests of pointwise formulas: one kernel, with the shapes, dtypes and errors of the operators that the text calls."""
 
 from __future__ import annotations
 
@@ -335,7 +335,7 @@ def test_unknown_dtypes_are_refused_where_a_formula_is_declared():
 
 
 def test_a_tensor_of_one_number_is_a_number_of_the_kernel() -> None:
-    """What is computed beside it is rounded once, as one pointwise operator."""
+    """A computation with a tensor of one number is fused and rounded once, as one pointwise operator."""
     x = opdsl.tensor([-0.5, 0.0, 1.0], dtype=opdsl.bfloat16, requires_grad=True)
     result = soft_relu(x)
     exact = np.logaddexp(0, [-0.5, 0.0, 1.0])

@@ -1,4 +1,4 @@
-"""Scans whose steps fold or read elsewhere, against loops of NumPy."""
+"""Tests of scans whose steps fold or read elsewhere, against loops of NumPy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ def given(*arrays: Any) -> list[Tensor]:
 
 
 def centered(x: Any, w: Any) -> Any:
-    """Each state is centered, scaled by a row of weights, and a row is added."""
+    """Return the states of a scan in NumPy whose step centers the state, scales it by a row of weights, and
+    adds a row.
+    """
     state, states = np.zeros(x.shape[1]), []
     for row, weight in zip(x, w, strict=True):
         state = (state - state.mean()) * weight + row
@@ -93,7 +95,7 @@ def test_a_dim_is_the_position_of_the_turn() -> None:
 @lib.op
 @formula
 def filtered(x: Tensor, b: Tensor, a: Tensor) -> Tensor:
-    """A filter of second order, transposed direct form II."""
+    """Return the output of a second-order filter, in transposed direct form II."""
     t, c = dims(2)
 
     def step(carry: tuple[Tensor, Tensor, Tensor], v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -115,7 +117,7 @@ def test_a_step_reads_an_element_of_what_it_closes_over() -> None:
 @lib.op
 @formula
 def most_likely(start: Tensor, moves: Tensor, sees: Tensor, observed: Tensor) -> tuple[Tensor, Tensor]:
-    """The forward algorithm of a hidden Markov model, and how many steps it took."""
+    """Return the result of the forward algorithm for a hidden Markov model, and the number of its steps."""
     t, s, r = dims(3)
 
     def step(carry: tuple[Tensor, Tensor], seen: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,4 +1,4 @@
-"""How much memory gradients take, and how results of scans lie."""
+"""Tests of the memory that gradients use, and of the memory layout of scans' results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from opdsl.testing import gradcheck, gradgradcheck
 lib = Library("gradient_memory")
 
 TIME, CHANNELS, STATES = 128, 64, 32
-# Bytes of what is carried, at all steps.
+# Bytes of the carried values of all steps.
 STATE_BYTES = 4 * TIME * CHANNELS * STATES
 assert STATE_BYTES >= memory.LARGE, "smaller arrays are not counted"
 
@@ -49,7 +49,7 @@ def values(*shape: int, seed: int = 0) -> Tensor:
 
 
 def peak_of(monkeypatch: pytest.MonkeyPatch, run: Callable[[], Any]) -> int:
-    """Return the most bytes of large arrays that a call has in use at once, beside those before it."""
+    """Return the peak number of bytes of large arrays that a call allocates."""
     blocks, most = memory._blocks, [0]
     before, take = memory.memory_stats()["in_use"], blocks.take
 
@@ -85,7 +85,7 @@ def test_gradients_of_what_was_broadcast_are_summed_one_by_one(monkeypatch: pyte
 
     for _ in range(3):
         run()
-    # The results, and one gradient of their shape.
+    # The results and one gradient of the same shape.
     assert peak_of(monkeypatch, run) <= 2.25 * STATE_BYTES
 
     x, y, z, w = (argument.detach().numpy().astype(numpy.float64) for argument in (*arguments, weights))
@@ -97,7 +97,7 @@ def test_gradients_of_what_was_broadcast_are_summed_one_by_one(monkeypatch: pyte
 @lib.op
 @formula
 def gated(x: Tensor, forget: Tensor, gate: Tensor) -> Tensor:
-    """Two carried values, of which each step reads both."""
+    """Scan with two carried values, both of which each step reads."""
 
     def step(carried: tuple[Tensor, Tensor], x: Tensor, f: Tensor, g: Tensor) -> tuple[Tensor, Tensor]:
         h, c = carried
@@ -108,7 +108,7 @@ def gated(x: Tensor, forget: Tensor, gate: Tensor) -> Tensor:
 
 
 def drive_alone(x: Tensor, rate: Tensor) -> Tensor:
-    """A scan whose operands nobody else has when gradients are computed."""
+    """Scan over operands that no caller keeps alive when gradients are computed."""
     return leaking(x * 2.0, rate * 0.5)
 
 
@@ -126,7 +126,7 @@ CASES: dict[str, tuple[Callable[..., Tensor], int]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_passes_that_free_a_graph_give_what_others_give_and_leave_arguments(name: str) -> None:
     function, count = CASES[name]
-    # Large enough for blocks of their own.
+    # Large enough for separate blocks of memory.
     tensors = [(values(TIME, CHANNELS, STATES, seed=at).detach() * 0.5).requires_grad_() for at in range(count)]
     before = [tensor.detach().numpy().copy() for tensor in tensors]
     weights = values(TIME, CHANNELS, STATES, seed=9).detach()
@@ -166,5 +166,5 @@ def test_results_and_gradients_lie_as_operands_do(order: tuple[int, int, int]) -
 
 def test_gradients_that_are_conjugate_views_are_read_as_such() -> None:
     drawn = numpy.random.default_rng(0).normal(size=(3, 6)).view(numpy.complex128)
-    drawn[1, 2] = 0  # gradients are products of the others then
+    drawn[1, 2] = 0  # at a zero the gradient is the product of all other elements
     assert gradgradcheck(lambda x: x.prod(0), [opdsl.from_numpy(drawn).requires_grad_()])

@@ -1,4 +1,4 @@
-"""Reads that a condition keeps from being made, against loops of NumPy."""
+"""Tests of reads under a condition, which are not made where it is false, against loops of NumPy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ lib = Library("formula_guards")
 @lib.op
 @formula
 def picked_losses(x: Tensor, target: Tensor, ignore: int = -100) -> Tensor:
-    """The negative logarithms of the probabilities of targets; 0 of those that are ignored."""
+    """Return the negative log-probabilities of targets, and 0 for ignored targets."""
     n, c = dims(2)
     log_probability = x[n, c].log_softmax(c).order(c)
     return (-log_probability[target[n]] if target[n] != ignore else 0.0).order(n)
@@ -27,7 +27,7 @@ def picked_losses(x: Tensor, target: Tensor, ignore: int = -100) -> Tensor:
 @lib.op
 @formula
 def looked_up(table: Tensor, ids: Tensor) -> Tensor:
-    """The logarithms of entries; 0 where an id is negative."""
+    """Return the logarithms of table entries at ids, and 0 where an id is negative."""
     return opdsl.log(table[ids]) if ids >= 0 else 0.0
 
 
@@ -41,7 +41,7 @@ def differences(x: Tensor) -> Tensor:
 @lib.op
 @formula
 def reached(x: Tensor, at: Tensor) -> Tensor:
-    """Elements that several conditions hold for; the last of them reads, too."""
+    """Return elements under several conditions, the last of which reads an element as well."""
     i = dim()
     p = at[i]
     if 0 <= p < x.shape[0] and x[p] > 0:

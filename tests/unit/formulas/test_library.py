@@ -1,4 +1,4 @@
-"""Operators of the library that are formulas: the list beside this file says which, and only grows."""
+"""Tests of the library's operators that are formulas: a list in this folder names them, and only grows."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def declarations() -> dict[str, Any]:
     known = {
         id(declaration): declaration for operator in opdsl.registry if (declaration := operator.declaration) is not None
     }
-    modules = {at: value.function.__module__ or "" for at, value in known.items()}  # None where exec made a function
+    modules = {at: value.function.__module__ or "" for at, value in known.items()}  # None for functions made by exec
     return {value.name: value for at, value in known.items() if modules[at].startswith("opdsl.aten.")}
 
 
 def computing(declaration: Any) -> Any:
-    """Return the function that says what is computed: overloads of numbers share that of tensors."""
+    """Return the function that computes an operator; overloads of numbers use that of tensors."""
     return declaration.formulas[0][0] if declaration.formulas else declaration.function
 
 
@@ -44,7 +44,9 @@ def test_the_list_names_them_all(formulas: dict[str, Any]) -> None:
 
 
 def test_all_of_them_can_be_read(formulas: dict[str, Any]) -> None:
-    """Check what is checked of others where they are declared: the library's are read with their first calls."""
+    """All formulas of the library can be read, which otherwise happens in their first calls instead of at
+    declaration.
+    """
     for formula in formulas.values():
         if isinstance(formula.definition, FormulaDefinition):
             assert formula.definition.try_forms() is not None, formula.name

@@ -1,4 +1,6 @@
-"""Formulas over a dim whose tensors have leading dimensions or not: elements of vectors, and more for batches."""
+"""Tests of formulas over a dim whose tensors may have leading dimensions: pointwise on vectors, and folding for
+batches.
+"""
 
 from __future__ import annotations
 

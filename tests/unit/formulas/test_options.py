@@ -1,4 +1,4 @@
-"""Formulas of elements for some options, which fold for others."""
+"""Tests of formulas that are pointwise for some options and fold for others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Formulas that call an overridden operator: their kernels compute what the operator is declared to compute."""
+"""Tests of formulas that call an overridden operator: their kernels compute the declared operator, not the override."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from opdsl.dispatch.overrides.overriding import overrides
 
 @pytest.fixture
 def served() -> Iterator[list[object]]:
-    """Override ``add`` by another result, and note the calls that it serves."""
+    """Override ``add`` by a kernel that returns zeros, and yield the list of the calls that it serves."""
     calls: list[object] = []
 
     def other_result(self: Tensor, other: Tensor, *, alpha: object = 1) -> Tensor:

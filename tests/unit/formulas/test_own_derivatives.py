@@ -1,4 +1,6 @@
-"""Derivatives that replace those of a formula's text, or of what a body calls, wherever the operator is called."""
+"""Tests of declared derivatives that replace those derived from formulas and bodies, wherever the operator is
+called.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ def scaled(self: Tensor, factor: float = 2.0) -> Tensor:
 @lib.op
 @formula
 def stretched(self: Tensor, factor: float = 2.0) -> Tensor:
-    return self * (factor + 1.0)  # a number that is computed: a kernel of its own in programs
+    return self * (factor + 1.0)  # a computed number, which needs a separate kernel in programs
 
 
 @lib.op
@@ -132,7 +134,7 @@ def test_variants_in_place_of_what_folds_have_gradients_of_both_orders(function:
         return opdsl.cat([one.reshape(-1) for one in opdsl.autograd.grad(y, [x, weight], create_graph=True)])
 
     assert gradcheck(first, (x, weight))
-    for _ in range(3):  # and where one of them alone has a gradient, in calls that come again
+    for _ in range(3):  # repeated calls in which only one argument requires a gradient
         (alone,) = opdsl.autograd.grad(in_place(x.detach().clone(), weight).square().sum(), [weight])
         (wanted,) = opdsl.autograd.grad(function(x.detach(), weight).square().sum(), [weight])
         assert opdsl.allclose(alone, wanted)
@@ -154,7 +156,7 @@ def test_what_is_written_in_place_keeps_the_rest_of_its_history() -> None:
 @lib.op
 @formula
 def straight(self: Tensor) -> Tensor:
-    """A square that hands a hundredfold of its gradient on."""
+    """Return the square; its declared gradient is a hundred times the gradient of the result."""
     return self * self
 
 

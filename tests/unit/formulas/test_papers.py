@@ -1,4 +1,6 @@
-"""Operators of papers, written as formulas, against loops of NumPy; gradients against finite differences."""
+"""Tests of operators from papers, written as formulas: values against loops of NumPy, gradients against finite
+differences.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ def numbers(*shape: int, seed: int = 0) -> Tensor:
 @lib.op
 @formula
 def wkv(k: Tensor, v: Tensor, w: Tensor, u: Tensor) -> Tensor:
-    """The time mixing of RWKV (Peng et al., 2023)."""
+    """Return the time mixing of RWKV (Peng et al., 2023)."""
     t, c = dims(2)
 
     def step(carry: tuple[Tensor, Tensor], key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
@@ -47,7 +49,7 @@ def test_wkv() -> None:
 @lib.op
 @formula
 def windowed_attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """Attention to two neighbours on both sides (Beltagy et al., 2020)."""
+    """Return attention to two neighbors on both sides (Beltagy et al., 2020)."""
     i, c, e = dims(3)
     w = dim(range(-2, 3))
     scores = (q[..., i, c] * k.outside(0.0)[..., i + w, c]).sum(c)
@@ -71,7 +73,7 @@ def test_windowed_attention() -> None:
 @lib.op
 @formula
 def roi_means(x: Tensor, top: Tensor, left: Tensor) -> Tensor:
-    """The means of channels over regions of 2 x 2 (Girshick, 2015)."""
+    """Return the means of channels over regions of 2 x 2 (Girshick, 2015)."""
     r, c = dims(2)
     h, w = dims(2, [2, 2])
     return x[c, top[r] + h, left[r] + w].mean((h, w)).order(r, c)
@@ -87,7 +89,7 @@ def test_roi_means() -> None:
 @lib.op
 @formula
 def switch_layer(x: Tensor, gate: Tensor, experts: Tensor) -> Tensor:
-    """Each token by the expert that its gate likes best (Fedus et al., 2021)."""
+    """Return each token processed by the expert with the highest gate (Fedus et al., 2021)."""
     n, c, o, e = dims(4)
     logits = (x[n, c] * gate[c, e]).sum(c)
     best, weight = logits.argmax(e), logits.softmax(e).amax(e)
@@ -106,7 +108,7 @@ def test_switch_layer() -> None:
 @lib.op
 @formula
 def segment_softmax(x: Tensor, segment: Tensor, count: int) -> Tensor:
-    """A softmax within each segment, as graph attention has it (Velickovic et al., 2018)."""
+    """Return the softmax within each segment, as in graph attention (Velickovic et al., 2018)."""
     n = dim()
     most = opdsl.scatter(opdsl.full((count,), -1e30, dtype=x.dtype), (segment[n],), x[n], reduce="amax")
     e = opdsl.exp(x[n] - most[segment[n]])
@@ -125,7 +127,7 @@ def test_segment_softmax() -> None:
 @lib.op
 @formula
 def viterbi(emission: Tensor, transition: Tensor) -> Tensor:
-    """The score of the best path through a chain: a step that folds (Viterbi, 1967)."""
+    """Return the score of the best path through a chain, by a step that folds (Viterbi, 1967)."""
     t, a, b = dims(3)
 
     def step(score: Tensor, emitted: Tensor) -> Tensor:

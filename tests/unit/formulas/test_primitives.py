@@ -1,4 +1,4 @@
-"""Primitives: each is the operator of the library whose formula it is; a body of them is one scalar function."""
+"""Tests of primitives: each corresponds to a library operator, and a body that combines them is one scalar function."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BINARY = parse_schema("f(Tensor self, Tensor other) -> Tensor")
 
 
 def of_library(function: Any) -> FunctionType:
-    """Return a function that is taken for one of the library's."""
+    """Mark a function as one of the library's modules, and return it."""
     function.__module__ = "opdsl.aten.pointwise.example"
     assert isinstance(function, FunctionType)
     return function

@@ -1,4 +1,4 @@
-"""Formulas that fold: programs of few kernels."""
+"""Tests of formulas that fold, which become programs of few kernels."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def softmax_formula(self: Tensor, dim: int) -> Tensor:
 @lib.op
 @formula
 def add_rms_norm(self: Tensor, residual: Tensor, weight: Tensor, eps: float = 1e-6) -> tuple[Tensor, Tensor]:
-    """The sum, normalised by its root mean square along the last dimension, and the sum itself."""
+    """Return the sum normalized by its root mean square along the last dimension, and the sum itself."""
     h = self + residual
     return h * opdsl.rsqrt(h.square().mean(-1, keepdim=True) + eps) * weight, h
 
@@ -166,7 +166,7 @@ def guarded_pairs(x: Tensor, y: Tensor) -> Tensor:
 @lib.op
 @formula
 def distances(self: Tensor, other: Tensor) -> Tensor:
-    """How far each point of one set is from each of the other."""
+    """Return the distance of each point of one set from each point of another."""
     i, j, k = dims(3)
     return (self[..., i, k] - other[..., j, k]).square().sum(k).sqrt().order(..., i, j)
 
@@ -178,7 +178,7 @@ def biased_product(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     return opdsl.relu((x[i, k] * weight[j, k]).sum(k) + bias[j]).order(i, j)
 
 
-@pytest.mark.parametrize("_", range(3))  # the first call, one that is lowered, one that has a plan
+@pytest.mark.parametrize("_", range(3))  # the first call, a call that is lowered, and a call by a plan
 def test_conditions_guard_gradients_around_folds(_):
     x = opdsl.tensor([[0.0, 4.0, -5.0]], requires_grad=True)
     guarded_rows(x).sum().backward()

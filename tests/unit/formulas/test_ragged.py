@@ -1,4 +1,4 @@
-"""Dims whose ranges elements tell, ``opdsl.dim(range(offsets[s], offsets[s + 1]))``, against loops of NumPy."""
+"""Tests of ragged ranges, ``opdsl.dim(range(offsets[s], offsets[s + 1]))``, against loops of NumPy."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def softmax_of_ranges(x: Tensor, offsets: Tensor, log: bool = False) -> Tensor:
 @lib.op
 @formula
 def sparse_product(values: Tensor, columns: Tensor, offsets: Tensor, dense: Tensor) -> Tensor:
-    """A matrix of compressed sparse rows with a dense one."""
+    """Return the product of a matrix in compressed sparse rows and a dense matrix."""
     r, n = dims(2)
     u = dim(range(offsets[r], offsets[r + 1]))
     return (values[u] * dense[columns[u], n]).sum(u).order(r, n)
@@ -57,7 +57,9 @@ def sparse_product(values: Tensor, columns: Tensor, offsets: Tensor, dense: Tens
 @lib.op
 @formula
 def sparse_diagonal(values: Tensor, columns: Tensor, offsets: Tensor, dense: Tensor) -> Tensor:
-    """``dense`` sampled where a sparse matrix has elements: row and column differ within a range."""
+    """Return the diagonal of a sparse matrix times the transpose of a dense one; row and column differ within a
+    range.
+    """
     r = dims(1)
     u = dim(range(offsets[r], offsets[r + 1]))
     return (values[u] * dense[r, columns[u]]).sum(u).order(r)
@@ -66,7 +68,7 @@ def sparse_diagonal(values: Tensor, columns: Tensor, offsets: Tensor, dense: Ten
 @lib.op
 @formula
 def ragged_attention(q: Tensor, k: Tensor, v: Tensor, starts: Tensor, stops: Tensor) -> Tensor:
-    """One query for each sequence, over the keys of its own: decoding over packed caches."""
+    """Return attention of one query per sequence to the keys of that sequence: decoding with packed caches."""
     b, d, e = dims(3)
     u = dim(range(starts[b], stops[b]))
     p = ((q[b, d] * k[u, d]).sum(d) / q.shape[-1] ** 0.5).softmax(u)
@@ -230,7 +232,7 @@ def test_ranges_out_of_order_or_outside_are_refused_at_each_call(offsets: list[i
 
 
 def test_what_no_range_holds_is_never_read() -> None:
-    """Padding may be anything: NaN, and positions outside of what is read at them."""
+    """Elements outside all ranges are never read: they may be NaN or indices out of bounds."""
     offsets, columns = opdsl.tensor([1, 2, 4]), opdsl.tensor([-9, 0, 2, 1, 99])
     values = opdsl.tensor([float("nan"), 1.0, 2.0, 3.0, -1.0], dtype=opdsl.float64, requires_grad=True)
     dense = of(numbers(3, 2)).requires_grad_()
@@ -244,7 +246,7 @@ def test_what_no_range_holds_is_never_read() -> None:
         assert values.grad is not None
         assert dense.grad is not None
         sums, logs = dense.detach().sum(1).numpy(), np.log([1.0, 2.0, 3.0])
-        # the logarithm of the padding stands outside of the formula: 0 times infinity there is the caller's
+        # the logarithm of the unread elements is outside of the formula, so the caller gets 0 times infinity there
         assert np.allclose(values.grad.numpy()[1:4], np.array([sums[0], sums[2] / 2, sums[1] / 3]))
         assert np.allclose(dense.grad.numpy(), np.array([logs[0], logs[2], logs[1]])[:, None])
     with Library("ragged_padding") as local:

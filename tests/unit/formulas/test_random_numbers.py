@@ -1,4 +1,4 @@
-"""Formulas that draw random numbers."""
+"""Tests of formulas that draw random numbers."""
 
 from __future__ import annotations
 

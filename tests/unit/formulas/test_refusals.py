@@ -1,4 +1,4 @@
-"""What a formula cannot hold is refused where it is declared, with its text underlined."""
+"""Tests of unsupported code in formulas: it is refused at declaration, with the text underlined."""
 
 from __future__ import annotations
 

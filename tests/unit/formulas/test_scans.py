@@ -1,4 +1,4 @@
-"""Scans and folds by functions of one's own, against loops of NumPy."""
+"""Tests of scans and folds with user-defined functions, against loops of NumPy."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def numbers(*shape: int, seed: int = 0) -> Tensor:
 
 
 def loop(step: Callable[..., Any], init: Any, *values: numpy.ndarray[Any, Any], reverse: bool = False) -> Any:
-    """What is carried on, along the first axis of arrays."""
+    """Return the carried values of a step function at each index of the first axis."""
     carried, turns = init, []
     for turn in range(len(values[0]))[:: -1 if reverse else 1]:
         carried = step(carried, *(value[turn] for value in values))
@@ -156,7 +156,7 @@ def test_steps_close_over_elements() -> None:
 
 
 def test_a_step_may_fold() -> None:
-    """A layer of a recurrent network: what is carried is multiplied by a matrix."""
+    """A step may multiply the carried vector by a matrix, as a layer of a recurrent network does."""
     x, weight, start = numbers(4, 3), numbers(3, 3, seed=1), numbers(3, seed=2)
 
     def layer(x: Tensor, weight: Tensor, start: Tensor) -> Tensor:
@@ -190,7 +190,7 @@ def test_branches_guard_gradients() -> None:
         @local.op
         @formula
         def roots(x: Tensor) -> Tensor:
-            """The sums of the roots of what is positive."""
+            """Return the sums of the square roots of positive elements."""
             return opdsl.scan(lambda h, x: h + x**0.5 if x > 0 else h, 0.0, x, along=0)
 
         x = opdsl.tensor([4.0, 0.0, -1.0, 9.0], dtype=opdsl.float64, requires_grad=True)
@@ -289,7 +289,9 @@ def test_mistakes_in_formulas_underline_the_text() -> None:
 
 
 def test_one_step_has_its_own_gradient_in_each_direction() -> None:
-    """Backward passes are operators, which are found by what they compute: the direction is a part of that."""
+    """Scans by the same step in both directions have different backward operators, although these are cached by
+    computation.
+    """
     x, decay = numbers(6, 2).requires_grad_(), numbers(6, 2, seed=1).requires_grad_()
     t, c = dims(2)
     for reverse in (False, True, False):
@@ -329,7 +331,9 @@ def test_a_float_beside_integers_makes_the_default_dtype() -> None:
 
 @pytest.mark.parametrize("dtype", ["int64", "int8", "bool", "float16", "float32", "float64"])
 def test_numbers_of_calls_count_as_numbers(dtype: str) -> None:
-    """What steps and loops close over, begin with or are handed: 0.5 beside integers has the default dtype."""
+    """Numbers that steps and loops close over, start from or receive are weak: 0.5 and integers give the
+    default dtype.
+    """
 
     @lib.op(f"numbers_beside_{dtype}")
     @formula

@@ -1,4 +1,4 @@
-"""Writes at computed positions, against loops of NumPy."""
+"""Tests of writes at computed indices, against loops of NumPy."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ COMBINE: dict[str | None, Callable[[Any, Any], Any]] = {
 @lib.op
 @formula
 def histogram_formula(self: Tensor, bins: int, low: float, high: float) -> Tensor:
-    """How many elements of a vector lie in each of so many bins of equal width."""
+    """Return the number of elements in each of ``bins`` bins of equal width."""
     i = dim()
     at = ((self[i] - low) / (high - low) * bins).floor().to(opdsl.int64).clamp(0, bins - 1)
     return opdsl.scatter(opdsl.zeros(bins, dtype=opdsl.int64), (at,), 1, reduce="sum")
@@ -38,7 +38,7 @@ def histogram_formula(self: Tensor, bins: int, low: float, high: float) -> Tenso
 @lib.op
 @formula
 def combined_experts(tokens: Tensor, outputs: Tensor, owner: Tensor, weight: Tensor) -> Tensor:
-    """The rows of experts, weighted and added to those of the tokens that they belong to."""
+    """Add the weighted rows of experts to the rows of the tokens that they belong to."""
     n, c = dims(2)
     return opdsl.scatter(tokens, (owner[n], c), outputs[n, c] * weight[n], reduce="sum")
 

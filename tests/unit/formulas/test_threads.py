@@ -1,4 +1,4 @@
-"""Formulas in several threads: read, declared and called at once."""
+"""Tests of formulas that several threads read, declare and call at once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ THREADS = 8
 
 
 def in_threads(work: Callable[[int], None]) -> list[BaseException]:
-    """Run something in threads that begin together; what they raise."""
+    """Run a function in threads that start together, and return the errors that they raise."""
     errors: list[BaseException] = []
     start = threading.Barrier(THREADS)
 

@@ -1,4 +1,4 @@
-"""PyTorch's own corpus and torchgen's reading of it."""
+"""Fixtures of PyTorch's own native_functions.yaml, as opdsl and torchgen read it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from opdsl.native import NativeFunction, load
 
 @pytest.fixture(scope="session")
 def corpus_path() -> Path:
-    """Torchgen's packaged native_functions.yaml."""
+    """Return the path of torchgen's native_functions.yaml."""
     torchgen = importlib.util.find_spec("torchgen")
     assert torchgen is not None
     assert torchgen.submodule_search_locations is not None
@@ -23,13 +23,15 @@ def corpus_path() -> Path:
 
 @pytest.fixture(scope="session")
 def entries(corpus_path: Path) -> tuple[NativeFunction, ...]:
-    """All entries, as we read them."""
+    """Return all entries, as opdsl reads them."""
     return load(corpus_path)
 
 
 @pytest.fixture(scope="session")
 def torchgen_parse(corpus_path: Path) -> Any:
-    """Torchgen's parser for a text: native functions and backend indices, without generated operators by default."""
+    """Return torchgen's parser for a text, which yields native functions (with generated ones on request) and backend
+    indices.
+    """
     from torchgen.gen import LineLoader, parse_native_yaml_struct, parse_tags_yaml
 
     tags = parse_tags_yaml(str(corpus_path.with_name("tags.yaml")))
@@ -44,5 +46,5 @@ def torchgen_parse(corpus_path: Path) -> Any:
 
 @pytest.fixture(scope="session")
 def theirs(corpus_path: Path, torchgen_parse: Any) -> Any:
-    """All entries, as torchgen reads them."""
+    """Return all entries, as torchgen reads them."""
     return torchgen_parse(corpus_path.read_text())

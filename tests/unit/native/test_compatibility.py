@@ -1,4 +1,4 @@
-"""Which changes break callers, with PyTorch's own check as the oracle."""
+"""Tests of which changes to entries break callers, with PyTorch's own check as oracle."""
 
 from __future__ import annotations
 

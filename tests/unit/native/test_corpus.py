@@ -1,4 +1,4 @@
-"""All of PyTorch's entries, key by key, with torchgen as the oracle."""
+"""Tests of all of PyTorch's entries, key by key, with torchgen as oracle."""
 
 from __future__ import annotations
 

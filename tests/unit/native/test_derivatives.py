@@ -1,4 +1,4 @@
-"""derivatives.yaml: PyTorch's own, and what is wrong with others."""
+"""Tests of derivatives.yaml: PyTorch's own file, and faults in others."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_their_formulas(derivatives: tuple[Derivative, ...]) -> None:
 
 
 def test_their_arguments_with_derivatives(derivatives: tuple[Derivative, ...], corpus_path: Path) -> None:
-    """torchgen's own reading, by schema: which arguments have a gradient."""
+    """The arguments with gradients are those that torchgen reads for the same schema."""
     import sys
 
     packaged = corpus_path.parents[2]

@@ -1,4 +1,6 @@
-"""Texts of older dialects, mutated at random: they load, or fail with places; rewriting leaves all else alone."""
+"""Property tests of randomly mutated texts of older dialects: they load or fail with positions, and upgrades change
+nothing else.
+"""
 
 from __future__ import annotations
 

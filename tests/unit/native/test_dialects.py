@@ -1,4 +1,4 @@
-"""Every form that native_functions.yaml had since PyTorch 0.4, each loaded, and rewritten into today's."""
+"""Tests of every dialect of native_functions.yaml since PyTorch 0.4: it loads, and is upgraded to today's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing entries: what is written reads back as equal values, by us and by torchgen."""
+"""Tests of writing entries: opdsl and torchgen read equal values from the written text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What is refused, by which rule, at which place; all faults of a text at once; and nothing but NativeYamlError."""
+"""Tests of refused texts: the rule and position of each fault, all faults of a text at once, always as
+NativeYamlError.
+"""
 
 from __future__ import annotations
 

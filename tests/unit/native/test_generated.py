@@ -1,4 +1,4 @@
-"""The operators that ``autogen`` stands for, with torchgen as the oracle."""
+"""Tests of the operators that ``autogen`` generates, with torchgen as oracle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups of variants and of views; on the corpus they are torchgen's own."""
+"""Tests of groups of variants and of views, which for PyTorch's entries are torchgen's own."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def their_name(entry: Any) -> str | None:
 
 @pytest.fixture(scope="module")
 def generated(corpus_path: Path, torchgen_parse: Any) -> Any:
-    """Torchgen's functions with the generated ones, which its grouping needs."""
+    """Return torchgen's functions including generated ones, which its grouping needs."""
     return torchgen_parse(corpus_path.read_text(), generate=True).native_functions
 
 

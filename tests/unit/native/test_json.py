@@ -1,4 +1,4 @@
-"""Entries as JSON, and the JSON Schema of it."""
+"""Tests of entries as JSON, and of the JSON Schema for them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ JSON_TYPES: dict[str, tuple[type, ...]] = {
 
 
 def fits(value: Any, schema: dict[str, Any], root: dict[str, Any]) -> bool:
-    """Whether a value is what a JSON Schema says, for the keywords that ours has."""
+    """Return whether a value satisfies a JSON Schema, restricted to the keywords that opdsl's schema uses."""
     known = {"$schema", "$defs", "title", "description", "$ref", "anyOf", "const", "enum", "type"}
     known |= {"properties", "required", "additionalProperties", "items"}
     assert schema.keys() <= known

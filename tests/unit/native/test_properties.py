@@ -1,4 +1,6 @@
-"""Generated entries round-trip, mutated ones load or fail with places, hostile files end in bounded time and memory."""
+"""Property tests: generated entries round-trip, mutated ones load or fail with positions, and hostile files end in
+bounded time and memory.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Every numbered invariant, each with a fixture that breaks it; its first line says what is found where."""
+"""Tests of every numbered invariant, each with a fixture that breaks it and whose first line states the
+expected fault.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from opdsl.native.rules.checking import ACROSS, DISPATCHED, SINGLE, STRUCTURED
 FIXTURES = sorted(Path(__file__).with_name("fixtures").glob("inv_*.yaml"))
 HEADER = re.compile(r"# (?P<rule>INV-\d+) (?P<place>\d+:\d+) (?P<text>.*?)(?: \| (?P<other>\d+:\d+))?\n")
 
-# INV-55 is about a list of names inside torchgen; INV-56 is about derivatives, and tested with them.
+# INV-55 is about a list of names inside torchgen; INV-56 is about derivatives, whose tests check it.
 NUMBERS = {f"INV-{number}" for number in range(1, 58)} - {"INV-55", "INV-56"}
 
 
@@ -103,7 +105,7 @@ FAMILY = {
     "empty": "empty(int[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
     "bool? pin_memory=None) -> Tensor\n  dispatch:\n    CPU: empty\n",
 }
-"""Entries without a fault, and variants of each other."""
+"""Faultless entries that are variants of each other."""
 
 SPOILED = {
     "-> Tensor": "-> Tenso",
@@ -134,7 +136,9 @@ def test_the_family_that_is_spoiled_is_without_fault() -> None:
     ("name", "good"), [(name, part) for name in FAMILY for part in SPOILED if part in written(name)]
 )
 def test_what_cannot_be_read_is_the_only_fault(name: str, good: str) -> None:
-    """What is missing since it could not be read is missed by no rule: to add it would be wrong."""
+    """An entry that cannot be read is the only fault: rules do not report missing variants that it may have
+    declared.
+    """
     spoiled = written(name).replace(good, SPOILED[good])
     text = "".join(map(written, FAMILY)).replace(written(name), spoiled)
     first = text.index(spoiled)

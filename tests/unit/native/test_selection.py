@@ -1,4 +1,4 @@
-"""Selective builds, with torchgen's own selector as the oracle."""
+"""Tests of selective builds, with torchgen's own selector as oracle."""
 
 from __future__ import annotations
 

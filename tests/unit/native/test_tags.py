@@ -1,4 +1,4 @@
-"""tags.yaml."""
+"""Tests of reading tags.yaml."""
 
 from __future__ import annotations
 

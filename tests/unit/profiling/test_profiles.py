@@ -1,4 +1,4 @@
-"""``opdsl.profile``: what it collects, its table, and the trace that it writes."""
+"""Tests of ``opdsl.profile``: the events that it collects, its table, and the trace that it writes."""
 
 from __future__ import annotations
 

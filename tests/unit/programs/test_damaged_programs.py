@@ -1,4 +1,4 @@
-"""Damaged and hostile files of programs: nothing of them is run, and every mistake is a ProgramError."""
+"""Tests of damaged and hostile program files: no code in them runs, and every fault raises ProgramError."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def refused(path: Path, contents: Any, match: str = "") -> None:
 
 
 def code(tmp_path: Path) -> tuple[Path, str]:
-    """A file that shows that code has run, and the code."""
+    """Return the path of a file that code creates when it runs, and the text of that code."""
     trace = tmp_path / "trace"
     return trace, f"__import__('pathlib').Path({str(trace)!r}).touch()"
 
@@ -75,7 +75,7 @@ def test_sizes_do_not_bind_the_names_that_programs_call(tmp_path: Path, called: 
     for place in ("inputs", "results"):
         changed = json.loads(json.dumps(contents))
         (changed["inputs"] if place == "inputs" else changed["steps"][0]["results"])[0]["name"] = called
-        if called != "sum":  # which a parameter may be called: it stands for that argument then
+        if called != "sum":  # a valid name for a parameter: it then means that argument
             refused(path, changed)
     assert not trace.exists()
 
@@ -162,7 +162,7 @@ def test_squares_of_squares_are_refused(tmp_path: Path) -> None:
 
 
 def at(contents: Any, *place: Any, value: Any) -> Any:
-    """The contents with another value in a place."""
+    """Return a copy of a program file's contents with another value at a path of keys and indices."""
     changed = json.loads(json.dumps(contents))
     inner = changed
     for part in place[:-1]:
@@ -318,7 +318,7 @@ VALUES: tuple[Any, ...] = (
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The places of all values."""
+    """Yield the paths of all values in nested lists and dicts."""
     yield path
     if isinstance(value, (list, dict)):
         for key in range(len(value)) if isinstance(value, list) else value:
@@ -326,7 +326,9 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def mutated(contents: Any, draw: random.Random) -> Any:
-    """The contents with a few changes: values replaced, swapped, repeated or left out, and characters changed."""
+    """Return the contents with a few random changes: values replaced, swapped, repeated or removed, and characters
+    changed.
+    """
     changed = json.loads(json.dumps(contents))
     for _ in range(draw.choice((1, 1, 1, 2, 3))):
         path = draw.choice([path for path in places(changed) if path])

@@ -1,4 +1,4 @@
-"""Programs as graphs: a box for each step, a line for each thing that it reads."""
+"""Tests of drawings of programs: a box for each step, and a line for each value that it reads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def drawn(program: Program) -> tuple[list[str], dict[tuple[int, int], int]]:
-    """The titles of boxes from above, and how many lines lead from one row to another."""
+    """Return the titles of the boxes from top to bottom, and the number of lines between each pair of rows."""
     root = ElementTree.fromstring(str(program._repr_svg_()))
     boxes = sorted((float(box.get("y", 0)), float(box.get("x", 0))) for box in root.iter(f"{SVG}rect"))
     rows = sorted({y for y, _ in boxes})

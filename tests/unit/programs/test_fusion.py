@@ -1,4 +1,4 @@
-"""Steps that are fused give what they give apart."""
+"""Tests that fused steps compute the same as separate ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_rows_under_a_condition_keep_the_dtype_of_what_is_added() -> None:
 
 
 def test_what_is_fused_lies_as_it_would_apart() -> None:
-    """``masked_fill`` gives row-major memory, whatever it is given, and so lets ``view`` follow."""
+    """The result of a fused ``masked_fill`` is row-major for any input layout, so that ``view`` works on it."""
     x = opdsl.arange(12.0).reshape(3, 4).t()
     compiled = opdsl.compile(lambda x: (x.masked_fill(x > 5, 0.0) + 0.0).view(-1))
     for _ in range(3):

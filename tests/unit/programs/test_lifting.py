@@ -1,4 +1,4 @@
-"""Folds of computed elements: one kernel, and what the steps give apart."""
+"""Tests of folds whose elements are computed in the same kernel: they agree with separate steps."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def drawn(shape: tuple[int, ...], seed: int, dtype: Any) -> Any:
 
 
 def outcome(function: Callable[..., Any], *arguments: Any) -> Any:
-    """What a call gives, or how it fails."""
+    """Return the results of a call, or the type and text of its error."""
     try:
         inputs = function(*arguments)
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Programs in pickles and deep copies."""
+"""Tests of programs in pickles and deep copies."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def saved(program: opdsl.Program, folder: Path) -> opdsl.Program:
 
 @pytest.mark.parametrize("how", ["pickle", "deepcopy", "file"])
 def test_nested_arguments_and_results_come_back(how: str, tmp_path: Path) -> None:
-    """What plain Python computes of the same nested arguments is what is expected."""
+    """Copied programs have the nested arguments and results of the function, and compute the same as NumPy."""
 
     def mixed(d: dict[Any, Any], p: Pair) -> Any:
         (a, b), c = d["l"], d[0, "t"][0]["z"]
@@ -130,13 +130,13 @@ def closed(x: opdsl.Tensor) -> dict[str, Any]:
 
 @pytest.mark.parametrize("kind", closed(opdsl.ones(1)))
 def test_arguments_that_are_not_taken_apart_are_refused(kind: str) -> None:
-    """A program would hold their tensors as constants, and compiled functions run as they are."""
+    """Tracing refuses arguments that hide tensors, because a program would hold these tensors as constants."""
     with pytest.raises(TraceError, match="its tensors would be constants"):
         opdsl.trace(lambda argument: 1.0, closed(opdsl.ones(2))[kind])
 
 
 def test_compiled_functions_return_what_programs_cannot() -> None:
-    """Tensors of the trace would be in it, which have no elements."""
+    """Compiled functions return objects that hold tensors unchanged, while traces refuse them."""
     x = opdsl.tensor([1.0, 2.0])
     functions: list[tuple[Callable[[opdsl.Tensor], Any], Callable[[Any], opdsl.Tensor]]] = [
         (lambda x: Model(x * 2), lambda result: result.weight),

@@ -1,4 +1,4 @@
-"""Kernels that add computed values at positions, against NumPy and PyTorch."""
+"""Tests of kernels that add computed values at indices, against NumPy and PyTorch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from opdsl.programs.compiled import optimised
 
 Function = Callable[..., Any]
 
-# The shape of the values, along which dimension they are added, and the size of the result there.
+# The shape of the values, the dimension along which they are added, and the result's size along it.
 SHAPES = {
     "rows": ((7, 5), 0, 3),
     "columns": ((5, 7), 1, 3),
@@ -29,7 +29,7 @@ SHAPES = {
 
 
 def scattered(namespace: Any, dim: int, size: int) -> Function:
-    """Return a function that adds what is computed of two tensors at positions."""
+    """Return a function that adds values computed from two tensors at indices along a dimension."""
 
     def function(x: Any, y: Any, at: Any) -> Any:
         shape = list(x.shape)

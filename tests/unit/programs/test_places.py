@@ -1,4 +1,4 @@
-"""Kernels of places in programs: gathers at computed positions and sums of what broadcasts, against PyTorch."""
+"""Tests of programs' kernels for gathers at computed indices and sums of broadcast operands, against PyTorch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Function = Callable[..., Any]
 
 
 def kernels(function: Function, *tensors: Tensor) -> list[str]:
-    """The operators of the steps that are no views."""
+    """Return the names of the operators in an optimized program, without those of views."""
     program = optimised(opdsl.trace(function, *tensors))
     return [step.name.partition("::")[0] for step in program.steps if not step.is_view]
 
@@ -30,7 +30,7 @@ def numbers(*shape: int, seed: int = 0) -> np.ndarray[Any, Any]:
 
 
 def windows(namespace: Any, x: Any, w: Any, start: int) -> Any:
-    """Windows of three, with 0 outside, weighted and summed: a convolution."""
+    """Compute weighted sums of windows of three elements with zeros out of bounds: a convolution."""
     size = x.shape[-1]
     position = namespace.arange(size)[:, None] + namespace.arange(3) + start
     read = x[..., position.clamp(0, size - 1)]

@@ -1,4 +1,4 @@
-"""Programs in files: what is saved is read as it was, and nothing else is."""
+"""Tests of programs in files: saved programs are read unchanged, and other files are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``opdsl.trace`` notes of a function; nothing is computed."""
+"""Tests of the steps, sizes and guards that ``opdsl.trace`` records of a function without computing."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def test_views_of_equal_steps_that_are_returned_stay_apart() -> None:
 
 
 def parts(program: Program) -> list[int]:
-    """How many steps each step of the fused program stands for."""
+    """Return, for each step of the fused program, the number of steps that it replaces."""
     return [len(step.parts) or 1 for step in with_fused_steps(program).steps]
 
 
@@ -218,7 +218,7 @@ def test_pointwise_steps_become_one() -> None:
 
 def test_steps_that_read_one_tensor_become_one_with_several_results() -> None:
     program = opdsl.trace(lambda x, y: ((x * y + 1).exp(), x - y, x > 0), opdsl.ones(3), opdsl.ones(3))
-    assert parts(program) == [4, 1]  # what gives a bool stays apart
+    assert parts(program) == [4, 1]  # the step with a bool result is not fused
 
 
 def test_folds_of_the_same_rows_become_one() -> None:
@@ -233,7 +233,7 @@ def test_folds_that_keep_no_dimension_are_fused_with_what_they_fold() -> None:
         return ((x - y) ** 2).sum(1)
 
     program = opdsl.trace(distances, opdsl.ones(3, 4), opdsl.ones(3, 4))
-    assert parts(program) == [3, 1]  # and a tensor of the same elements without the dimension
+    assert parts(program) == [3, 1]  # the second step drops the dimension
     x = opdsl.rand(3, 4)
     result = opdsl.compile(distances)(x, opdsl.ones(3, 4))
     assert result.shape == (3,) and not result._is_view() and opdsl.allclose(result, distances(x, opdsl.ones(3, 4)))
@@ -241,7 +241,7 @@ def test_folds_that_keep_no_dimension_are_fused_with_what_they_fold() -> None:
 
 def test_sums_of_rows_that_broadcast_along_rows_are_read_from_outside() -> None:
     def crossed(x: Any) -> Any:
-        return x - (x * 2).sum(1)  # as many rows as columns: the sums stand along the columns
+        return x - (x * 2).sum(1)  # as many rows as columns: the sums broadcast along the columns
 
     x = opdsl.rand(4, 4)
     assert opdsl.allclose(opdsl.compile(crossed)(x), crossed(x))
@@ -281,7 +281,7 @@ def test_steps_of_other_shapes_stay_apart() -> None:
 
 
 def test_pairs_of_steps_that_lead_to_each_other_are_not_all_fused() -> None:
-    """Either pair may be one step, and not both: each would wait for the other."""
+    """Of two pairs of steps that could each be fused, only one is: after both fusions each would wait for the other."""
 
     def crossed(x: Any, y: Any) -> Any:
         first = x * 2.0

@@ -1,4 +1,4 @@
-"""Tensors of PyTorch as ours, over the same memory."""
+"""Fixture that wraps PyTorch tensors as opdsl tensors over the same memory."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from opdsl.runtime import to_dtype, wrap
 
 
 def share(tensor: torch.Tensor):
-    """Our tensor over the memory of a PyTorch CPU tensor."""
+    """Return an opdsl tensor over the memory of a PyTorch CPU tensor."""
     dtype = to_dtype(str(tensor.dtype))
-    if tensor.numel() == 0:  # PyTorch forgets the strides of an empty tensor on the way to NumPy.
+    if tensor.numel() == 0:  # PyTorch drops the strides of an empty tensor in a conversion to NumPy.
         steps = [stride * dtype.itemsize for stride in tensor.stride()]
         return wrap(numpy.ndarray(tuple(tensor.shape), dtype.numpy, numpy.empty(0), 0, steps), dtype)
     array = tensor.view(torch.int16).numpy().view("u2") if tensor.dtype is torch.bfloat16 else tensor.numpy()

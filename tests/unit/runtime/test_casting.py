@@ -1,4 +1,4 @@
-"""Conversion between dtypes, with PyTorch as oracle."""
+"""Tests of conversions between dtypes, with PyTorch as oracle."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from opdsl.runtime.interchange import tensor
 
 
 def same_value(expected, actual):
-    """Equal, and NaN in the same places."""
+    """Return whether two numbers are equal or both NaN."""
     return expected == actual or (expected != expected and actual != actual)
 
 

@@ -1,4 +1,4 @@
-"""Devices, memory formats and the table of backends."""
+"""Tests of devices, memory formats and the table of backends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dtypes, with PyTorch's as oracle."""
+"""Tests of dtypes, with PyTorch's as oracle."""
 
 from __future__ import annotations
 

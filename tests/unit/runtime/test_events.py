@@ -1,4 +1,4 @@
-"""What is told of compiles and plans: the logger, ``OPDSL_LOG``, and the line of a long first compile."""
+"""Tests of reports of compiles and plans: the logger, ``OPDSL_LOG``, and the line for a long first compile."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from opdsl.runtime.events import timed
 
-# A program whose compiles take as long as it says, without a compiler.
+# A program that reports compiles of chosen durations without a compiler.
 PROGRAM = """
 import opdsl.runtime.events as events
 events.LONG = 0.0
@@ -24,7 +24,7 @@ with events.timed("plan", "a plan"):
 
 
 def stderr_of(**environment: str) -> list[str]:
-    """Run the program with variables of the environment, and return what it says."""
+    """Run the program with given environment variables, and return the lines that it writes to stderr."""
     clean = {name: value for name, value in os.environ.items() if name != "OPDSL_LOG"}
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM],

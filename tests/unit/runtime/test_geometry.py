@@ -1,4 +1,4 @@
-"""Geometries: interning, and what shapes and strides say, with PyTorch as oracle."""
+"""Tests of geometries: interning, and properties of shapes and strides, with PyTorch as oracle."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FORMATS = {
 
 @st.composite
 def strided(draw, ndims=(0, 5)):
-    """Shapes and strides of all kinds: permuted, with gaps, overlapping, with sizes 0 and 1."""
+    """Draw shapes and strides of all kinds: permuted, with gaps, overlapping, with sizes 0 and 1."""
     ndim = draw(st.integers(*ndims))
     shape = draw(st.lists(st.integers(0, 4), min_size=ndim, max_size=ndim))
     if draw(st.booleans()):

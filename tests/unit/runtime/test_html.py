@@ -1,4 +1,4 @@
-"""What notebooks show: right elements, escaped text, little of large tensors."""
+"""Tests of HTML and pictures in notebooks: right elements, escaped text, and summaries of large tensors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from opdsl import Library, Tensor, notebook
 
 
 class Page(HTMLParser):
-    """Reads a page strictly: what is opened is closed in turn. Has the cells of its rows, and its text."""
+    """Strict HTML parser that requires closed elements, and collects the cells of table rows and the text."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -109,7 +109,7 @@ def test_a_packet_shows_all_of_its_overloads():
 
 
 def shapes(picture: notebook.Picture) -> list[ElementTree.Element]:
-    """The rectangles of a picture, which has to be well-formed."""
+    """Return the rectangles of a picture, which must be well-formed SVG."""
     return list(ElementTree.fromstring(picture._repr_svg_()).iter("{http://www.w3.org/2000/svg}rect"))
 
 

@@ -1,4 +1,4 @@
-"""Tensors in and out: the same memory where it can be, an error that says how to copy where not."""
+"""Tests of exchange with NumPy and DLPack: memory is shared where possible, and errors elsewhere say how to copy."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ each_dtype = pytest.mark.parametrize("dtype", ALL_DTYPES, ids=repr)
 
 
 def sample(dtype):
-    """A PyTorch tensor of a dtype, with strides of its own."""
+    """Return a transposed PyTorch tensor of a dtype."""
     return torch.arange(6, dtype=torch.float64).view(2, 3).t().to(getattr(torch, dtype.name))
 
 
@@ -183,7 +183,7 @@ def test_capsules_without_a_version(dtype):
 
 
 class Old:
-    """A producer from before DLPack 1.0."""
+    """DLPack producer from before version 1.0."""
 
     def __init__(self, tensor):
         self.tensor = tensor

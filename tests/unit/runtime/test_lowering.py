@@ -1,4 +1,6 @@
-"""Sizes that record what is asked of them: expressions, guards, and what is settled for all sizes."""
+"""Tests of symbolic sizes during lowering: the expressions and guards that they record, and comparisons that hold for
+all sizes.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,7 @@ def symbols(examples: dict[str, int]) -> tuple[Lowering, dict[str, Symbol]]:
 
 
 class Scope(dict[str, Any]):
-    """What the names in the expressions of a record stand for; parts are computed when they are asked for."""
+    """Values of the names in a record's expressions; shared parts are computed on first use."""
 
     def __init__(self, recorder: Lowering, names: dict[str, int]) -> None:
         super().__init__({**recorder.constants, **names})
@@ -58,7 +60,7 @@ class Scope(dict[str, Any]):
 
 
 def holds(recorder: Lowering, names: dict[str, int]) -> bool:
-    """Whether other sizes answer all guards as the example does, asked in the order of a plan."""
+    """Return whether other sizes satisfy all guards, checked in the order of a plan."""
     scope = Scope(recorder, names)
     return all(eval(text, {}, scope) is outcome for text, outcome in recorder.guards.items())
 
@@ -76,7 +78,7 @@ def test_an_expression_gives_for_other_sizes_what_python_does(tree: Any, first: 
     try:
         wanted = value(tree, others)
     except ZeroDivisionError:
-        return  # raised by the expression, too
+        return  # the expression raises it, too
     result = eval(output.text, {}, Scope(recorder, others)) if isinstance(output, Symbol) else output
     assert result == wanted
 
@@ -132,7 +134,7 @@ def test_the_largest_of_numbers_that_are_no_sizes_is_asked_for() -> None:
 
 
 def chosen_number(*, a: int, b: int) -> int:
-    """Return what the expression of the next test gives."""
+    """Return the value of the expression that the next test lowers."""
     return max(b, 1) if a >= 5 else 0
 
 
@@ -214,7 +216,7 @@ BITWISE = (operator.and_, operator.or_, operator.xor, operator.lshift, operator.
 def test_a_symbol_has_what_its_number_has(number: Any) -> None:
     recorder = Lowering()
     symbol = recorder.size("n", number, None) if type(number) is int else recorder.number("n", number)
-    left_out = {"from_bytes", "fromhex"}  # of the classes
+    left_out = {"from_bytes", "fromhex"}  # methods of the classes
     names = {name for name in dir(number) if not name.startswith("_")} - left_out
     assert names - {name for name in dir(symbol) if hasattr(symbol, name)} == set()
     for name in names:

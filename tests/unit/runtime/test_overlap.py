@@ -1,4 +1,4 @@
-"""Shared memory: exact, and never less strict than PyTorch."""
+"""Tests of checks for overlapping memory: they are exact, and at least as strict as PyTorch's."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def strided(draw):
 
 
 def places(shape, strides, offset=0):
-    """Where each element lies, in row-major order."""
+    """Return the offset of each element in row-major order."""
     return [
         offset + sum(index * stride for index, stride in zip(indices, strides, strict=True))
         for indices in numpy.ndindex(*shape)

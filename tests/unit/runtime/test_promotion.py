@@ -1,4 +1,4 @@
-"""Type promotion, over the full product of dtypes and operand categories, with PyTorch as oracle."""
+"""Tests of type promotion over the full product of dtypes and operand categories, with PyTorch as oracle."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ NUMBERS = (True, 1, 1.0, 1j)
 
 
 def said(ask):
-    """The name of a dtype, or that there is none: of unsigned integers of 16 bits and more with others."""
+    """Return the name of the dtype that a function returns, or its error text: unsigned dtypes of over 8 bits promote
+    with few others.
+    """
     try:
         return str(ask()).partition(".")[2]
     except (DTypeError, RuntimeError) as error:
@@ -29,7 +31,7 @@ def torch_dtype(dtype: DType) -> torch.dtype:
 
 
 def operands(dtype: DType):
-    """One dtype as a tensor with dimensions and as one without, here and in PyTorch."""
+    """Yield a tensor with dimensions and one without of a dtype, each for opdsl and for PyTorch."""
     for shape in ((2,), ()):
         yield geometry(dtype, cpu, shape), torch.empty(shape, dtype=torch_dtype(dtype))
 

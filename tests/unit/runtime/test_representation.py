@@ -1,4 +1,4 @@
-"""The text of tensors, letter for letter PyTorch's."""
+"""Tests that the text of tensors is PyTorch's, letter for letter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scopes: what entering changed is undone, wherever the block or the scope itself is interrupted."""
+"""Tests of scopes: changes made on entry are undone wherever the block or the scope itself is interrupted."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from opdsl.dispatch import Registry, declaring_into, state
 from opdsl.dispatch.guards import below_autograd
 from opdsl.runtime import forking, scopes, symbols
 
-# An interrupt that comes while Python runs a finaliser is reported, and goes no further.
+# Python reports an interrupt during a finalizer and does not raise it.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 GUARDS: dict[str, Callable[[], AbstractContextManager[Any]]] = {
@@ -43,7 +43,7 @@ GUARDS: dict[str, Callable[[], AbstractContextManager[Any]]] = {
 
 
 def variables() -> dict[Any, Any]:
-    """Every context variable of ours that has another value than its default."""
+    """Return all context variables of opdsl whose value is not their default."""
     own = {key: value for key, value in copy_context().items() if key.name.startswith(("opdsl", "_"))}
     own.pop(scopes._prepared, None)
     nothing_set = Context()
@@ -51,11 +51,12 @@ def variables() -> dict[Any, Any]:
 
 
 class Interrupt:
-    """Raises KeyboardInterrupt at one of the instructions that a block comes to, counted from its beginning.
+    """Trace function that raises KeyboardInterrupt at one instruction of a block, counted from its beginning.
 
-    The instructions are those of the block itself and of what it runs of scopes and of the dispatcher: the first of a
-    function is where the interpreter looks for signals when the function is called. While a lock is held none comes:
-    it would come between instructions where the interpreter looks for none, and Python would not release the lock.
+    It counts the instructions of the block itself and of the functions of scopes and of the dispatcher that it runs:
+    the first instruction of a function is where the interpreter checks for signals in a call. While a lock is held it
+    raises nothing: the interrupt would come between instructions where the interpreter checks for no signals, and
+    Python would not release the lock.
     """
 
     MODULES = (__name__, "opdsl.runtime.scopes", "opdsl.autograd.forward", "opdsl.dispatch")
@@ -65,7 +66,7 @@ class Interrupt:
         self.raised = False
 
     def __call__(self, frame: FrameType, event: str, argument: object) -> Any:
-        """A trace function."""
+        """Raise the interrupt if the instruction of this event is the chosen one, and keep tracing."""
         if not frame.f_globals.get("__name__", "").startswith(self.MODULES):
             return None
         frame.f_trace_opcodes = True
@@ -83,14 +84,14 @@ def _is_held(lock: Any) -> bool:
 
 
 def interrupted(block: Callable[[], object], at: int) -> bool:
-    """Whether a block that is interrupted at an instruction comes that far."""
+    """Run a block with an interrupt at an instruction, and return whether the block reaches that instruction."""
     interrupt = Interrupt(at)
     before = sys.gettrace()
     try:
         sys.settrace(interrupt)
         block()
     except KeyboardInterrupt:
-        # The traceback is held while the test looks, as a notebook holds the last one.
+        # The traceback stays alive until here, as a notebook keeps the last one.
         pass
     finally:
         sys.settrace(before)
@@ -98,7 +99,7 @@ def interrupted(block: Callable[[], object], at: int) -> bool:
 
 
 def assert_undone_wherever_interrupted(block: Callable[[], object]) -> None:
-    block()  # what is computed once is computed
+    block()  # fills caches
     before = variables()
     at = 0
     while interrupted(block, at):
@@ -130,7 +131,7 @@ def test_nested_guards_are_left_wherever_they_are_interrupted() -> None:
 
 
 def test_the_traceback_may_be_held() -> None:
-    """A frame of the traceback must not hold what undoes: notebooks keep the last traceback."""
+    """Scopes are left even if the traceback of an interrupt is kept, as notebooks keep the last one."""
     before, held, at = variables(), [], 0
     guard = opdsl.no_grad()
 
@@ -171,7 +172,7 @@ def test_a_decorated_function_and_generator_leave_it_wherever_they_are_interrupt
 
 
 def test_an_interrupted_trace_leaves_calls_working() -> None:
-    """A call that makes its plan runs its body a second time, noting what that calls."""
+    """An interrupt while a call makes its plan, which runs the body a second time, leaves no changes."""
     with opdsl.Library("interrupted") as lib:
 
         @lib.op
@@ -185,7 +186,7 @@ def test_an_interrupted_trace_leaves_calls_working() -> None:
         at = 0
         while interrupted(lambda: twice(opdsl.ones(next(sizes), 1)), at):
             assert variables() == before, f"interrupted at instruction {at}"
-            at += 499  # a call comes to some 10,000 instructions
+            at += 499  # a call runs some 10,000 instructions
         assert at > 5000
         assert twice(opdsl.ones(2)).tolist() == [2.0, 2.0]
 
@@ -252,7 +253,7 @@ def test_entering_leaves_no_garbage() -> None:
         for _ in range(100):
             with guard:
                 pass
-        assert gc.collect(0) == 0  # of what has been made since: garbage of others may have left more garbage
+        assert gc.collect(0) == 0  # generation 0 only: older garbage may have left more garbage
     finally:
         gc.enable()
 

@@ -1,4 +1,4 @@
-"""Tensors without operators, with PyTorch's as oracle."""
+"""Tests of tensors without operators, with PyTorch's as oracle."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ each_sample = pytest.mark.parametrize("theirs", SAMPLES.values(), ids=SAMPLES)
 
 
 def base_less(theirs):
-    """The sample, as a tensor that is nobody's view."""
+    """Return a copy of a sample with the same strides that is no view of another tensor."""
     return torch.empty_strided(theirs.shape, theirs.stride(), dtype=theirs.dtype).copy_(theirs)
 
 
@@ -186,7 +186,7 @@ VALUES = {
 
 
 def outcome(function, value):
-    """What a conversion gives: its result, or the built-in exceptions that are raised for it."""
+    """Return the result of a conversion, or the exception that it raises."""
     try:
         return function(value)
     except Exception as error:
@@ -380,7 +380,7 @@ def test_installed_method_can_be_replaced(method, ours):
 
 @pytest.fixture
 def methods(monkeypatch):
-    """Takes back what a test makes of methods that operators have installed before it, or have not."""
+    """Restore the methods that a test installs on Tensor."""
     for name in ("__eq__", "__radd__"):
         present = vars(Tensor).get(name)
         monkeypatch.setattr(Tensor, name, present, raising=False)

@@ -1,4 +1,4 @@
-"""Views: every rule and every error text against PyTorch."""
+"""Tests of views: every rule and every error text against PyTorch."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SMALL = st.integers(-6, 6)
 
 @st.composite
 def based(draw):
-    """A PyTorch tensor that is some view of a storage of 64 float32, with our tensor of the same memory and view."""
+    """Draw a PyTorch view of a storage of 64 float32 elements, with the opdsl view of the same memory."""
     storage = torch.arange(64.0)
     ndim = draw(st.integers(0, 4))
     shape = draw(st.lists(st.sampled_from([0, 1, 1, 2, 2, 3]), min_size=ndim, max_size=ndim))
@@ -54,7 +54,7 @@ def based(draw):
 
 
 def outcome(function):
-    """Where the result lies and what is in it, or the error."""
+    """Return the geometry and elements of a result, or its kind of error with the text."""
     try:
         result = function()
     except (RuntimeError, IndexError, OpdslError) as error:
@@ -64,7 +64,7 @@ def outcome(function):
 
 
 def same(pair, theirs, ours):
-    """Both outcomes of one view of a pair of tensors."""
+    """Check that a view of a pair of tensors has the same outcome in PyTorch and opdsl."""
     their_tensor, our_tensor = pair
     expected = outcome(lambda: theirs(their_tensor))
     actual = outcome(lambda: make_view(our_tensor, *ours(view_of(our_tensor))))
@@ -265,7 +265,7 @@ def test_a_view_of_a_meta_tensor_has_an_offset():
 
 
 def view_plan(tensor, view):
-    """The plan that makes a view of every tensor of one geometry."""
+    """Return the plan that makes a view of every tensor of one geometry."""
     offset = view.offset - tensor.storage_offset()
 
     def run(inputs, _):

@@ -1,4 +1,4 @@
-"""Compiles a typed graph with llvmlite and runs it over arrays, for tests."""
+"""Test harness that compiles a typed graph with llvmlite and runs it over arrays."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ def target_machine():
 
 
 def loop_ir(graph: TypedGraph) -> str:
-    """``@loop(inputs..., outputs..., count)``; graphs with rare parts test stretches of 1024 elements first."""
+    """Return LLVM code of ``@loop(inputs..., outputs..., count)``; for graphs with rare parts it tests blocks of 1024
+    elements first.
+    """
     operands = ", ".join(f"ptr %a{at}" for at in range(len(graph.parameters) + len(graph.results)))
     head = f"define void @loop({operands}, i64 %n)"
     function, variants = function_ir(graph, "f"), rare_ir(graph, "f")
@@ -56,7 +58,7 @@ def call_ir(name: str, operands: str, begin: str, end: str) -> str:
 
 
 def operand_lines(graph: TypedGraph) -> list[str]:
-    """Addresses of all operands at ``%i``, and the inputs there."""
+    """Return LLVM code for the addresses of all operands at index ``%i``, and for loading the inputs."""
     inputs = [boundary_type(kind) for _, kind in graph.parameters]
     outputs = [boundary_type(kind) for kind in graph.result_types]
     lines = [f"  %q{at} = getelementptr {kind}, ptr %a{at}, i64 %i" for at, kind in enumerate([*inputs, *outputs])]
@@ -68,7 +70,7 @@ def given(graph: TypedGraph) -> str:
 
 
 def pass_ir(graph: TypedGraph, function: str, name: str) -> str:
-    """One loop over ``[begin, end)`` that calls a function."""
+    """Return LLVM code of a loop over ``[begin, end)`` that calls a function for each element."""
     count = len(graph.parameters)
     outputs = [boundary_type(kind) for kind in graph.result_types]
     operands = ", ".join(f"ptr noalias %a{at}" for at in range(count + len(outputs)))
@@ -92,7 +94,7 @@ def pass_ir(graph: TypedGraph, function: str, name: str) -> str:
 
 
 def rare_pass_ir(graph: TypedGraph) -> str:
-    """One loop over ``[begin, end)``: whether something is rare for any element."""
+    """Return LLVM code of a loop over ``[begin, end)`` that computes whether any element needs the rare variant."""
     operands = ", ".join(f"ptr %a{at}" for at in range(len(graph.parameters) + len(graph.results)))
     lines = [f'define internal i8 @rare({operands}, i64 %begin, i64 %end) "prefer-vector-width"="512" {{', "entry:"]
     lines += ["  br label %body", "body:", "  %i = phi i64 [%begin, %entry], [%next, %body]"]
@@ -103,7 +105,7 @@ def rare_pass_ir(graph: TypedGraph) -> str:
 
 
 def optimise(text: str):
-    """A module after the pipeline that the CPU backend uses."""
+    """Return the module of a text, optimized by the passes that the CPU backend uses."""
     machine = target_machine()
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = options.loop_unrolling = options.slp_vectorization = True
@@ -121,7 +123,7 @@ def assembly(graph: TypedGraph) -> str:
 
 
 class Compiled:
-    """A compiled graph; call it with one array for each parameter."""
+    """Compiled graph, callable with one array for each parameter."""
 
     def __init__(self, graph: TypedGraph) -> None:
         self.graph = graph
@@ -141,7 +143,7 @@ class Compiled:
 
 
 def fresh_machine():
-    """MCJIT takes its machine over, so each engine needs its own."""
+    """Return a new target machine, since each MCJIT engine owns its machine."""
     features = llvm.get_host_cpu_features().flatten()
     target_machine()
     target = llvm.Target.from_default_triple()

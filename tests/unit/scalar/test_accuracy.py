@@ -1,6 +1,7 @@
-"""The mathematics against mpmath: within the bound that ``formulas.ACCURACY`` states, and right at the edges.
+"""Tests of mathematical functions against mpmath: errors within the bounds of ``formulas.ACCURACY``, and exact special
+values.
 
-What is rounded is checked on the interpreter's own ground truth: mpmath at 120 bits, over samples of all magnitudes.
+Errors are measured against mpmath at 120 bits, over samples of all magnitudes.
 """
 
 import itertools
@@ -53,7 +54,7 @@ def function_of(name, arity):
 
 
 def samples(name, kind):
-    """Random bit patterns, and where functions are interesting."""
+    """Return random bit patterns, and arguments near the special points of functions."""
     random = np.random.default_rng(zlib.crc32(name.encode()))
     count = COUNT[kind]
     bits = np.int32 if kind == "float32" else np.int64
@@ -68,7 +69,7 @@ def samples(name, kind):
 
 
 def exact(name, operands):
-    """The function to 120 bits, as a pair of doubles: value and rest; NaN where it has no real value."""
+    """Return a function's value to 120 bits as a pair of doubles, value and rest; NaN where it has no real value."""
     oracle = ORACLES.get(name) or getattr(mpmath, name)
     try:
         with mpmath.workprec(120):
@@ -82,7 +83,7 @@ def exact(name, operands):
 
 
 def errors(result, expected, rest, kind):
-    """Distance in units in the last place of the exact result."""
+    """Return the errors of results in units in the last place of the exact values."""
     info = np.finfo(kind)
     magnitude = np.maximum(np.abs(expected), info.tiny)
     unit = np.exp2(np.floor(np.log2(magnitude)) - info.nmant)
@@ -99,9 +100,9 @@ def test_unary_accuracy(name, kind):
     values = samples(name, kind)
     values = values[np.isfinite(values) & (values != 0)]
     if name == "erfc":
-        values = values[np.abs(values) < 40]  # mpmath takes long for what underflows
+        values = values[np.abs(values) < 40]  # mpmath is slow for results that underflow
     if name == "lgamma":
-        values = values[values > 0]  # what is cancelled beside zeros below counts: see tests of special functions
+        values = values[values > 0]  # near its negative zeros terms cancel: see the tests of special functions
     result = Compiled(read(function_of(name, 1)).specialise({"x": kind}))(values)
     expected, rest = np.array([exact(name, (value,)) for value in values]).T
     with np.errstate(all="ignore"):
@@ -134,7 +135,7 @@ NUMPY = {
     "asin": "arcsin", "acos": "arccos", "atan": "arctan",
     "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
 }  # fmt: skip
-# These are not in NumPy.
+# Functions that NumPy does not have.
 KNOWN = {
     "erf": {0.0: 0.0, np.inf: 1.0, -np.inf: -1.0, 1e30: 1.0, 1e-40: 1.1283791670955126e-40},
     "erfc": {0.0: 1.0, np.inf: 0.0, -np.inf: 2.0, 1e30: 0.0, -1e30: 2.0},
@@ -213,7 +214,7 @@ def test_results_do_not_depend_on_the_position(name):
 @pytest.mark.parametrize(("kind", "most"), [("float32", 38), ("float64", 308)])
 @pytest.mark.parametrize("name", ["sin", "cos", "tan"])
 def test_huge_angles(name, kind, most):
-    """Reduced by as many digits of pi as they ask for."""
+    """Trigonometric functions of huge arguments are accurate, which needs many digits of pi for argument reduction."""
     random = np.random.default_rng(7)
     values = (10 ** random.uniform(3, most, 500) * random.choice([-1, 1], 500)).astype(kind)
     values = np.concatenate([values, np.array([1e5, 1e9, 1e22, 10.0**most], dtype=kind)])

@@ -1,4 +1,4 @@
-"""Derivatives of scalar functions, held against mpmath and against what is known of kinks."""
+"""Tests of derivatives of scalar functions, against mpmath and against known values at kinks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from opdsl.scalar.operations import OPERATIONS, WITHOUT_DERIVATIVE
 
 POINTS = (-30.0, -2.5, -1.0, -0.75, -1e-8, 1e-8, 0.25, 0.75, 1.0, 2.5, 30.0, 700.0)
 
-# Each function with mpmath's, and where it is defined.
+# Each function, mpmath's version, and its domain.
 UNARY: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any], Callable[[float], bool]]] = {
     "negative": (lambda x: -x, lambda x: -x, lambda x: True),
     "square": (lambda x: x * x, lambda x: x * x, lambda x: True),
@@ -55,7 +55,7 @@ UNARY: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any], Callable[[flo
 
 
 def slope(function: Callable[..., Any], *, orders: int = 1, **values: float) -> float:
-    """The derivative with respect to the first parameter, in float64."""
+    """Return the derivative of a function with respect to its first parameter, in float64."""
     result = read(function)
     wanted = result.parameters[0]
     for _ in range(orders):
@@ -223,5 +223,5 @@ def test_gradients_are_made_of_the_result_as_far_as_it_goes() -> None:
     graph = result.specialise(dict.fromkeys(result.parameters, "float64"))
     for x in (1e-200, 0.3, 7.0, 1e200):
         assert evaluate(graph, {"grad": 1.0, "y": x**-0.5})[0] == pytest.approx(-0.5 * x**-1.5, rel=1e-14)
-    # What was added to the result would be lost in it.
+    # The addend of the result cannot be recovered from it.
     assert differentiate(read(grown), ["x"], result="y").parameters == ("grad", "x")

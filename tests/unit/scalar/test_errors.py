@@ -1,4 +1,4 @@
-"""Errors point at the text and tell the way out."""
+"""Tests that errors underline the faulty text and name a remedy."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Loops whose turns are counted while they run: Python itself says what they give, element by element."""
+"""Tests of loops whose number of iterations depends on elements, against the same functions run by Python."""
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, empty-body"
 
@@ -141,7 +141,7 @@ def halved(x):
 
 
 def piecewise(x, y):
-    """Sides that cost much, within each other too, and one that has what another needs."""
+    """Compute nested conditionals with costly branches, which share a subexpression."""
     shared = math.exp(-abs(x)) + math.sin(y)
     inner = halved(y + 100.0) if y > 5.0 else math.cos(y) * math.exp(y)
     return inner + shared if x < 4.0 else (halved(x) * shared if y > -3.0 else x)
@@ -195,7 +195,7 @@ def test_every_backend_gives_what_python_gives(
     np.testing.assert_allclose(result, want, rtol=1e-14)
     strided = opdsl.from_numpy(np.stack([X, Y], 1))
     np.testing.assert_array_equal(declared(strided[:, 0], strided[:, 1]).numpy(), result)
-    np.testing.assert_array_equal(declared(x[:3], y[:3]).numpy(), result[:3])  # fewer than lanes
+    np.testing.assert_array_equal(declared(x[:3], y[:3]).numpy(), result[:3])  # fewer elements than lanes
     on_cuda = declared(x.to("cuda"), y.to("cuda"))
     np.testing.assert_allclose(on_cuda.cpu().numpy(), want, rtol=1e-14)
     single = declared(x.to(opdsl.float32), y.to(opdsl.float32)).numpy()
@@ -244,7 +244,9 @@ def test_integers_keep_their_dtype_and_count_in_64_bits() -> None:
 
 
 def test_elements_are_computed_in_place_and_in_any_number(lib: Library) -> None:
-    """Elements for which a loop takes no turn, between others; one written over what the other reads from elsewhere."""
+    """Loops run in place and for any number of elements, some of which need no iteration, and with overlapping
+    operands.
+    """
 
     def count(x, y):
         steps = 0.0
@@ -278,7 +280,7 @@ def test_elements_are_computed_in_place_and_in_any_number(lib: Library) -> None:
 
 
 def test_costly_sides_of_choices_are_branches() -> None:
-    """Loops of one turn, so that only elements that take a side wait for it."""
+    """Costly branches of conditionals become loops of at most one iteration, which only elements that need them run."""
     graph = lower(read(piecewise).specialise({"x": "float32", "y": "float32"}))
     branches = [node.value for node in graph.nodes if isinstance(node.value, Loop)]
     assert [branch.most for branch in branches] == [1, 1]

@@ -1,4 +1,4 @@
-"""Texts are parsed in whatever number of threads."""
+"""Tests of parsing Python texts, also by several threads at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compiled code agrees with the interpreter bit for bit, and with PyTorch."""
+"""Tests that compiled code agrees with the interpreter bit for bit, and with PyTorch."""
 
 import itertools
 import math
@@ -18,7 +18,7 @@ REAL = ["bool", *INTEGERS, *FLOATS]
 
 
 def edges(kind):
-    """Values at the edges of a type and some between."""
+    """Return values at the limits of a dtype and some between."""
     if kind == "bool":
         return np.array([False, True])
     if kind in FLOATS:
@@ -93,7 +93,7 @@ BOOL_HAS_NONE = {
 
 
 def same(result, expected):
-    """Equal bit for bit, but for the payload of NaN."""
+    """Check that results are equal bit for bit, except for the payload of NaN."""
     assert result.dtype == expected.dtype
     np.testing.assert_array_equal(result, expected)
     if result.dtype.kind == "f":
@@ -102,7 +102,7 @@ def same(result, expected):
 
 
 def one_by_one(name):
-    """PyTorch's kernel on single elements: its vector code loses fmod of large quotients (and half an ulp of sqrt)."""
+    """Return PyTorch's function applied to single elements: its vector code is wrong for fmod of large quotients."""
     function = getattr(torch, name)
 
     def run(*operands):
@@ -113,7 +113,7 @@ def one_by_one(name):
 
 VECTOR_CODE_DIFFERS = {"fmod", "remainder"}
 
-# PyTorch has few kernels for them; NumPy calls some functions otherwise.
+# PyTorch has few kernels for unsigned dtypes; NumPy names some functions differently.
 UNSIGNED = {"uint16", "uint32", "uint64"}
 IN_NUMPY = {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal", "ne": "not_equal"}
 IN_NUMPY |= {"neg": "negative", "bitwise_left_shift": "left_shift", "bitwise_right_shift": "right_shift"}
@@ -129,7 +129,7 @@ def oracle_of(name, kind=""):
 
 
 def check(function, kind, operands, oracle, *, skip=None):
-    """Compiled code, the interpreter on both graphs, and torch."""
+    """Check compiled code and the interpreter, on the graph and the lowered graph, against an oracle."""
     names = ("x", "y")[: len(operands)]
     graph = read(function).specialise(dict.fromkeys(names, kind))
     values = dict(zip(names, operands, strict=True))
@@ -213,7 +213,7 @@ def test_casts(source, target):
     if source in FLOATS and target in INTEGERS:
         inside = np.abs(values) < 2.0**30  # PyTorch's own cast is undefined beyond
         if target == "uint64":
-            inside &= values >= 0  # what stores elements wraps the others
+            inside &= values >= 0  # the code that stores elements wraps negative values
     expected = torch.from_numpy(values).to(getattr(torch, target)).numpy()
     np.testing.assert_array_equal(result[inside], expected[inside])
 

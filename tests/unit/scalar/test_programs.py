@@ -1,4 +1,6 @@
-"""Random programs: the graph, its lowering and the compiled code agree with NumPy running the same text."""
+"""Tests of random scalar programs: the graph, its lowering and the compiled code agree with NumPy running the same
+text.
+"""
 
 import itertools
 import linecache
@@ -41,7 +43,7 @@ X, Y = np.array(PAIRS).T.copy()
 
 
 def function_of(text):
-    """A function with source that ``linecache`` knows, as notebooks make them."""
+    """Return the function of a text that ``linecache`` knows, as of a notebook's cell."""
     name = f"<program {next(COUNTER)}>"
     source = f"def program(x, y):\n    return {text}\n"
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)

@@ -1,4 +1,4 @@
-"""Reading Python: what the subset holds, checked by running the graph against the function itself."""
+"""Tests of reading Python into graphs: the result of each graph is that of the function itself."""
 
 import math
 from typing import NamedTuple

@@ -1,4 +1,6 @@
-"""Typing: PyTorch's promotion as the oracle, weak literals, the kernel's floating-point type."""
+"""Tests of types in scalar functions: promotion as in PyTorch, weak literals, the floating-point dtype of the
+kernel.
+"""
 
 import itertools
 import math

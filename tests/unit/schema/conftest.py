@@ -1,4 +1,4 @@
-"""PyTorch's own corpus, read where the torch package keeps it."""
+"""Fixture of PyTorch's own schemas, read from the installed torch package."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import yaml
 
 @pytest.fixture(scope="session")
 def corpus() -> list[str]:
-    """The schema texts of torchgen's packaged native_functions.yaml."""
+    """Return the schema texts in torchgen's native_functions.yaml."""
     torchgen = importlib.util.find_spec("torchgen")
     assert torchgen is not None
     assert torchgen.submodule_search_locations is not None

@@ -1,4 +1,4 @@
-"""All of PyTorch's schemas; torchgen's own model is the oracle."""
+"""Tests of all of PyTorch's schemas, with torchgen's model as oracle."""
 
 from __future__ import annotations
 

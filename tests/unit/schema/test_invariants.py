@@ -1,4 +1,6 @@
-"""Each numbered invariant with schemas that break it, all of one at once, and what torchgen lets through."""
+"""Tests of each numbered invariant: schemas that break it, schemas that break several, and schemas that torchgen
+accepts.
+"""
 
 from __future__ import annotations
 

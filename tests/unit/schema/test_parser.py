@@ -1,4 +1,4 @@
-"""The grammar: what it reads, what it refuses, and where it points."""
+"""Tests of the schema grammar: texts that it accepts and refuses, and the positions in its errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Laws over generated texts: printing is the inverse of parsing, and every text parses or raises SchemaError."""
+"""Property tests over generated texts: printing is the inverse of parsing, and every text parses or raises
+SchemaError.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ NUMBERS = {"int": "-3", "SymInt": "0", "float": "1e-05", "bool": "True", "str": 
 
 
 def types() -> SearchStrategy[Type]:
-    """Types up to three deep."""
+    """Return a strategy for types that are nested at most three deep."""
     bases = st.sampled_from([type for type in BaseType if type is not BaseType.Tensor])
     return st.recursive(
         bases,
@@ -28,7 +30,7 @@ def types() -> SearchStrategy[Type]:
 
 @st.composite
 def arguments(draw: DrawFn, name: str, default: bool) -> str:
-    """An argument that is not written, with a default that its type takes."""
+    """Draw the text of an argument without an alias annotation, with a default of its type if requested."""
     type = draw(types())
     if not default:
         return f"{type} {name}"
@@ -41,7 +43,7 @@ def arguments(draw: DrawFn, name: str, default: bool) -> str:
 
 @st.composite
 def schemas(draw: DrawFn) -> str:
-    """A functional or an out= schema that holds all invariants."""
+    """Draw a functional or an out= schema that satisfies all invariants."""
     names = draw(st.lists(NAMES, max_size=6, unique=True))
     split = draw(st.integers(0, len(names)))
     first_default = draw(st.integers(0, split))
@@ -72,7 +74,7 @@ def test_generated_schemas_print_back(text: str) -> None:
 
 @st.composite
 def mutations(draw: DrawFn) -> str:
-    """A good text with a piece removed, doubled or replaced."""
+    """Draw a valid text with a piece removed, doubled or replaced."""
     text = draw(
         st.one_of(
             schemas(),

@@ -1,4 +1,6 @@
-"""What Python annotations and defaults mean in a schema; expected texts are written by hand from DESIGN section 1."""
+"""Tests of the schemas that Python annotations and defaults mean; expected texts are written by hand from DESIGN
+section 1.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,7 @@ from opdsl.schema.vocabulary import (
 
 
 class Tensor:
-    """The runtime's Tensor is not needed to read annotations: only these two attributes are."""
+    """Stub of the runtime's Tensor, with the two attributes that reading annotations needs."""
 
     __schema_type__: ClassVar[str] = "Tensor"
 
@@ -79,7 +81,7 @@ class Values(NamedTuple):
 
 
 def argument(annotation: object) -> str:
-    """The text of an argument ``x`` with this annotation."""
+    """Return the schema text of an argument ``x`` with an annotation."""
     schema = from_signature(OperatorName(None, "f"), [ParameterSpec("x", annotation)], None)
     return str(schema.arguments[0])
 

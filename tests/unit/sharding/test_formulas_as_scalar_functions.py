@@ -1,4 +1,4 @@
-"""Formulas are cut, and let through uncombined, what scalar functions of the same mathematics are."""
+"""Tests that formulas have the sharding rules of scalar functions with the same mathematics."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ CASES = [
 
 
 def scalar_operator(lib: Library, text: Callable[..., Any]) -> Any:
-    """Declare an operator of a scalar function that says what a formula says."""
+    """Declare an operator of the scalar function with the same mathematics as a formula."""
     name = f"{text.__name__}_of_scalars"
     loop = primitives.elements({**UNARY, **OF_NUMBERS, **BINARY}[text])
     if text in UNARY:

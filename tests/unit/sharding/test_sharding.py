@@ -1,4 +1,6 @@
-"""How calls may be cut: what definitions say of it, and that pieces give what the whole gives."""
+"""Tests of sharding rules: the splits of calls that definitions permit, and that shards compute the same as the
+whole.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,7 @@ def cuts(function: Any, *inputs: Any, **named: Any) -> list[str]:
 X = opdsl.ones(3, 4)
 aten = opdsl.ops.aten
 CPU = opdsl.DispatchKey("CPU")
-# One of two tensors is not combined yet, by each reduction.
+# Sides of two operands of which one is a partial result, by each reduction.
 SIDES = [[f"{name}, None" for name in ("sum", "avg")], [f"None, {name}" for name in ("sum", "avg")]]
 ONE_SIDE = [(0, "max, None"), (0, "min, None"), (1, "None, max"), (1, "None, min")]
 
@@ -49,7 +51,7 @@ ONE_SIDE = [(0, "max, None"), (0, "min, None"), (1, "None, max"), (1, "None, min
         (aten.add.Tensor, (opdsl.ones(3, 1), opdsl.ones(1, 4)), ["(0, whole) -> (0)", "(whole, 1) -> (1)"]),
         (aten.sum.dim_IntList, (X, [1]), ["(0) -> (0)", "(1) -> (whole), combined"]),
         (aten.sum.dim_IntList, (X, [0], True), ["(1) -> (1)", "(0) -> (whole), combined"]),
-        # Where elements count, only the first of the folded dimensions keeps their order.
+        # Indices of elements are right only along the first folded dimension, whose shards keep the order.
         (aten.argmax.default, (X,), ["(0) -> (whole), combined"]),
         (aten.cummax.default, (X, 0), ["(0) -> (0, 0), carried on", "(1) -> (1, 1)"]),
         (aten._softmax.default, (X, 1, False), ["(0) -> (0)"]),
@@ -86,7 +88,9 @@ DERIVED = [
 
 
 def test_pieces_give_what_the_whole_gives() -> None:
-    """Of every reduction, scan, row, view and product; pointwise operators, composites and the rest: tests/laws."""
+    """Every reduction, scan, row, view and product computes the same on shards; tests/laws checks all other
+    operators.
+    """
     assert len(DERIVED) > 50
     violations = [str(violation) for operator in DERIVED for violation in violations_of(operator, laws=[OF_PIECES])]
     assert violations == []
@@ -110,7 +114,7 @@ PRODUCTS = (
 
 
 def test_most_operators_that_can_be_cut_are() -> None:
-    """At least four fifths of each kind, along a dimension of a sample."""
+    """At least four fifths of the operators of each kind can be split along some dimension of a sample."""
     count: Counter[str] = Counter()
     cut: Counter[str] = Counter()
     for operator in opdsl.registry:
@@ -118,7 +122,7 @@ def test_most_operators_that_can_be_cut_are() -> None:
             kernel = operator.entry(CPU).kernel
             kind = "product" if operator.schema.name.base in PRODUCTS else getattr(kernel, "kind", "")
             if kind in ("pointwise", "reduction", "row", "scan", "view", "product"):
-                with contextlib.suppress(OpdslError):  # of float32 there are no samples
+                with contextlib.suppress(OpdslError):  # no samples in float32
                     samples = fitting(samples_of(operator), operator.function, wanted=2)
                     count[kind] += 1
                     cut[kind] += any(
