@@ -138,7 +138,7 @@ def call(entry: Call, as_method: bool) -> object:
     return told(aten[entry.base](*positional, **named))
 
 
-# ------------------------------------------------------------------------------------------- what comes and goes
+# ------------------------------------------------------------------------------------------- temporary operators
 
 
 def declare(choose: random.Random) -> None:

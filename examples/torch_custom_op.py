@@ -63,7 +63,7 @@ def train(model: Any, x: torch.Tensor, y: torch.Tensor, steps: int) -> float:
     return loss.item()
 
 
-# ------------------------------------------------------------------------------------------------- by hand, to compare
+# ----------------------------------------------------------------------------------- hand-written operator, to compare
 
 
 @torch.library.custom_op("gated::by_hand", mutates_args=())

@@ -202,7 +202,7 @@ def test_the_mypy_plugin_is_found_in_the_configuration(tmp_path: Path, monkeypat
     assert probes.mypy_plugin().mark is Mark.OK
 
 
-# --------------------------------------------------------------------------------------------------------- cost, print
+# -------------------------------------------------------------------------------------------------------- cost, output
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""How ours is called where op_db calls no function of PyTorch's itself."""
+"""Adapters that call opdsl where op_db calls a method or a lambda instead of a function of PyTorch."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ functional = opdsl.nn.functional
 
 
 def _method(name: str) -> Callable[..., Any]:
-    """op_db calls a method of which there is no function."""
+    """Return a function that calls a method, for operators that have no function."""
     return lambda self, *inputs, **named: getattr(self, name)(*inputs, **named)
 
 
 def _of_a_copy(name: str) -> Callable[..., Any]:
-    """op_db calls an in-place operator on a copy."""
+    """Return a function that calls an in-place method on a copy."""
     return lambda self, *inputs, **named: getattr(self.clone(), name)(*inputs, **named)
 
 
@@ -35,9 +35,9 @@ def _max_pool2d_backward(
 
 CONVERSIONS = "bfloat16", "bool", "byte", "cdouble", "cfloat", "char", "double", "float", "half", "int", "long", "short"
 
-# By the name in op_db.
+# Adapters by the name in op_db.
 ADAPTED: dict[str, Callable[..., Any]] = {
-    # op_db puts `self`, or the weight, first.
+    # op_db passes `self`, or the weight, first.
     "where": lambda self, condition, other, **named: opdsl.where(condition, self, other, **named),
     "polygamma": lambda self, n, **named: opdsl.polygamma(n, self, **named),
     "special.polygamma": lambda self, n, **named: opdsl.special.polygamma(n, self, **named),

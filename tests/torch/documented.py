@@ -1,4 +1,4 @@
-"""The examples in PyTorch's own documentation, and how one is run by both libraries."""
+"""Runner of the examples in PyTorch's documentation, in both libraries."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SPACES = {
     "torch.Tensor": torch.Tensor,
 }
 
-# What changes the process, and not only what is printed.
+# Functions that change the state of the process.
 LEFT_OUT = {
     "torch.set_default_device",
     "torch.set_default_dtype",
@@ -42,21 +42,21 @@ LEFT_OUT = {
 
 
 class Documented(NamedTuple):
-    """The examples of one function: statements that are run one after another."""
+    """Examples of one function: statements that are run one after another."""
 
     name: str
     sources: tuple[str, ...]
 
 
 def documented() -> Iterator[Documented]:
-    """The functions whose documentation has examples, without those whose examples are those of another."""
+    """Yield the functions whose documentation has examples, each set of examples once."""
     parser, seen = doctest.DocTestParser(), set()
     for space, module in SPACES.items():
         for short in sorted(dir(module)):
             function, name = getattr(module, short), f"{space}.{short}"
             if short.startswith("_") or isinstance(function, type) or not callable(function) or name in LEFT_OUT:
                 continue
-            with contextlib.suppress(ValueError):  # some are no examples to Python's own parser
+            with contextlib.suppress(ValueError):  # Python's parser rejects some examples
                 examples = parser.get_examples(function.__doc__ or "")
                 sources = tuple(
                     example.source for example in examples if not example.exc_msg and "cuda" not in example.source
@@ -67,7 +67,9 @@ def documented() -> Iterator[Documented]:
 
 
 def without_torch(source: str) -> str:
-    """A statement in which ``torch`` is what it is given, and not imported: ``from torch import linalg as LA``."""
+    """Return a statement that uses the given ``torch`` instead of importing it, as ``from torch import linalg as LA``
+    does.
+    """
     if re.fullmatch(r"import torch\s*", source):
         return "pass"
     return re.sub(r"^from (torch[.\w]*) import (\w+)(?: as (\w+))?", _assigned, source)
@@ -78,7 +80,7 @@ def _assigned(result: re.Match[str]) -> str:
 
 
 class Run(NamedTuple):
-    """What came of examples: the values of expressions, those of variables, and what was printed."""
+    """Results of examples: the values of expressions, those of variables, and the printed text."""
 
     shown: list[object]
     named: dict[str, object]
@@ -86,7 +88,7 @@ class Run(NamedTuple):
 
 
 def run(sources: Sequence[str], library: Any, functional: ModuleType) -> Run:
-    """Run examples with ``torch`` and ``F`` meaning a library's; raises what they raise."""
+    """Run examples with ``torch`` and ``F`` replaced by a library; exceptions propagate."""
     inputs = {
         "torch": library,
         "F": functional,
@@ -111,7 +113,7 @@ def run(sources: Sequence[str], library: Any, functional: ModuleType) -> Run:
     return Run(shown, named, printed.getvalue())
 
 
-# What draws random numbers, or does not say what elements are.
+# Functions that draw random numbers or return uninitialized elements.
 DRAWN = (
     "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "empty", "empty_like",
     "empty_strided", "empty_permuted",
@@ -119,9 +121,10 @@ DRAWN = (
 
 
 class WithDrawnNumbers:
-    """A library whose random numbers are those of a NumPy generator, the same for each library.
+    """Wrapper of a library whose random numbers come from a NumPy generator, so that both libraries draw equal
+    numbers.
 
-    It is asked for everything else.
+    Every other attribute is that of the library.
     """
 
     def __init__(self, library: ModuleType) -> None:
@@ -156,10 +159,10 @@ class WithDrawnNumbers:
 
 
 def both(sources: Sequence[str]) -> tuple[Run, Run]:
-    """The same examples, run by opdsl and by PyTorch.
+    """Run examples in opdsl and in PyTorch and return both results.
 
     Raises:
-        Undocumented: PyTorch itself cannot run them.
+        Undocumented: PyTorch itself cannot run the examples.
     """
     torch.manual_seed(0)
     kept = torch.get_default_dtype()
@@ -181,16 +184,16 @@ def both(sources: Sequence[str]) -> tuple[Run, Run]:
 
 
 class Undocumented(Exception):
-    """PyTorch does not do what its documentation says: there is no CUDA here, or names are missing in it."""
+    """Raised when PyTorch cannot run its own examples, for example because they need CUDA or undefined names."""
 
 
 # ----------------------------------------------------------------------------------------------------------- comparing
 
 
 def differences(ours: Run, theirs: Run, forms_only: bool) -> list[str]:
-    """Where two runs differ.
+    """Return descriptions of the differences between two runs.
 
-    forms_only: whether elements say nothing, since they are drawn or one of several right answers.
+    forms_only: whether elements are not compared, since they are random or one of several right answers.
     """
     result: list[str] = []
     if len(ours.shown) != len(theirs.shown):

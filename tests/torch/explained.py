@@ -1,11 +1,11 @@
-"""What is known of results that differ from PyTorch's, by operator: one table, for the replay of op_db and the docs."""
+"""Table of known differences from PyTorch's results by operator, for the replay of op_db and the documentation."""
 
 from __future__ import annotations
 
 _MEMORY = "memory as it comes: no element is set"
 _RANDOM = "random numbers: `manual_seed` begins a sequence of our own"
 
-# Operators whose values nobody fixes: shape, strides, dtype and what is shared are compared all the same.
+# Operators without determined values: only shape, strides, dtype and shared memory are compared.
 UNDETERMINED = {
     **dict.fromkeys(
         (

@@ -1,4 +1,4 @@
-"""What PyTorch's ``op_db`` has of the operators that we have, and its samples of them."""
+"""Access to the entries of PyTorch's ``op_db`` for operators of opdsl, and to their samples."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tests.by_date import FULL, half_of_today, is_its_turn
 from tests.torch.adapters import ADAPTED
 
 common = pytest.importorskip("torch.testing._internal.common_methods_invocations")
-torch.set_num_threads(1)  # of samples so small its threads would mostly wait for each other
+torch.set_num_threads(1)  # with samples so small, threads would mostly wait
 
-# How many samples an operator is called with: of the dtypes in VARIED, and of the others.
+# Largest number of samples of an operator: for the dtypes in VARIED, and for the others.
 MOST, FEW = 16, 6
-# Elements of a sample that takes long.
+# Number of elements from which a sample is slow.
 LARGE = 100_000
 
-# Operators that are not held against op_db, with the reason.
+# Operators that are not tested on op_db, with the reason.
 LEFT_OUT: dict[str, str] = {
     "to": "only one overload is declared",
     "nn.functional.triplet_margin_with_distance_loss": "its samples have PyTorch's functions of distances",
@@ -33,39 +33,39 @@ LEFT_OUT: dict[str, str] = {
     "linalg.pinv.singular": "a function of two factors, of whose product it is the pseudo-inverse",
 }
 
-# Those whose tenth argument is the probability that a weight is dropped.
+# Operators whose tenth argument is the probability that a weight is dropped.
 DROPPING = {"nn.functional.multi_head_attention_forward"}
 
-# Those that bring rows of the shape that is their second argument to mean 0.
+# Operators that normalize rows, whose shape is the second argument, to mean 0.
 NORMALISING = {"native_layer_norm", "nn.functional.layer_norm"}
 
-# Dtypes that we do not have.
+# Dtypes that opdsl lacks.
 UNKNOWN = {torch.complex32, torch.uint16, torch.uint32, torch.uint64}
 
-# The dtypes that the variants of an operator are tried with; its function is with all but what turns leave out.
+# Dtypes for tests of an operator's variants; its function is tested with all dtypes, unless groups leave some out.
 VARIED = {torch.bool, torch.int64, torch.bfloat16, torch.float32, torch.complex64}
 
-# Of each group an operator is tried with one dtype, the next operator with the next one. Integers are one scalar graph
-# at several widths, complex numbers at two; 16-bit floats are computed in float32, and differ in how they are read and
-# written.
+# An operator is tested with one dtype of each group, the next operator with the next dtype. Integers use one scalar
+# graph at several widths, complex numbers at two; 16-bit floats are computed in float32, and differ in loads and
+# stores.
 OF_FUNCTIONS = (
     (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64),
     (torch.float16, torch.bfloat16),
     (torch.complex64, torch.complex128),
 )
-# Methods and in-place variants hand their arguments to what the function calls, whatever the dtype; they are tried with
-# float32, too.
+# Methods and in-place variants pass their arguments to the function's operator for every dtype; float32 is always
+# tested, too.
 OF_METHODS = ((torch.bool, torch.int64, torch.bfloat16, torch.complex64),)
-# Operators are called in single precision every day, in the other dtypes that are left every second.
+# Operators are tested in single precision every day, in the other chosen dtypes every second day.
 DAILY, DAYS = torch.float32, 2
-# Outputs of whole and of other numbers are converted to in different ways.
+# Conversions to integer and to floating-point outputs differ.
 OF_OUTPUTS = ((torch.bool, torch.int64), (torch.bfloat16, torch.complex64))
 
-# Dtypes that ours refuses: PyTorch's results are far off.
+# Dtypes that opdsl rejects since PyTorch's results are far off.
 REFUSED = {("matrix_exp", torch.float16), ("matrix_exp", torch.bfloat16)}
 
-# Dtypes that nn/test_upsampling_of_bytes.py tries: some elements of a thousand are another byte, since we compute
-# positions in single precision and PyTorch in double.
+# Dtypes that nn/test_upsampling_of_bytes.py tests: a few bytes in a thousand differ, since opdsl computes positions in
+# single precision and PyTorch in double.
 NEARLY_EQUAL = {
     (f"nn.functional.{name}", torch.uint8)
     for name in ("interpolate.bilinear", "interpolate.bicubic", "upsample_bilinear")
@@ -74,25 +74,27 @@ NEARLY_EQUAL = {
 
 @functools.cache
 def operators() -> tuple[Any, ...]:
-    """Return what op_db has of the operators that we declare."""
-    # Variants for the sake of Triton hold large samples of the same kernel.
+    """Return the entries of op_db for operators that opdsl declares."""
+    # Variants for Triton have large samples of the same kernel.
     return tuple(
         info for info in common.op_db if "triton" not in info.variant_test_name and function_of(info) is not None
     )
 
 
 def our_name(info: Any) -> str:
-    """The name in PyTorch's schema: ``nn.functional.relu`` is ``relu`` there, ``linalg.det`` is ``linalg_det``."""
+    """Return the name in PyTorch's schema: ``relu`` for ``nn.functional.relu``, ``linalg_det`` for ``linalg.det``."""
     name = str(info.name).removeprefix("nn.functional.").replace(".", "_")
     return "log_sigmoid" if name == "logsigmoid" else name
 
 
 def function_of(info: Any) -> Callable[..., Any] | None:
-    """Ours that stands where PyTorch's does: ``opdsl.nn.functional.relu``, ``opdsl.linalg.det``, a method, a packet."""
+    """Return opdsl's function for an entry: ``opdsl.nn.functional.relu``, ``opdsl.linalg.det``, a method or a
+    packet.
+    """
     name = our_name(info)
     if {name, info.name, name_of(info)} & LEFT_OUT.keys():
         return None
-    if info.variant_test_name == "in_place":  # of `normal`, which is another operator than the functional one
+    if info.variant_test_name == "in_place":  # `normal_` is another operator than the functional `normal`
         return getattr(opdsl.Tensor, info.inplace_variant.__name__, None) if f"{name}_" in METHODS else None
     if info.name in ADAPTED:
         return ADAPTED[info.name]
@@ -112,9 +114,10 @@ def name_of(info: Any) -> str:
 def cases(
     wanted: Callable[[Any], object] | None = None, turns: tuple[tuple[torch.dtype, ...], ...] = ()
 ) -> Iterator[Any]:
-    """All operators and dtypes; with a condition, those of the operators that meet it, and fewer dtypes.
+    """Yield test parameters of operators and dtypes; a condition selects operators and reduces the dtypes.
 
-    turns: groups of dtypes, of each of which an operator takes one.
+    wanted: the condition.
+    turns: groups of dtypes; from each group an operator is tested with one dtype.
     """
     for index, info in enumerate(operators()):
         if wanted is not None and not wanted(info):
@@ -131,17 +134,17 @@ def cases(
 
 
 def is_random(info: Any, sample: Any) -> bool:
-    """Whether weights are dropped."""
+    """Return whether a sample drops weights at random."""
     return bool(sample.kwargs.get("dropout_p") or (info.name in DROPPING and sample.args[9]))
 
 
 def samples(info: Any, dtype: torch.dtype, *, in_turn: bool = True) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
-    """Return the arguments of an operator's samples, with or without those that have their turn another day."""
+    """Yield the arguments of an operator's samples; ``in_turn`` leaves out those that are tested on another day."""
     reference_inputs = info.reference_inputs if FULL else info.sample_inputs
     torch.manual_seed(0)
     chosen = thinned(reference_inputs("cpu", dtype), MOST if dtype in VARIED else FEW)
     for sample in half_of_today(chosen) if in_turn and len(chosen) > FEW else chosen:
-        # What PyTorch makes of a row of one element is 0 but for rounding, and here 0.
+        # For rows of one element PyTorch returns rounding errors, opdsl 0.
         if is_random(info, sample):
             continue
         if info.name in NORMALISING and math.prod(sample.args[0]) == 1:
@@ -150,7 +153,9 @@ def samples(info: Any, dtype: torch.dtype, *, in_turn: bool = True) -> Iterator[
 
 
 def thinned(inputs: Iterable[Any], most: int = MOST) -> list[Any]:
-    """Some samples, from all over: those of pools are every combination of their parameters; of large ones a fourth."""
+    """Return some samples, spread evenly, and a fourth of the large ones; pools have every combination of
+    parameters.
+    """
     result = list(inputs)
     if FULL:
         return result

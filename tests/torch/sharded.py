@@ -1,7 +1,8 @@
-"""Registered operators on DTensors, in several processes: run by ``test_sharding.py``, as ``python sharded.py 2 4``.
+"""Program of ``test_sharding.py``, which checks registered operators on DTensors in several processes.
 
-Every process makes the same whole tensors, and holds what it computes of its pieces against what the whole gives. What
-is sent is held against what aten's own operators send.
+Run it as ``python sharded.py FOLDER 2 4``. Every process creates the same whole tensors, and compares the results that
+it computes from shards with those of the whole tensors. The number of sent bytes is compared with that of aten's
+operators.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def row_softmax_gradient(grad: Tensor, result: Tensor, dim: int) -> Tensor:
 
 @lib.op
 def affine(self: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """A body: right on every backend, and cut where what it calls is."""
+    """Compute ``smooth_relu(self @ weight + bias)``; a composite, which is sharded as the operators that it calls."""
     return smooth_relu(self @ weight + bias)
 
 
@@ -130,7 +131,7 @@ def accumulate_body(source: Tensor, total: Tensor[Alias("a", write=True)]) -> No
 
 
 class Traffic(TorchDispatchMode):
-    """Counts the bytes that are handed to collectives."""
+    """Torch dispatch mode that counts the bytes passed to collectives."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -159,7 +160,7 @@ def softplus(x: torch.Tensor) -> torch.Tensor:
 
 
 def cases() -> dict[str, tuple[Call, Call, list[tuple[torch.Tensor, Any]]]]:
-    """What is called, aten's equivalent, and the arguments with their placements."""
+    """Return the calls, the equivalent calls of aten, and the arguments with their placements, by name."""
     own: Any = torch.ops.sharded
     calls: dict[str, tuple[Call, Call, list[tuple[torch.Tensor, Any]]]] = {}
     for x, shape, placements in ((X, "even", (S0, S1, R)), (UNEVEN, "uneven", (S0,))):
@@ -206,7 +207,7 @@ def cases() -> dict[str, tuple[Call, Call, list[tuple[torch.Tensor, Any]]]]:
 
 
 def placed(tensor: torch.Tensor, placement: Any, mesh: Any) -> DTensor:
-    """A whole as a DTensor; of summands the first process has the whole, the others zeros."""
+    """Distribute a whole tensor; for partial sums the first process has the whole, the others zeros."""
     if placement == SUM:
         own = tensor if mesh.get_local_rank() == 0 else torch.zeros_like(tensor)
         return DTensor.from_local(own.clone(), mesh, [SUM])
@@ -214,7 +215,7 @@ def placed(tensor: torch.Tensor, placement: Any, mesh: Any) -> DTensor:
 
 
 def run(function: Call, tensors: list[tuple[torch.Tensor, Any]], mesh: Any, *, backward: bool) -> tuple[Any, ...]:
-    """Bytes that are sent forward and backward, the whole result and the whole gradients."""
+    """Return the bytes that are sent forward and backward, the whole result and the whole gradients."""
     inputs = [placed(tensor, placement, mesh).requires_grad_(backward) for tensor, placement in tensors]
     with Traffic() as forward:
         result = function(*inputs)
@@ -228,7 +229,7 @@ def run(function: Call, tensors: list[tuple[torch.Tensor, Any]], mesh: Any, *, b
 
 
 def check(mesh: Any) -> None:
-    """Every case gives what the whole gives, and sends no more than aten's own operators."""
+    """Check that every case has the results of the whole tensors, and sends no more than aten's operators."""
     own: Any = torch.ops.sharded
     for name, (ours, theirs, tensors) in cases().items():
         backward = name != "largest" and not name.startswith("mean")
@@ -248,7 +249,7 @@ def check(mesh: Any) -> None:
 
 
 def check_writes(own: Any, mesh: Any) -> None:
-    """In-place and ``out=`` variants write the pieces that are there, and send nothing."""
+    """Check that in-place and ``out=`` variants write the local shards, and send nothing."""
     for placement in (S0, S1):
         x = placed(X, placement, mesh)
         with Traffic() as traffic:
@@ -267,7 +268,7 @@ def check_writes(own: Any, mesh: Any) -> None:
         assert total.placements == (S0 if here == S1 else here,)
         for call in (own.accumulate_pieces, own.accumulate_body):
             if call is own.accumulate_body and here != there:
-                continue  # aten's own add_ decides what it takes
+                continue  # aten's own add_ decides which placements it accepts
             total = placed(X, here, mesh)
             call(placed(X, there, mesh), total)
             torch.testing.assert_close(total.full_tensor(), X * 4, msg=f"{call} {here} {there}")
@@ -281,7 +282,7 @@ def check_writes(own: Any, mesh: Any) -> None:
 
 
 def process(rank: int, count: int, store: str) -> None:
-    """One of several processes."""
+    """Run one of the processes."""
     dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=count)
     try:
         check(init_device_mesh("cpu", (count,)))
@@ -290,7 +291,7 @@ def process(rank: int, count: int, store: str) -> None:
 
 
 def main() -> None:
-    """Once for each number of processes."""
+    """Run the checks once for each number of processes."""
     torch.set_num_threads(1)
     register(lib)
     for count in map(int, sys.argv[2:]):

@@ -1,7 +1,7 @@
-"""Every form of a call: it reaches the overload that PyTorch's call reaches, or is refused as there.
+"""Tests that every form of a call reaches the overload that PyTorch's call reaches, or is rejected by both.
 
-The forms follow from the schemas: each argument in turn is every kind of value, given by place, by its name and by
-PyTorch's other names for it; too many, too few and unknown arguments are among them.
+The forms follow from the schemas: each argument has every kind of value, is passed by position, by its name and by
+PyTorch's other names for it; calls with too many, too few and unknown arguments are included.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from tests.torch.twins import Twins, of
 # Otherwise every fourth form is called.
 FULL = "OPDSL_TEST_FULL" in os.environ
 
-# Calls that reach an operator where PyTorch refuses them: ours takes a bool tensor in a list of floats.
+# Calls that reach an operator in opdsl and that PyTorch rejects, such as a bool tensor in a list of floats.
 DIFFERENT = (
-    "x.set_(t): None, not aten::set_.source_Tensor",  # which refuses other dtypes
+    "x.set_(t): None, not aten::set_.source_Tensor",  # it rejects other dtypes
     "lib.histogram(x, range=(t, 0)): None, not aten::histogram.bin_ct",
     "lib.histogramdd(x, (0, 1), (t, 0)): None, not aten::histogramdd",
     "lib.gradient(x, spacing=(t, 0)): None, not aten::gradient.scalarrayint",
@@ -42,8 +42,8 @@ DIFFERENT = (
     ),
 )
 
-# What an argument may be given as. `x` a matrix, `z` a number as a tensor, `i` an integer as one, `t` a bool, `g` one
-# that requires a gradient, `o` a vector of one integer, `c` bools, `v` a vector.
+# Values of arguments. `x` a matrix, `z` a number as a tensor, `i` an integer as one, `t` a bool, `g` one that requires
+# a gradient, `o` a vector of one integer, `c` bools, `v` a vector.
 VALUES = (
     "x",
     "z",
@@ -85,7 +85,7 @@ VALUES = (
     "slice(1)",
 )
 
-# A value that fits, by schema type.
+# A valid value, by schema type.
 FITTING = {
     "Tensor": "x",
     "Tensor[]": "[x, x]",
@@ -108,12 +108,12 @@ FITTING = {
 
 OTHER_NAMES = {"input": ("x", "a", "x1"), "other": ("x2",), "dim": ("axis",), "keepdim": ("keepdims",)}
 
-# Python functions of torch, and what PyTorch's own bindings do by hand (python_torch_functions_manual.cpp,
-# python_variable_methods.cpp); their calls reach several operators, or one that the schema does not say.
-# Subscripts call index_put with None among the indices, which PyTorch's function refuses.
+# Python functions of torch, and names that PyTorch binds by hand (python_torch_functions_manual.cpp,
+# python_variable_methods.cpp); their calls reach several operators, or one that the schema does not name. Subscripts
+# call index_put with None among the indices, which PyTorch's function rejects.
 BY_HAND = frozenset(
     (
-        "record_stream",  # there is nothing to call it with where there is no GPU
+        "record_stream",  # no argument for it exists without a GPU
         "index_put",
         "index_put_",
         "nonzero",
@@ -133,13 +133,13 @@ KINDS = {"function": torch, "method": torch.Tensor}
 
 
 def is_binding(kind: str, base: str) -> bool:
-    """Whether PyTorch has a name as a binding in C++, and not as a Python function or not at all."""
+    """Return whether PyTorch implements a name as a binding in C++, not as a Python function."""
     result = type(getattr(KINDS[kind], base, None))
     return result.__name__ in ("builtin_function_or_method", "method_descriptor")
 
 
 class Form(NamedTuple):
-    """One call, as an expression."""
+    """Call as the text of an expression."""
 
     text: str
 
@@ -148,7 +148,7 @@ class Form(NamedTuple):
 
 
 def names(lib: Any) -> dict[str, Any]:
-    """What forms are made of; new each time, since some are written."""
+    """Return new variables for the forms, since some forms write to them."""
     tensors = {
         "x": torch.arange(4.0).reshape(2, 2),
         "z": torch.tensor(2.0),
@@ -165,7 +165,7 @@ def names(lib: Any) -> dict[str, Any]:
 
 @cache
 def packets() -> tuple[str, ...]:
-    """The packets whose calls PyTorch's generated bindings take."""
+    """Return the packets that PyTorch's generated bindings can call."""
     opdsl.registry  # noqa: B018  loads the operators
     result = []
     for packet in opdsl.registry.packets.values():
@@ -178,7 +178,7 @@ def packets() -> tuple[str, ...]:
 
 
 def forms(base: str) -> Iterator[Form]:
-    """The calls of a packet, as a function and as a method."""
+    """Yield the calls of a packet, as a function and as a method."""
     packet = opdsl.registry.packets[f"aten::{base}"]
     bound = [overload for overload in packet.overloads.values() if overload.is_bound]
     for kind in filter(lambda kind: is_binding(kind, base), KINDS):
@@ -190,7 +190,9 @@ def forms(base: str) -> Iterator[Form]:
 
 
 def is_generated(operator: Operator) -> bool:
-    """Whether PyTorch generates a binding of it: not where its C++ decides, nor for what ``autogen`` makes."""
+    """Return whether PyTorch generates a binding for an operator; it does not for manual bindings and ``autogen``
+    operators.
+    """
     theirs = getattr(getattr(torch.ops.aten, operator.schema.name.base), operator.schema.name.overload or "default")
     return not operator.properties.get("manual_cpp_binding") and torch.Tag.generated not in theirs.tags
 
@@ -202,7 +204,7 @@ def _fitting(argument: Argument) -> str:
 
 
 def _name(argument: Argument, kind: str) -> str:
-    """PyTorch's functions know a tensor `self` as `input` alone; ours know both."""
+    """Return the argument's name: PyTorch's functions call a tensor ``self`` only ``input``, opdsl's accept both."""
     is_input = argument.name == "self" and kind == "function" and str(argument.type) == "Tensor"
     return "input" if is_input else argument.python_name
 
@@ -231,14 +233,14 @@ def _forms(base: str, kind: str, places: list[Argument], options: list[Argument]
             yield call([*before, value, *after], base_named)
         yield call([*before, *after], base_named)
         own = _name(argument, kind)
-        # A name that Python forbids cannot be written; ours has an underscore for it.
+        # A keyword of Python cannot name an argument; opdsl appends an underscore.
         names = [] if iskeyword(argument.name) else [own, *OTHER_NAMES.get(own, ())]
         for name in names:
             for value in (_fitting(argument), "None"):
                 yield call(before, {**base_named, name: value, **rest})
     for argument in options:
         for value in VALUES:
-            # A number is a device of an accelerator, which PyTorch may be built without.
+            # A number selects a device of an accelerator, which PyTorch may be built without.
             if str(argument.type) != "Device?" or value[0] not in "12n":
                 yield call(base_given, {**base_named, argument.python_name: value})
     yield call([*base_given, *["x"] * 5], base_named)
@@ -246,13 +248,13 @@ def _forms(base: str, kind: str, places: list[Argument], options: list[Argument]
 
 
 def reached_in_torch(calls: list[Form]) -> list[str | None]:
-    """The operator that each call reaches; None where the arguments fit none."""
+    """Return the operator that each call reaches in torch, or None if the arguments fit no overload."""
     settings = _ExperimentalConfig(capture_overload_names=True)
     with profile(activities=[ProfilerActivity.CPU], experimental_config=settings) as recorded:
         for number, form in enumerate(calls):
             known = names(torch)
             code = compile(form.text, form.text, "eval")
-            with record_function(f"call {number}"), suppress(Exception):  # what is reached counts, not what comes of it
+            with record_function(f"call {number}"), suppress(Exception):  # the result does not matter
                 eval(code, known)
     events = sorted(
         recorded.profiler.kineto_results.events(), key=lambda event: (event.start_ns(), -event.duration_ns())
@@ -267,20 +269,20 @@ def reached_in_torch(calls: list[Form]) -> list[str | None]:
             overload = event.overload_name()
             result[number] = f"{event.name()}.{overload}" if overload else event.name()
             ends = event.start_ns() + event.duration_ns()
-    # A number that is read from a tensor, to be refused, is no reached operator.
+    # Reading a number from a tensor, to reject it, does not count as reaching an operator.
     return [None if result.get(number) == "aten::item" else result.get(number) for number in range(len(calls))]
 
 
-# Operators by which arguments are read: numbers from tensors, lists from tensors.
+# Operators that read arguments: numbers from tensors, lists from tensors.
 BEFORE = ("aten::item", "aten::unbind.int")
 
 
 class ReachedError(Exception):
-    """Ends a call that has reached its operator: what comes of it does not count, and computing it would take long."""
+    """Raised when a call has reached its operator, so that the result need not be computed."""
 
 
 class First(opdsl.DispatchMode):
-    """Notes the last operator that the program calls itself, before which arguments may be read from tensors."""
+    """Dispatch mode that records the operator of a call; it skips operators that only read the arguments."""
 
     before_decomposition = True
     reached: str | None = None
@@ -293,7 +295,7 @@ class First(opdsl.DispatchMode):
 
 
 def reached_in_ours(form: Form) -> str | None:
-    """The same of ours."""
+    """Return the operator that a call reaches in opdsl, or None if the arguments fit no overload."""
     known = names(opdsl)
     mode = First()
     with mode:
@@ -308,7 +310,7 @@ def reached_in_ours(form: Form) -> str | None:
 
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """``from_file`` makes the file that it is told of."""
+    """Change to a temporary directory, since ``from_file`` creates the file that it is given."""
     monkeypatch.chdir(tmp_path)
 
 
@@ -335,7 +337,7 @@ def test_numbers_that_require_gradients_are_no_numbers() -> None:
 def test_outputs_have_the_names_of_the_schema() -> None:
     there = torch.ops.aten.max.dim_max(torch.ones(2, 3), 0, max=torch.empty(0), max_values=torch.empty(0).long())
     values, indices = opdsl.empty(0), opdsl.empty(0, dtype=opdsl.int64)
-    for _ in range(2):  # the second call has a plan
+    for _ in range(2):  # a plan serves the second call
         output = opdsl.ops.aten.max.dim_max(opdsl.ones(2, 3), 0, max=values, max_values=indices)
         assert output.values is values and output.indices is indices
     assert [operand.tolist() for operand in (values, indices)] == [tensor.tolist() for tensor in there]

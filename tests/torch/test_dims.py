@@ -1,6 +1,6 @@
-"""Values with dims against PyTorch's ``functorch.dim``, on random expressions of pure dims.
+"""Tests of values over dims, compared with PyTorch's ``functorch.dim`` on random expressions.
 
-What differs on purpose is tested below by name: promotion (dims count as dimensions), ``...`` in ``order``, and size 1,
+Intentional differences have their own tests: promotion (dims count as dimensions), ``...`` in ``order``, and size 1,
 which broadcasts.
 """
 
@@ -45,7 +45,7 @@ KEEPING = ("softmax", "cumsum", "log_softmax")
 
 @st.composite
 def expressions(draw: st.DrawFn) -> tuple[tuple[int, ...], list[Any]]:
-    """Sizes of dims, and steps: reads of some dims, operators, folds over one."""
+    """Return sizes of dims, and steps: reads over some dims, operators, folds over one dim."""
     sizes = tuple(draw(st.sampled_from([1, 2, 3])) for _ in NAMES)
     steps: list[Any] = []
     for _ in range(draw(st.integers(1, 6))):
@@ -58,7 +58,7 @@ def expressions(draw: st.DrawFn) -> tuple[tuple[int, ...], list[Any]]:
 
 
 def run(library: Any, make: Callable[[numpy.ndarray[Any, Any]], Any], sizes: tuple[int, ...], steps: list[Any]) -> Any:
-    """The result of steps, placed, as an array."""
+    """Return the result of the steps, ordered, as an array."""
     named = dict(zip(NAMES, library.dims(3, list(sizes)), strict=True))
     random = numpy.random.default_rng(3)
 
@@ -78,7 +78,7 @@ def run(library: Any, make: Callable[[numpy.ndarray[Any, Any]], Any], sizes: tup
             varies.remove(names[0])
         elif names[0] in varies and kind == "keep":
             dim, name = named[names[0]], KEEPING[choice % len(KEEPING)]
-            # functorch takes a dim in folds alone.
+            # functorch accepts dims only in folds.
             value = getattr(value, name)(dim) if library is opdsl else getattr(value.order(dim), name)(0)[dim]
     placed = sorted(varies)
     # functorch puts positional dimensions last.
@@ -115,7 +115,7 @@ def test_gradients_of_random_expressions(drawn: tuple[tuple[int, ...], list[Any]
 
 
 def both(text: str, **arrays: numpy.ndarray[Any, Any]) -> tuple[Any, Any]:
-    """What an expression gives here and there; ``i, j, k`` are dims."""
+    """Return the values of an expression in opdsl and in functorch; ``i, j, k`` are dims."""
     results = []
     for library, dims in ((opdsl, opdsl.dims), (torch, functorch.dim.dims)):
         i, j, k = dims(3)
@@ -164,7 +164,9 @@ def test_what_is_refused_there_is_refused_here(text: str) -> None:
 
 
 def test_promotion_differs_on_purpose() -> None:
-    """A vector of float32 and a number of float64 in a tensor are float32 in PyTorch; so are values over dims here."""
+    """A float32 vector and a 0-d float64 tensor promote to float32, in PyTorch and over dims in opdsl, not in
+    functorch.
+    """
     i = opdsl.dim()
     ours = opdsl.ones(3)[i] * opdsl.tensor(2.0, dtype=opdsl.float64)
     assert ours.dtype is opdsl.float32
@@ -183,12 +185,14 @@ def test_order_names_positional_dimensions_on_purpose() -> None:
 
 
 def test_bodies_with_dims_serve_torch() -> None:
-    """Sizes are symbols there, and positions of dims (arange) are made of them alone."""
+    """Bodies with dims can be traced by torch, where sizes are symbols and indices of dims (arange) have symbolic
+    sizes.
+    """
     with opdsl.Library("torch_dims") as lib:
 
         @lib.op
         def convolution(x: opdsl.Tensor, weight: opdsl.Tensor) -> opdsl.Tensor:
-            """A convolution with zeros outside."""
+            """Compute a convolution with zeros outside."""
             n, c, o, u = opdsl.dims(4)
             i = opdsl.dim(x.shape[-1])
             return (x.outside(0.0)[n, c, i + u - 1] * weight[o, c, u]).sum((c, u)).order(n, o, i)

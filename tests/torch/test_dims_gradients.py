@@ -1,4 +1,6 @@
-"""Operators over dims that read, fold and write at positions: values and gradients of both orders against PyTorch."""
+"""Tests of operators over dims that read, fold and write at indices: values and both orders of gradients equal
+PyTorch's.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ lib = Library("dims_gradients")
 @lib.op
 @formula
 def smoothed(x: Tensor, target: Tensor) -> Tensor:
-    """Cross entropy of smoothed labels."""
+    """Compute the cross entropy with label smoothing."""
     n, c = dims(2)
     logs = x[n, c].log_softmax(c)
     return (-0.9 * logs.order(c)[target[n]] - 0.1 * logs.mean(c)).order(n).mean()
@@ -29,14 +31,14 @@ def smoothed(x: Tensor, target: Tensor) -> Tensor:
 @lib.op
 @formula
 def focal(x: Tensor, target: Tensor) -> Tensor:
-    """Focal loss."""
+    """Compute the focal loss."""
     n, c = dims(2)
     logs = x[n, target[n]] - x[n, c].logsumexp(c)
     return (-((1.0 - opdsl.exp(logs)) ** 2.0) * logs).order(n).mean()
 
 
 def focal_text(x: Any, target: Any) -> Any:
-    """The same in PyTorch."""
+    """Compute ``focal`` in PyTorch."""
     logs = x.log_softmax(-1).gather(1, target[:, None])[:, 0]
     return (-((1 - logs.exp()) ** 2.0) * logs).mean()
 
@@ -44,28 +46,28 @@ def focal_text(x: Any, target: Any) -> Any:
 @lib.op
 @formula
 def segment_softmax(x: Tensor, offsets: Tensor) -> Tensor:
-    """Softmax within segments."""
+    """Compute the softmax within each segment."""
     s = dims(1, [offsets.shape[0] - 1])
     u = dim(range(offsets[s], offsets[s + 1]))
     return x[u].softmax(u).order(u)
 
 
 def segment_softmax_text(x: Any, offsets: Any) -> Any:
-    """The same in PyTorch."""
+    """Compute ``segment_softmax`` in PyTorch."""
     return torch.cat([part.softmax(0) for part in x.split(offsets.diff().tolist())])
 
 
 @lib.op
 @formula
 def weighted_bag(weight: Tensor, ids: Tensor, offsets: Tensor, per: Tensor) -> Tensor:
-    """The weighted sum of the rows of each bag."""
+    """Compute the weighted sum of the rows of each bag."""
     s, c = dims(2, [offsets.shape[0] - 1, weight.shape[1]])
     u = dim(range(offsets[s], offsets[s + 1]))
     return (weight[ids[u], c] * per[u]).sum(u).order(s, c)
 
 
 def weighted_bag_text(weight: Any, ids: Any, offsets: Any, per: Any) -> Any:
-    """The same in PyTorch."""
+    """Compute ``weighted_bag`` in PyTorch."""
     rows = (weight[ids] * per[:, None]).split(offsets.diff().tolist())
     return torch.stack([row.sum(0) for row in rows])
 
@@ -73,21 +75,21 @@ def weighted_bag_text(weight: Any, ids: Any, offsets: Any, per: Any) -> Any:
 @lib.op
 @formula
 def mean_bag(weight: Tensor, ids: Tensor, offsets: Tensor) -> Tensor:
-    """The mean of the rows of each bag."""
+    """Compute the mean of the rows of each bag."""
     s, c = dims(2, [offsets.shape[0] - 1, weight.shape[1]])
     u = dim(range(offsets[s], offsets[s + 1]))
     return weight[ids[u], c].mean(u).order(s, c)
 
 
 def mean_bag_text(weight: Any, ids: Any, offsets: Any) -> Any:
-    """The same in PyTorch."""
+    """Compute ``mean_bag`` in PyTorch."""
     return torch.stack([part.mean(0) for part in weight[ids].split(offsets.diff().tolist())])
 
 
 @lib.op
 @formula
 def graph_attention(x: Tensor, a: Tensor, source: Tensor, target: Tensor) -> Tensor:
-    """Attention of nodes to what edges bring."""
+    """Compute attention of each node over its incoming edges."""
     e, c = dims(2)
     score = a[source[e], 0] + a[target[e], 1]
     power = opdsl.exp(opdsl.where(score > 0, score, 0.2 * score))
@@ -97,7 +99,7 @@ def graph_attention(x: Tensor, a: Tensor, source: Tensor, target: Tensor) -> Ten
 
 
 def graph_attention_text(x: Any, a: Any, source: Any, target: Any) -> Any:
-    """The same in PyTorch."""
+    """Compute ``graph_attention`` in PyTorch."""
     power = functional.leaky_relu(a[source, 0] + a[target, 1], 0.2).exp()
     total = torch.zeros(x.shape[0], dtype=x.dtype).index_add(0, target, power)
     return torch.zeros_like(x).index_add(0, target, (power / total[target])[:, None] * x[source])
@@ -106,7 +108,7 @@ def graph_attention_text(x: Any, a: Any, source: Any, target: Any) -> Any:
 @lib.op
 @formula
 def patches(x: Tensor, weight: Tensor, size: int = 2) -> Tensor:
-    """Patches of an image, each of which a matrix embeds."""
+    """Embed the patches of an image by a matrix."""
     sizes = [x.shape[1], x.shape[2] // size, x.shape[3] // size, size, size, weight.shape[0]]
     c, i, j, u, v, o = dims(6, sizes)
     return (x[..., c, i * size + u, j * size + v] * weight[o, c, u, v]).sum((c, u, v)).order(..., (i, j), o)
@@ -115,7 +117,7 @@ def patches(x: Tensor, weight: Tensor, size: int = 2) -> Tensor:
 @lib.op
 @formula
 def mixture(y: Tensor, logits: Tensor) -> Tensor:
-    """Sum results of experts, weighed by a gate."""
+    """Sum the results of experts, weighted by a gate."""
     n, e, c = dims(3)
     return (logits[n, e].softmax(e) * y[n, e, c]).sum(e).order(n, c)
 
@@ -123,19 +125,19 @@ def mixture(y: Tensor, logits: Tensor) -> Tensor:
 @lib.op
 @formula
 def windows(x: Tensor, weight: Tensor) -> Tensor:
-    """A causal convolution of each channel, as windows that begin outside."""
+    """Convolve each channel with a causal filter, by windows that begin outside of the sequence."""
     c, t, k = dims(3, [x.shape[-2], x.shape[-1], weight.shape[-1]])
     return (x.outside(0.0)[..., c, t + k - (weight.shape[-1] - 1)] * weight[c, k]).sum(k).order(..., c, t)
 
 
 def windows_text(x: Any, weight: Any) -> Any:
-    """The same in PyTorch."""
+    """Compute ``windows`` in PyTorch."""
     padded = functional.pad(x, (weight.shape[-1] - 1, 0))
     return functional.conv1d(padded, weight[:, None], groups=weight.shape[0])
 
 
 class Case(NamedTuple):
-    """An operator, its text in PyTorch, and what both are called with."""
+    """Operator, an equal function in PyTorch, and the arguments of both."""
 
     operator: Callable[..., Any]
     text: Callable[..., Any]
@@ -173,7 +175,7 @@ CASES = {
 
 
 def leaves(case: Case, convert: Callable[[Any], Any]) -> list[Any]:
-    """Return tensors of copies, those of floating-point numbers as leaves."""
+    """Return copies of the arrays as tensors; float64 tensors require gradients."""
     output = [(tensor, convert(tensor.copy())) for tensor in case.arrays]
     return [tensor.requires_grad_() if array.dtype == numpy.float64 else tensor for array, tensor in output]
 

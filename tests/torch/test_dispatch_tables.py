@@ -1,4 +1,6 @@
-"""The computed table of every operator that the running torch knows, row by row, from that operator's registrations."""
+"""Tests that computed dispatch tables equal torch's, for every operator of the running torch, from its
+registrations.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from opdsl.dispatch.table import Fallthrough, Kernel, NamedKernel, Reason, compu
 
 torch = pytest.importorskip("torch")
 
-# `CPU: registered at RegisterCPU.cpp:1 :: (Tensor _0) -> Tensor _0 [ boxed unboxed ]`
+# Example: `CPU: registered at RegisterCPU.cpp:1 :: (Tensor _0) -> Tensor _0 [ boxed unboxed ]`
 REGISTRATION = re.compile(r"^(?P<key>\w+)(?:\[alias\])?: (?P<kernel>.*) :: .* \[ (?P<flags>.*) \]$")
 HEAD = ("name: ", "schema: ", "debug: ", "alias analysis kind: ")
 
@@ -22,7 +24,7 @@ def named(text: str) -> Kernel:
 
 
 def registrations_of(name: str) -> dict[DispatchKey, list[Kernel]]:
-    """What ``_dispatch_dump`` says is registered, newest first."""
+    """Return the kernels that ``_dispatch_dump`` lists for each key, newest first."""
     registrations: dict[DispatchKey, list[Kernel]] = {}
     for line in torch._C._dispatch_dump(name).splitlines():
         if line.startswith(HEAD):
@@ -37,14 +39,14 @@ def registrations_of(name: str) -> dict[DispatchKey, list[Kernel]]:
 
 
 def rows_of(name: str) -> dict[DispatchKey, str]:
-    """What ``_dispatch_dump_table`` prints, by key: ``registered at VariableType.cpp:1 [autograd kernel]``."""
+    """Return the rows of ``_dispatch_dump_table`` by key: ``registered at VariableType.cpp:1 [autograd kernel]``."""
     rows = (line.split(": ", 1) for line in torch._C._dispatch_dump_table(name).splitlines())
     return {DispatchKey(key): text for key, text in rows}
 
 
 @pytest.fixture(scope="module")
 def empty_operator() -> Iterator[str]:
-    """An operator without any kernel: what its table has are the fallbacks."""
+    """Define an operator without kernels, whose table shows the fallbacks."""
     library = torch._C._dispatch_library("FRAGMENT", "opdsl_test_dispatch_tables", "")
     library.def_("empty(Tensor x) -> Tensor")
     yield "opdsl_test_dispatch_tables::empty"
@@ -59,7 +61,7 @@ def fallbacks(empty_operator: str) -> dict[DispatchKey, Kernel]:
 
 
 def difference(name: str, fallbacks: dict[DispatchKey, Kernel]) -> tuple[int, list[str]]:
-    """The number of an operator's rows, and those that differ."""
+    """Return the number of rows of an operator's table, and descriptions of those that differ."""
     expected = rows_of(name)
     registrations = registrations_of(name)
     entries = {key: compute(key, registrations, fallbacks) for key in RUNTIME_KEYS}
@@ -124,7 +126,7 @@ def test_registrations_that_no_operator_has(keys: list[str], fallbacks: dict[Dis
 
 @pytest.mark.parametrize("alias", [key for key in DispatchKey if key.is_alias], ids=str)
 def test_alias_keys_cover_what_torchs_cover(alias: DispatchKey) -> None:
-    # torch parses no name of a rarely used key, but takes its number
+    # torch does not parse names of rarely used keys, but accepts their numbers
     by_number = [torch._C.DispatchKey(number) for number in range(1, 150)]
     theirs = {torch._C._dispatch_key_name(key): key for key in by_number}
     alias_of_theirs = torch._C._dispatch_key_parse(alias.name)

@@ -1,4 +1,4 @@
-"""The examples in PyTorch's documentation, run with ``import opdsl as torch`` and held against PyTorch."""
+"""Tests that the examples of PyTorch's documentation have PyTorch's results with ``import opdsl as torch``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an entry says is done, held against torchgen's reading of all entries, and against a running PyTorch."""
+"""Tests that entries of native_functions.yaml are read as by torchgen, and match a running PyTorch."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def entries():
     return parse_native_yaml(str(NATIVE / "native_functions.yaml"), str(NATIVE / "tags.yaml")).native_functions
 
 
-# Registered at BackendSelect by hand, in ATen/core/BackendSelectFallbackKernel.cpp and its neighbours.
+# Operators registered at BackendSelect by hand, in ATen/core/BackendSelectFallbackKernel.cpp and nearby files.
 BY_HAND = {"aten::is_pinned", "aten::_pin_memory"}
 
 
@@ -86,7 +86,7 @@ def test_a_category_makes_a_factory_of_an_operator_that_takes_tensors(category: 
 
 # ---------------------------------------------------------------------------------------------------- python_module
 
-# What gen_python_functions.py leaves out and PyTorch binds by hand.
+# Functions that gen_python_functions.py omits and PyTorch binds by hand.
 FUNCTIONS_BY_HAND = {
     "nonzero", "range", "sparse_bsc_tensor", "sparse_bsr_tensor", "sparse_compressed_tensor", "sparse_coo_tensor",
     "sparse_csc_tensor", "sparse_csr_tensor",
@@ -101,7 +101,8 @@ def test_python_binds_the_functions_that_pytorch_binds() -> None:
 
 def test_tensor_has_the_methods_that_pytorchs_has() -> None:
     entry_is_method = (entry for entry in entries() if Variant.method in entry.variants)
-    # torch.Tensor.index is another thing; `to` takes what no overload does, and is written by hand here too.
+    # torch.Tensor.index is another function; `to` accepts arguments of no overload, and is written by hand in opdsl,
+    # too.
     names = {str(entry.func.name.name) for entry in entry_is_method} - {"index", "to"}
     assert {name for name in names if is_bound(name, as_method=True)} == {
         name for name in names if hasattr(torch.Tensor, name)
@@ -120,14 +121,14 @@ def packets() -> list[str]:
 
 def test_the_package_has_the_functions_that_torch_has() -> None:
     names = [packet for packet in packets() if hasattr(opdsl, packet) != callable(getattr(torch, packet, None))]
-    assert names == ["dim"]  # of the language: opdsl.dim makes a named dimension; torch.random is a module
+    assert names == ["dim"]  # opdsl.dim creates a named dimension; torch.random is a module
 
 
 def test_tensor_has_the_methods_that_torchs_has() -> None:
     names = [
         packet for packet in packets() if any("method" in str(one.properties["variants"]) for one in overloads(packet))
     ]
-    names.remove("index")  # torch.Tensor.index is another thing
+    names.remove("index")  # torch.Tensor.index is another function
     assert [name for name in names if hasattr(Tensor, name) != hasattr(torch.Tensor, name)] == []
 
 
@@ -139,7 +140,7 @@ def overloads(packet: str) -> list[opdsl.dispatch.Operator]:
 def test_a_module_has_the_functions_that_torchs_has(module: str) -> None:
     ours, theirs = getattr(opdsl, module), getattr(torch._C, f"_{module}")
     known = packets()
-    # Ours has short names too: logsumexp for special_logsumexp.
+    # opdsl has short names, too: logsumexp for special_logsumexp.
     names = [name for name in known if f"{module}_{name}" not in known]
     assert [name for name in names if hasattr(ours, name) != hasattr(theirs, name)] == []
 

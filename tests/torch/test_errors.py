@@ -1,4 +1,4 @@
-"""Wrong calls: ours raises where PyTorch does, an error of the same built-in class that speaks of the same thing."""
+"""Tests of wrong calls: opdsl raises where PyTorch does, with the same built-in class and the same topic."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.torch.twins import Twins
 
 pytestmark = pytest.mark.usefixtures("plans_at_once")
 
-# A call, and words that both messages have. `lib` is torch or opdsl.
+# A call, and words that both messages contain. `lib` is torch or opdsl.
 WRONG = {
     # shapes
     "lib.add(m23, m45)": "must match the size of tensor b",
@@ -46,7 +46,7 @@ WRONG = {
     "lib.cat([])": "non-empty list",
     "lib.empty(-1)": "negative dimension",
     "lib.full((2, -3), 1)": "negative dimension",
-    # sizes that no memory has
+    # sizes beyond any memory
     "lib.empty(2**40, 2**40)": "Storage size calculation overflowed",
     "lib.empty((2**40, 2**40), device='meta')": "Storage size calculation overflowed",
     "lib.empty(0, 2**62, 2**62)": "overflowed",
@@ -67,7 +67,7 @@ WRONG = {
     "m23.repeat(2**60, 1)": "Storage size calculation overflowed",
     "m23.new_empty(2**62)": "Storage size calculation overflowed",
     "z.expand(2**33, 2**33)": "overflow",
-    # shapes of other ranks than an operator has
+    # shapes with a wrong number of dimensions
     "lib.tensordot(m23, z, ([-1], [0]))": "tensor has no dimensions",
     "lib.ops.aten.pad_sequence([z, z])": "",
     "lib.norm(e03, -1.0, 7)": "Dimension out of range",
@@ -107,7 +107,7 @@ WRONG = {
     "m23[0, 5]": "index 5 is out of bounds for dimension 1 with size 3",
     "b223[:, 0, 7]": "index 7 is out of bounds for dimension 2 with size 3",
     "m23.__setitem__(m23 > -9, lib.tensor([]))": "shape mismatch: value tensor of shape [0]",
-    # what is written keeps its shape and its elements
+    # written tensors keep their shape and elements
     "lib.ops.aten.rand.out([4], out=ints)": "",
     "lib.ops.aten.bernoulli.out(m23, out=lib.empty(0, dtype=lib.complex64))": "",
     "lib.ops.aten.randint.out(0, [4], out=v5)": "",
@@ -213,7 +213,7 @@ WRONG = {
 
 
 def operands() -> dict[str, Any]:
-    """What the calls use, as PyTorch's."""
+    """Return the variables of the calls, as tensors of PyTorch."""
     return {
         "m23": torch.arange(6.0).view(2, 3),
         "m45": torch.ones(4, 5),
@@ -231,7 +231,7 @@ def operands() -> dict[str, Any]:
 
 
 def failure(call: str, names: dict[str, Any]) -> Exception:
-    """What a call raises."""
+    """Return the exception that a call raises."""
     try:
         result = eval(call, dict(names))
     except Exception as error:
@@ -247,7 +247,7 @@ def test_wrong_call(call: str) -> None:
     for _ in range(2):
         result = failure(call, names)
         assert isinstance(result, type(expected)), f"{result!r} for {expected!r}"
-        # Python itself refuses names that a function has not, and operands that no special method takes.
+        # Python itself rejects unknown names of arguments, and operands that no special method accepts.
         assert isinstance(result, OpdslError) or type(result) is TypeError
         for message in (str(expected), str(result)):
             assert re.search(re.escape(WRONG[call]), message)
@@ -258,11 +258,11 @@ def test_wrong_call(call: str) -> None:
 def test_message_names_the_operator(call: str) -> None:
     packet = call.removeprefix("lib.").partition("(")[0]
     message = str(failure(call, {"lib": opdsl, **Twins().of(operands())}))
-    # An operator that is made of others may leave it to them to refuse.
+    # A composite may leave it to the operators that it calls to raise.
     assert re.search(rf"\b{packet}\b|^aten::", message), message
 
 
-# What PyTorch computes with, reads beyond, or ends the process with.
+# Calls that PyTorch accepts, that read out of bounds there, or that crash it.
 OURS_ALONE = {
     "lib.conv1d(b223, b223, z.to('meta').expand(2))": "on the same device",
     "lib.ops.aten.floor_divide_.Tensor(2, lib.ones(()))": "must be Tensor, not int",

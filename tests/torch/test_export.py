@@ -1,4 +1,4 @@
-"""The exported YAML, read by torchgen, against PyTorch's own corpus."""
+"""Tests of the exported YAML, read by torchgen, compared with PyTorch's own file."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from opdsl.declare.export import export
 
 PACKAGED = Path(torchgen.__file__).parent / "packaged" / "ATen" / "native"
 
-# What torchgen derives from kernels of backends that opdsl does not have: NestedTensor's composite among them.
+# Fields that torchgen derives from kernels of backends that opdsl lacks, such as NestedTensor's composite.
 FOREIGN = {"loc", "is_abstract", "has_composite_implicit_autograd_nested_tensor_kernel"}
-# Keys that opdsl's kernels can stand at. CUDA stands for those that are printed from a scalar graph.
+# Keys at which opdsl may have kernels. CUDA includes kernels that are generated from a scalar graph.
 KEYS = [
     DispatchKey.CPU,
     DispatchKey.CompositeImplicitAutograd,

@@ -1,4 +1,4 @@
-"""Folds within branches that elements choose, against ``torch.where``: of all elements, with gradients to all."""
+"""Tests of folds in branches that depend on elements, compared with ``torch.where``: they fold all elements."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def registered() -> None:
 def outcome(function: Callable[..., Any], leaves: list[Any], grad: Any) -> list[Any]:
     """Return the value, and gradients of both orders."""
     value = function(*leaves)
-    weights = sum((leaf * leaf).sum() for leaf in leaves)  # so that all are used
+    weights = sum((leaf * leaf).sum() for leaf in leaves)  # so that every leaf gets a gradient
     first = grad([(value * value).sum() + weights], leaves, create_graph=True)
     second = grad([sum((slope * slope).sum() for slope in first)], leaves)
     return [value, *first, *second]
@@ -133,7 +133,7 @@ def test_values_and_gradients(name: str, count: int) -> None:
     torch.manual_seed(count)
     own = getattr(opdsl.ops.folds_in_branches, name)
     compiled = opdsl.compile(lambda x, z: own(x, z))
-    for _ in range(3):  # the later calls go by plans
+    for _ in range(3):  # plans serve the later calls
         tensors = [torch.randn(shape, dtype=torch.float64) for shape in ((count, 7), (count, 1))]
         leaves = [tensor.clone().requires_grad_() for tensor in tensors]
         expected = outcome(THEIRS[name], leaves, torch.autograd.grad)
@@ -154,12 +154,12 @@ def test_what_is_not_folded_in_a_branch_guards_gradients() -> None:
         @local.op
         @formula
         def roots(self: Tensor, z: Tensor) -> Tensor:
-            """The roots of ``z``, which is smaller than the condition, count where that holds anywhere."""
+            """Sum roots of ``self``, or of the smaller ``z`` where only ``z`` is positive."""
             y = opdsl.sqrt(self) if self > 0 else opdsl.sqrt(z) * 0.5 if z > 0 else 0.0
             return y.sum(-1)
 
         compiled = opdsl.compile(lambda x, z: roots(x, z) * 1.0)
-        for function in (roots, roots, compiled, compiled, compiled):  # the later calls go by plans
+        for function in (roots, roots, compiled, compiled, compiled):  # plans serve the later calls
             x = opdsl.tensor([[0.0, 4.0], [1.0, 0.0]], requires_grad=True)
             z = opdsl.tensor([[0.0], [4.0]], requires_grad=True)
             value = function(x, z)

@@ -1,4 +1,4 @@
-"""Operators with several formulas in a running PyTorch."""
+"""Tests of operators with several formulas in a running PyTorch."""
 
 from __future__ import annotations
 

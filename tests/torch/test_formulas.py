@@ -1,4 +1,4 @@
-"""Formulas against PyTorch: law 14 over random texts, and what registered ones have in a running PyTorch."""
+"""Tests of formulas, compared with PyTorch: law 14 on random texts, and registered formulas in a running PyTorch."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_vmap(name):
 
 @dataclass(frozen=True)
 class Text:
-    """An expression in the language and in PyTorch: conditions of elements are ``where`` there."""
+    """Expression in the language and in PyTorch, where conditions on elements become ``where``."""
 
     formula: str
     torch: str
@@ -153,7 +153,7 @@ LEAVES = st.sampled_from([Text(name, name) for name in ("x", "y", "x", "y", "n",
 
 
 def of_tensors(text):
-    """The text with a tensor in it, so that functions and comparisons are of tensors."""
+    """Return a text that contains a tensor, so that functions and comparisons apply to tensors."""
     return Text(f"(x * 0 + {text.formula})", f"(x * 0 + {text.torch})")
 
 
@@ -197,7 +197,7 @@ counter = itertools.count()
 
 
 def function_of(source, namespace):
-    """The function of a text that stands in a file, as those of users do."""
+    """Return the function of a source text, with a file in the line cache as users' functions have one."""
     name = f"<random formula {next(counter)}>"
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
     exec(compile(source, name, "exec"), namespace)
@@ -382,7 +382,7 @@ class Medians(torch.nn.Module):
 
 
 def test_exported_formulas_call_builtins_by_elements() -> None:
-    """``torch.export`` puts functions of its own in the place of ``max`` and ``min``."""
+    """Exported formulas with ``max`` and ``min`` work, which ``torch.export`` replaces by its own functions."""
     x = torch.tensor([[3.0, 1.0, 2.0, 5.0, 4.0]])
     exported = torch.export.export(Medians(), (x,))
     assert exported.module()(x).tolist() == [[1.0, 2.0, 2.0, 4.0, 5.0]]

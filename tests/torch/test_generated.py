@@ -1,4 +1,4 @@
-"""The operators that ``autogen`` and ``*_copy`` stand for, against PyTorch's own."""
+"""Tests of the operators that ``autogen`` and ``*_copy`` generate, compared with PyTorch's."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def theirs(operator: Any) -> Any:
 def test_every_name_in_autogen_is_declared() -> None:
     names = [part.strip() for one in opdsl.registry for part in str(one.properties.get("autogen", "")).split(",")]
     missing = [name for name in names if name and f"aten::{name}" not in opdsl.registry.operators]
-    # torchgen makes none of composites that are not core, whatever their entries say.
+    # torchgen generates no variants for composites outside of the core, even if their entries request it.
     assert [name for name in missing if is_torchs(name)] == []
 
 
@@ -50,13 +50,13 @@ def test_schema_tags_and_table_are_pytorchs(operator: Any) -> None:
     ours = re.sub(r"=(\d)\.0(?=[,)])", r"=\1", ours)
     ours, wanted = (re.sub(r"\[(\d)\] (\w+)=(\d)", spread_default, text) for text in (ours, wanted))
     assert ours == wanted
-    # The tag `out` is given by the dispatcher, from the schema.
+    # The dispatcher derives the tag `out` from the schema.
     assert set(operator.tags) == {str(tag).rpartition(".")[2] for tag in its.tags} - {"pt2_compliant_tag", "out"}
     assert [str(key) for key in operator.registrations] == ["CompositeExplicitAutograd"]
 
 
 def spread_default(result: re.Match[str]) -> str:
-    """The default of a sized list with all its elements."""
+    """Return the default of a sized list with all its elements."""
     return f"[{result[1]}] {result[2]}=[{', '.join([result[3]] * int(result[1]))}]"
 
 
@@ -125,10 +125,10 @@ def test_an_output_of_what_was_not_asked_for_stays() -> None:
 
 
 def functionals() -> list[tuple[Any, Any]]:
-    """The generated out variants beside what they are variants of.
+    """Return pairs of a generated out variant and its functional operator.
 
-    Without those whose elements are random or not set, those that need an accelerator, and those that are refused
-    whatever they are given: parts of layouts that no tensor here has.
+    Operators are left out if their elements are random or unset, if they need an accelerator, or if they reject all
+    tensors of opdsl, such as parts of sparse layouts.
     """
     refused = known()
     by_signature = {
@@ -161,12 +161,12 @@ def test_an_out_variant_gives_what_its_functional_gives(operator: Any, base: Any
             expected = sample.call(functional)
         except (RuntimeError, IndexError, TypeError):
             continue
-        # Of an optimizer's step the parameters alone have an output.
+        # Only the parameters of an optimizer's step have outputs.
         results = (expected if isinstance(expected, tuple) else (expected,))[: len(outputs)]
         outs = [of_the_kind(result) for result in results]
         named = {name: value for name, value in sample.named.items() if name in taken}
         returned = into(*sample.positional, **named, **dict(zip(outputs, outs, strict=True)))
-        # Of a list of outputs nothing is returned, as in PyTorch.
+        # An operator with a list of outputs returns nothing, as in PyTorch.
         wanted = None if isinstance(outs[0], list) else outs[0] if len(outs) == 1 else tuple(outs)
         assert returned is wanted or all(one is two for one, two in zip(returned, wanted, strict=True))
         written = [one for one, two in zip(outs, results, strict=True) if two is not None]
@@ -177,7 +177,7 @@ def test_an_out_variant_gives_what_its_functional_gives(operator: Any, base: Any
 
 
 def of_the_kind(result: Any) -> Any:
-    """What a result is written into: a tensor without elements, or a list of them."""
+    """Return an output for a result: a tensor without elements, or a list of them."""
     if isinstance(result, list):
         return [*map(of_the_kind, result)]
     return opdsl.empty(0) if result is None else opdsl.empty(0, dtype=result.dtype)

@@ -1,4 +1,4 @@
-"""Guarded reads of formulas in PyTorch, against its cross entropy."""
+"""Tests of guarded reads of formulas in PyTorch, compared with its cross entropy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_ignored_targets(dynamic: bool) -> None:
         @lib.op
         @formula
         def losses(x: Tensor, target: Tensor, ignore: int = -100) -> Tensor:
-            """The losses of targets; 0 of those that are ignored."""
+            """Return the losses of targets, and 0 for ignored ones."""
             n, c = dims(2)
             log_probability = x[n, c].log_softmax(c).order(c)
             return (-log_probability[target[n]] if target[n] != ignore else 0.0).order(n)
@@ -43,13 +43,13 @@ def test_branches_of_formulas_that_fold_guard_gradients() -> None:
         @lib.op
         @formula
         def roots(x: Tensor) -> Tensor:
-            """The sums of the roots of what is positive."""
+            """Sum the roots of positive elements."""
             y = opdsl.sqrt(x) if x > 0 else 0.0
             return y.sum(-1)
 
         register(lib)
         function = torch.ops.torch_guarded_folds.roots.default
-        for _ in range(3):  # the later calls go by plans
+        for _ in range(3):  # plans serve the later calls
             x = torch.tensor([[0.0, 4.0, -1.0]], dtype=torch.float64, requires_grad=True)
             (first,) = torch.autograd.grad(function(x).sum(), x, create_graph=True)
             (second,) = torch.autograd.grad(first.sum(), x)

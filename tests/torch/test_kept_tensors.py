@@ -1,4 +1,4 @@
-"""What autograd keeps of calls of formulas: no elements that their gradients do not read."""
+"""Tests that autograd saves only tensors whose elements the gradients of a formula read."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def registered() -> None:
 
 
 def sizes_kept(function: Any, *inputs: Any) -> tuple[list[int], Any]:
-    """Return the bytes of each tensor that PyTorch keeps of a call, and the result."""
+    """Return the bytes of each tensor that PyTorch saves for a call, and the result."""
     kept: list[int] = []
 
     def pack(value: torch.Tensor) -> torch.Tensor:
@@ -52,7 +52,7 @@ def sizes_kept(function: Any, *inputs: Any) -> tuple[list[int], Any]:
 
 
 def elements_kept(result: Tensor) -> list[bool]:
-    """Return for each tensor that a node of ours keeps whether it has its elements."""
+    """Return for each tensor that a node of opdsl saves whether its elements are saved."""
     node: Any = result.autograd
     saved = node.saved.values() if isinstance(node.saved, dict) else node.saved
     tensors = [getattr(value, "tensor", value) for value in saved]
@@ -61,10 +61,10 @@ def elements_kept(result: Tensor) -> list[bool]:
 
 @pytest.mark.parametrize("wanted", [(True, False), (False, True), (True, True)], ids=["first", "second", "both"])
 def test_gradients_of_a_product_keep_what_they_read(wanted: tuple[bool, bool]) -> None:
-    for _ in range(4):  # the later calls go by plans
+    for _ in range(4):  # plans serve the later calls
         tensors = [torch.randn(100, dtype=torch.float64, requires_grad=need) for need in wanted]
         kept, result = sizes_kept(torch.ops.kept_tensors.slope, *tensors)
-        # The gradient of the first is made of the second alone.
+        # The gradient by the first argument depends on the second one only.
         assert [size > 8 for size in kept] == [wanted[1], True]
         own = [opdsl.from_numpy(tensor.detach().numpy()).requires_grad_(tensor.requires_grad) for tensor in tensors]
         mine = opdsl.ops.kept_tensors.slope(*own)

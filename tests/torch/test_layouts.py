@@ -1,4 +1,4 @@
-"""Strides, dtypes and shapes of what pointwise operators return, for operands of any layout, against PyTorch."""
+"""Tests of strides, dtypes and shapes of pointwise results for operands of any layout, compared with PyTorch's."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ DTYPES = st.sampled_from([torch.float32, torch.int64, torch.bool, torch.float16]
 
 @st.composite
 def operands(draw: Any, count: int, *, ndim: int = 5) -> list[torch.Tensor]:
-    """Tensors that broadcast: permuted, with gaps, expanded, of fewer dimensions, with dimensions of size 1 and 0."""
+    """Return tensors that broadcast: permuted, with gaps, expanded, of fewer dimensions, with dimensions of size 1 and
+    0.
+    """
     shape = draw(st.lists(SIZES, max_size=ndim))
     return [draw(operand(shape)) for _ in range(count)]
 
@@ -58,7 +60,7 @@ def test_unary(one: list[torch.Tensor]) -> None:
 @settings(max_examples=150)
 @given(operands(3))
 def test_out(three: list[torch.Tensor]) -> None:
-    """Errors, warnings apart, and what becomes of the output: shape, strides, elements."""
+    """Errors, and the shape, strides and elements of the output, equal PyTorch's."""
     x, y, out = three
     if out.numel() and 0 in out.stride() and any(size > 1 for size in out.shape):
         out = out.clone()
@@ -90,7 +92,9 @@ def test_channels_last_beside_contiguous() -> None:
 
 @pytest.mark.parametrize("ndim", [24, 25, 26, 64])
 def test_many_dimensions(ndim: int) -> None:
-    """PyTorch's shapes; beyond 25 of them its own loops give up coalescing, ours do not."""
+    """Results of many dimensions have PyTorch's strides, also beyond 25, where PyTorch no longer coalesces
+    dimensions.
+    """
     shape = (2,) + (1,) * (ndim - 2) + (3,)
     ours = opdsl.add(opdsl.ones(shape), opdsl.ones(shape))
     assert ours.shape == shape
@@ -121,5 +125,5 @@ def test_rules_of_outputs(call: Any) -> None:
 
 
 def test_differences_are_seen() -> None:
-    """The comparison itself: other strides are a difference."""
+    """The comparison of results detects other strides."""
     assert differences(opdsl.ones(2, 2).t(), torch.ones(2, 2)) == ["strides (1, 2) for (2, 1)"]

@@ -1,4 +1,4 @@
-"""What comes to a mode, in which order: as ``TorchDispatchMode`` sees it in PyTorch."""
+"""Tests that a dispatch mode sees the calls that ``TorchDispatchMode`` sees in PyTorch, in the same order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import opdsl
 from opdsl import DispatchMode
 from tests.torch.twins import Twins
 
-# One list of notes for several modes: "<mode> <operator> <number of positional arguments> <names of the others>".
+# Several modes share one list of notes: "<mode> <operator> <number of positional arguments> <names of the others>".
 PROGRAMS = (
     "x + y",
     "x + 1",
@@ -47,17 +47,17 @@ PROGRAMS = (
 
 
 def text(name: str, operator: Any, args: Any, kwargs: Any, lib: Any) -> str:
-    """One note."""
+    """Return the note of a call: mode, operator, number of positional arguments, names of the others."""
     schema = operator._schema if lib is torch else operator.schema
     base = schema.name.removeprefix("aten::") if lib is torch else schema.name.base
     overload = schema.overload_name if lib is torch else schema.name.overload
-    # PyTorch's Python bindings fill in a device; ours leave it to the kernel.
+    # PyTorch's Python bindings fill in a device; opdsl leaves that to the kernel.
     names = sorted(kwargs.keys() - {"device", "pin_memory"})
     return f"{name} {base}.{overload} {len(args)} {names}"
 
 
 def modes_of(lib: Any, notes: list[str]) -> list[Any]:
-    """Two modes, the outer one first."""
+    """Return two modes that note calls, the outer one first."""
 
     def hook(self: Any, operator: Any, args: Any, kwargs: Any) -> Any:
         notes.append(text(self.name, operator, args, kwargs, lib))
@@ -77,7 +77,7 @@ def modes_of(lib: Any, notes: list[str]) -> list[Any]:
 
 
 def notes_of(program: str, lib: Any) -> list[str]:
-    """What both modes see of a program."""
+    """Return the notes of both modes for a program."""
     names = {
         "x": torch.arange(12.0).reshape(3, 4),
         "y": torch.ones(3, 4),

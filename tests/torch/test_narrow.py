@@ -1,4 +1,6 @@
-"""16-bit numbers: what PyTorch rounds to 16 bits on the way, and what depends on the dtype itself, to the last bit."""
+"""Tests of 16-bit numbers, to the last bit: intermediate rounding as in PyTorch, and functions that depend on the
+dtype.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ OPERATORS: dict[str, Any] = {
 
 
 def every_number(dtype: torch.dtype, seed: int) -> torch.Tensor:
-    """All 65,536 numbers of a dtype in some order, denormal ones, infinities and NaN among them."""
+    """Return all 65,536 numbers of a dtype in random order, with denormal numbers, infinities and NaN."""
     order = torch.randperm(1 << 16, generator=torch.Generator().manual_seed(seed))
     return (order - (1 << 15)).to(torch.int16).view(dtype)
 
@@ -37,7 +39,7 @@ def test_every_number(name: str, dtype: torch.dtype) -> None:
     agree(OPERATORS[name], x, x.roll(1), repeat=1)
 
 
-# ``x`` beside a number that 16 bits do not hold: PyTorch rounds it to them before it compares, or takes a remainder.
+# Calls of ``x`` and a number that 16 bits cannot represent, which PyTorch rounds before it computes.
 WITH_NUMBERS: dict[str, Any] = {
     "fmod": lambda lib, x, number: lib.fmod(x, number),
     "remainder": lambda lib, x, number: lib.remainder(x, number),

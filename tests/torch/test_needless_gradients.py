@@ -1,4 +1,4 @@
-"""Values that formulas only compare have no gradients, be their slopes what they may."""
+"""Tests that values which formulas only compare get no gradients, even if their derivatives are NaN."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls whose numbers no call has had before, against PyTorch: plans of forms serve them."""
+"""Tests of calls with ever new numbers, compared with PyTorch: plans of forms serve them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def functional(lib: Any) -> Any:
 
 
 def with_rate(lib: Any, n: int, *lists: Any) -> Any:
-    """What optimizers do to lists of tensors, with other numbers in each step."""
+    """Update lists of tensors as optimizers do, with other numbers in each step."""
     tensors = list(lists)
     lib._foreach_div_(tensors, (1 - 0.9**n) ** 0.5)
     lib._foreach_addcdiv_(tensors, [*tensors], [tensor.abs() + 1 for tensor in tensors], -0.1 / n)
@@ -42,7 +42,7 @@ def with_rate(lib: Any, n: int, *lists: Any) -> Any:
 
 
 def with_letters(lib: Any, n: int, x: Any, y: Any) -> Any:
-    """Products whose equations have other letters for each number, in another order of the alphabet."""
+    """Compute einsum products whose equations have other letters for each number, in another alphabetical order."""
     i, j, k = numpy.random.default_rng(n).permutation(list(string.ascii_letters))[:3]
     return lib.einsum(f"{i}{j},{j}{k}->{k}{i}", x, y), lib.einsum(f"{i}...,{i}...", x, x)
 
@@ -88,7 +88,7 @@ LEARNED = 70
 
 
 def held(name: str, n: int) -> None:
-    """Hold a call with a number against PyTorch's."""
+    """Compare a call with a number with PyTorch's result."""
     elements, call = CALLS[name]
     arrays = elements(n)
     ours = flat(call(opdsl, n, *[opdsl.from_numpy(tensor.copy()) for tensor in arrays]))
@@ -100,13 +100,13 @@ def held(name: str, n: int) -> None:
 
 
 def flat(result: Any) -> list[Any]:
-    """All tensors of a result."""
+    """Return all tensors of a result."""
     return [tensor for part in result for tensor in flat(part)] if isinstance(result, (tuple, list)) else [result]
 
 
 @pytest.fixture
 def slow(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of the calls that no plan has served since the list was cleared."""
+    """Record the names of the calls that no plan served, in a list that tests clear."""
     names: list[str] = []
     usual = CallCache.slow
 
@@ -125,7 +125,7 @@ def test_new_numbers_are_served_by_plans(name: str, slow: list[str]) -> None:
     slow.clear()
     for n in NUMBERS[LEARNED:]:
         held(name, n)
-    # A number may be the first to ask something that no other one has; no kind of call does so again and again.
+    # A few numbers may fail a new guard and need a plan; the calls of no kind do so again and again.
     assert len(slow) <= 4, slow
 
 

@@ -1,4 +1,4 @@
-"""Calls whose shapes no call has had before, against PyTorch: plans of forms serve most of them."""
+"""Tests of calls with ever new shapes, compared with PyTorch: plans of forms serve most of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import torch
 import opdsl
 from opdsl.dispatch.plans.forms import lowered_at_once
 
-SIZES = (5, 9, 2, 6, 1, 13, 0, 7, 6, 40)  # 0 and 1 have forms of their own
+SIZES = (5, 9, 2, 6, 1, 13, 0, 7, 6, 40)  # sizes 0 and 1 have separate forms
 Elements = Callable[[int], Sequence[numpy.ndarray[Any, Any]]]
 
 
@@ -72,7 +72,7 @@ def test_every_size_gives_what_pytorch_gives(name: str) -> None:
 
 
 def hold_against_pytorch(name: str, sizes: Sequence[int], device: str) -> None:
-    """Make a call with one size after another on a device, and what PyTorch makes of it on the CPU."""
+    """Make a call with several sizes on a device, and compare the results with those of PyTorch on the CPU."""
     elements, call = CALLS[name]
     with lowered_at_once():
         for n in sizes:
@@ -90,7 +90,7 @@ def hold_against_pytorch(name: str, sizes: Sequence[int], device: str) -> None:
 
 
 def outcome(call: Callable[..., Any], lib: Any, n: int, inputs: Sequence[Any]) -> Any:
-    """What a call gives, or that it fails."""
+    """Return the result of a call, or "an error"."""
     try:
         return call(lib, n, *inputs)
     except (RuntimeError, IndexError):
@@ -98,7 +98,7 @@ def outcome(call: Callable[..., Any], lib: Any, n: int, inputs: Sequence[Any]) -
 
 
 def flat(result: Any) -> list[Any]:
-    """All tensors of a result."""
+    """Return all tensors of a result."""
     return [tensor for part in result for tensor in flat(part)] if isinstance(result, (tuple, list)) else [result]
 
 
@@ -106,7 +106,7 @@ def flat(result: Any) -> list[Any]:
 def test_gradients_of_every_size(n: int) -> None:
     result = []
     with lowered_at_once():
-        for size in (4, n):  # the plans are made with one size, and serve the other
+        for size in (4, n):  # the plans are created for size 4, and serve size n
             for lib in (opdsl, torch):
                 x, w = (lib.from_numpy(array).requires_grad_() for array in (values(size, 4), values(3, 4)))
                 hidden = (x @ w.t()).relu()
@@ -176,7 +176,7 @@ def test_views_within_a_composite_may_share_memory_at_some_sizes_only() -> None:
         with lowered_at_once():
             for n in (9, 7, 6):
                 assert ends_added(opdsl.arange(n)).tolist()[:3] == [n - 3, n - 1, n + 1]
-            assert len(runs) == 1  # for its plan
+            assert len(runs) == 1  # one run creates the plan
             with pytest.raises(opdsl.errors.OverlapError):
                 ends_added(opdsl.arange(5))
 
@@ -209,7 +209,7 @@ def test_sizes_that_come_again_get_a_plan_of_their_own() -> None:
 
 
 def plans_of(function: Any, x: opdsl.Tensor) -> list[object]:
-    """The plans that a function has for the geometry of a tensor."""
+    """Return the plans that a function has for the geometry of a tensor."""
     plans = function.__globals__["plans"]
     return [level[x.geometry] for level in plans.values() if x.geometry in level]
 

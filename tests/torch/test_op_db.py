@@ -1,4 +1,4 @@
-"""PyTorch's own samples (``op_db``) of the operators that we have: function, method, in-place, ``out=``, errors."""
+"""Tests of operators on PyTorch's own samples (``op_db``): function, method, in-place, ``out=``, errors."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ from tests.torch.op_db import (
 from tests.torch.tolerances import tolerance_of
 from tests.torch.twins import Twins, compare, outcome
 
-# Where PyTorch leaves an output as it is that is not contiguous, or fills it as if it were.
+# Operators whose non-contiguous output PyTorch does not write, or fills as if it were contiguous.
 UNWRITTEN = {"nn.functional.gelu", "narrow_copy", "nn.functional.avg_pool3d"}
 
-# Whose output PyTorch resizes without a warning.
+# Operators whose output PyTorch resizes without a warning.
 SILENT = {"nn.functional.logsigmoid"}
 
-# A sample is written into every third kind of output, the next one with the next sample and with the next dtype: so
-# each operator and dtype meets all kinds.
+# A sample is written to every third kind of output; the kinds change with each sample and dtype, so that each operator
+# and dtype is tested with all kinds.
 TURNS = 3
 ORDER = (torch.float32, torch.int64, torch.bool, torch.bfloat16, torch.complex64)
 
 
 def _is_method(info: Any) -> bool:
-    """Whether there is a method; PyTorch has some that are written in Python, for which no schema says so."""
+    """Return whether opdsl should have a method; some of PyTorch's are written in Python and have no schema."""
     return info.method_variant is not None and (
         our_name(info) in METHODS or not isinstance(info.method_variant, types.FunctionType)
     )
@@ -82,7 +82,7 @@ def test_in_place(info: Any, dtype: torch.dtype) -> None:
 
 
 def _inplace(info: Any) -> Callable[..., Any]:
-    """Our method; of a function of ``nn.functional``, which has an argument ``inplace``, our function."""
+    """Return opdsl's in-place method, or the function with ``inplace=True`` for functions of ``nn.functional``."""
     name = getattr(info.inplace_variant, "__name__", "<lambda>")
     ours = function_of(info)
     assert ours is not None
@@ -90,7 +90,7 @@ def _inplace(info: Any) -> Callable[..., Any]:
 
 
 def _repeats(tensor: torch.Tensor) -> bool:
-    """Whether elements overlap in memory: we refuse to write these, PyTorch only where a stride is 0."""
+    """Return whether elements overlap in memory; opdsl rejects writes to these, PyTorch only if a stride is 0."""
     return has_internal_overlap(Twins().of(tensor).geometry)
 
 
@@ -98,13 +98,13 @@ def _repeats(tensor: torch.Tensor) -> bool:
     ("info", "dtype"), list(cases(lambda info: info.supports_out and info.name not in SILENT, OF_OUTPUTS))
 )
 def test_out(info: Any, dtype: torch.dtype) -> None:
-    # Of functions of ``nn.functional`` an output is no documented argument, but one of their operators.
+    # Functions of ``nn.functional`` document no output argument, but their operators may have one.
     is_functional = info.name.startswith("nn.functional.") and f"aten::{our_name(info)}" in opdsl.registry.packets
     ours = getattr(opdsl.ops.aten, our_name(info)) if is_functional else function_of(info)
     assert ours is not None
     wrong = []
     computed = dtype if dtype.is_floating_point or dtype.is_complex else torch.float32
-    output = list(samples(info, dtype, in_turn=False))  # each is written into a third of the kinds of outputs
+    output = list(samples(info, dtype, in_turn=False))  # each sample is written to a third of the kinds of outputs
     in_turn = not FULL and len(output) >= TURNS
     for index, (inputs, named) in enumerate(output):
         if not isinstance(inputs[0], (torch.Tensor, list, tuple)) or info.name == "matmul":
@@ -113,7 +113,7 @@ def test_out(info: Any, dtype: torch.dtype) -> None:
         if not isinstance(expected, torch.Tensor) or expected.dtype is torch.complex32:
             continue
         if info.name.startswith("fft.ihfft") and _is_along_one(inputs[0], named):
-            continue  # PyTorch leaves out= as it was
+            continue  # PyTorch leaves out= unchanged
         kinds = outputs(expected)
         for out in kinds[(ORDER.index(dtype) + index) % TURNS :: TURNS] if in_turn else kinds:
             if info.name in UNWRITTEN and not out.is_contiguous():
@@ -126,13 +126,13 @@ def test_out(info: Any, dtype: torch.dtype) -> None:
 
 
 def _is_along_one(tensor: torch.Tensor, named: dict[str, Any]) -> bool:
-    """Whether a transform is along one dimension: one that is given, that of the only size, or the only one."""
+    """Return whether a Fourier transform is along one dimension, by ``dim``, by ``s``, or because there is only one."""
     dims = named.get("dim", named.get("s"))
     return isinstance(dims, int) or len(tensor.shape if dims is None else dims) == 1
 
 
 def outputs(expected: torch.Tensor) -> list[torch.Tensor]:
-    """What a result may be written into."""
+    """Return tensors of several shapes, strides and dtypes that a result may be written to."""
     return [
         torch.zeros_like(expected),
         torch.empty(0, dtype=expected.dtype),
@@ -155,7 +155,7 @@ def test_errors(info: Any) -> None:
             (error_input.sample_input.input, *error_input.sample_input.args),
             error_input.sample_input.kwargs,
         )
-        # Special methods of other classes; more dimensions than NumPy has; narrow with a tensor for its start.
+        # Special methods of other classes; more dimensions than NumPy supports; narrow with a tensor as its start.
         if isinstance(inputs[0], int) or _is_beyond(inputs):
             continue
         wrong += compare(ours, info.op, inputs, named, None)

@@ -1,6 +1,6 @@
-"""Gradients of PyTorch's own samples (``op_db``), for every operator that PyTorch differentiates and that we have.
+"""Tests of gradients on PyTorch's own samples (``op_db``), for every operator that PyTorch differentiates.
 
-First and second ones, and tangents (forward mode), against those that PyTorch computes.
+First and second gradients, and tangents (forward mode), are compared with PyTorch's.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.torch.op_db import DAYS, FEW, MOST, function_of, is_random, name_of, 
 from tests.torch.twins import Twins
 from tests.torch.twins import theirs as real
 
-# Operators whose gradients are not held against PyTorch's, with the reason.
+# Operators whose gradients are not compared with PyTorch's, with the reason.
 LEFT_OUT: dict[str, str] = {
     **{f"nn.functional.dropout{kind}": "its values are random" for kind in ("", "2d", "3d")},
     "nn.functional.alpha_dropout": "its values are random",
@@ -45,7 +45,7 @@ LEFT_OUT: dict[str, str] = {
     "as_strided_scatter": "PyTorch gives self the gradient of what is replaced (its own gradcheck is left out)",
 }
 
-# Those of which PyTorch has no second gradients, though it says so.
+# Operators without second gradients in PyTorch, although op_db claims them.
 WITHOUT_SECOND = {"nn.functional.ctc_loss"}
 
 Function = Callable[..., Any]
@@ -61,34 +61,35 @@ def of_triangular(place: int, is_upper: bool, function: Function, *inputs: Any, 
     return function(*inputs[:place], matrix, *inputs[place + 1 :], upper=chosen)
 
 
-# How functions of matrices of a kind are called, since directions would lead out of it; op_db's gradcheck_wrapper.
+# Wrappers that keep directions within a kind of matrices, as op_db's gradcheck_wrapper does.
 WITHIN: dict[str, Callable[..., Any]] = {
     "linalg.cholesky": of_hermitian,
     "linalg.cholesky_ex": of_hermitian,
     "triangular_solve": partial(of_triangular, 1, True),
 }
 
-# Whose tangents are not, with the reason.
+# Operators whose tangents are not compared, with the reason.
 WITHOUT_TANGENTS = {
     "logcumsumexp": "PyTorch's are NaN where its logarithms overflow",
     "cholesky_inverse": "PyTorch's are not what finite differences give, ours are",
 }
 
-# Relative errors where PyTorch has fewer digits: its slope of hardsigmoid is a sixth in float32, sums of exponentials
-# of large numbers cancel, reflections are undone by their inverses. The weights of cov are float32 in all samples, and
-# so are their sums.
+# Relative errors where PyTorch has fewer digits: it rounds the slope 1/6 of hardsigmoid to float32, sums of
+# exponentials of large numbers cancel, reflections are undone by their inverses. The weights of cov are float32 in all
+# samples, and so are their sums.
 COARSE = {"nn.functional.hardsigmoid": 1e-7, "logcumsumexp": 1e-7, "cov": 1e-6, "linalg.householder_product": 1e-7}
 
-# Errors of PyTorch: second gradients of layer_norm without a weight, and some that it has not.
+# Messages of errors in PyTorch: second gradients of layer_norm without a weight, and missing gradients.
 BUGS = ("Expected a proper Tensor but got None", "flash_attention_for_cpu_backward is not implemented")
 
 DTYPES = (torch.float64, torch.complex128)
 
 
 def cases(wanted: Callable[[Any], object] = lambda info: True, *, in_turn: bool = False) -> Iterator[Any]:
-    """Operators and dtypes.
+    """Yield test parameters of operators and dtypes.
 
-    in_turn: of both dtypes the one in which finite differences do not hold an operator, every second day.
+    wanted: a condition on operators.
+    in_turn: tests half of the operators a day, in one of two dtypes, if finite differences test the other one.
     """
     for index, info in enumerate(operators()):
         if not wanted(info) or (in_turn and not is_its_turn(index, DAYS)):
@@ -108,7 +109,7 @@ def has_tangents(info: Any) -> bool:
 
 
 def tensors_in(value: Any) -> Iterator[Any]:
-    """All tensors of arguments or results, in order."""
+    """Yield all tensors of arguments or results, in order."""
     if isinstance(value, (torch.Tensor, opdsl.Tensor)):
         yield value
     elif isinstance(value, (list, tuple)):
@@ -124,7 +125,7 @@ def differentiable(result: Any) -> list[Any]:
 
 
 def twins_of(inputs: Any) -> Any:
-    """Our twins of arguments; what requires grad there does so here."""
+    """Return copies of arguments as tensors of opdsl, which require grad if the originals do."""
     with torch.no_grad():
         own = Twins().of(inputs)
     for mine, other in zip(tensors_in(own), tensors_in(inputs), strict=True):
@@ -134,9 +135,11 @@ def twins_of(inputs: Any) -> Any:
 
 
 class Calls:
-    """One sample, called with both libraries; what requires grad there does so here.
+    """Sample, called in both libraries; copies of tensors require grad if the originals do.
 
-    leaves, results: PyTorch's tensors that require grad. own, tracked: ours. problem: why there are none of ours.
+    leaves, results: PyTorch's tensors that require grad.
+    own, tracked: those of opdsl.
+    problem: the reason if opdsl has no results.
     """
 
     def __init__(self, info: Any, sample: Any) -> None:
@@ -168,7 +171,7 @@ class Calls:
         return bool(self.results) and not self.problem
 
     def of_duals(self, directions: list[torch.Tensor]) -> list[torch.Tensor]:
-        """PyTorch's results that require grad, computed from dual numbers."""
+        """Return PyTorch's results that require grad, computed from dual numbers."""
         duals = map(forward_ad.make_dual, self.leaves, directions)
         positional, named = replaced(self.inputs, duals)
         every = list(tensors_in(self.call(*positional, **named)))
@@ -176,7 +179,7 @@ class Calls:
 
 
 def replaced(value: Any, tensors: Iterator[torch.Tensor]) -> Any:
-    """Arguments with others in place of the tensors that require grad."""
+    """Return arguments in which the tensors that require grad are replaced."""
     if isinstance(value, torch.Tensor):
         return next(tensors) if value.requires_grad else value
     if isinstance(value, dict):
@@ -197,20 +200,20 @@ def gradients(library: Any, outputs: list[Any], inputs: list[Any], seeds: list[A
 
 
 def first(calls: Calls) -> list[tuple[Any, Any]]:
-    """Gradients of ours and PyTorch's."""
+    """Return pairs of first gradients, of opdsl and of PyTorch."""
     seeds = seeds_of(calls.results)
     theirs = gradients(torch, calls.results, calls.leaves, seeds)
     return list(zip(gradients(opdsl, calls.tracked, calls.own, Twins().of(seeds)), theirs, strict=True))
 
 
 def second(calls: Calls) -> list[tuple[Any, Any]]:
-    """Gradients of gradients, by the leaves and by the gradients of the results."""
+    """Return pairs of second gradients, by the leaves and by the gradients of the results."""
 
     def of(library: Any, results: list[Any], leaves: list[Any], seeds: list[Any], directions: list[Any]) -> Any:
         for seed in seeds:
             seed.requires_grad_()
         once = gradients(library, results, leaves, seeds, create_graph=True)
-        # Those that depend on nothing have no gradients of their own, or zeros.
+        # Gradients that depend on nothing have no gradients, or zeros.
         kept = [(one, direction) for one, direction in zip(once, directions, strict=True) if one.requires_grad]
         inputs = [*leaves, *seeds]
         if not kept:
@@ -228,7 +231,7 @@ def second(calls: Calls) -> list[tuple[Any, Any]]:
 
 
 def tangents(calls: Calls) -> list[tuple[Any, Any]]:
-    """Derivatives of the results in a direction of the leaves, PyTorch's by its dual numbers."""
+    """Return pairs of derivatives of the results along a direction of the leaves; PyTorch's come from dual numbers."""
     directions = seeds_of(calls.leaves)
     with forward_ad.dual_level():
         theirs = [forward_ad.unpack_dual(dual).tangent for dual in calls.of_duals(directions)]
@@ -241,12 +244,12 @@ def tangents(calls: Calls) -> list[tuple[Any, Any]]:
 
 
 def differing(tensor: opdsl.Tensor, expected: torch.Tensor, tolerance: float) -> list[str]:
-    """How a gradient differs; seeds are about 1, so that smaller errors than 1e-11 are those of sums that cancel."""
+    """Return how a gradient differs; the absolute tolerance covers sums that cancel, since seeds are about 1."""
     values = real(tensor)
     if (values.dtype, values.shape) != (expected.dtype, expected.shape):
         return [f"{values.dtype}{list(values.shape)} for {expected.dtype}{list(expected.shape)}"]
     absolute = tolerance / 100
-    if expected.dtype is torch.float32:  # of the weights of cov: sums of terms about 100 that cancel
+    if expected.dtype is torch.float32:  # the weights of cov: sums of terms of about 100 that cancel
         tolerance, absolute = 2e-6, 1e-4
     if torch.allclose(values, expected, rtol=tolerance, atol=absolute, equal_nan=True):
         return []
@@ -254,13 +257,13 @@ def differing(tensor: opdsl.Tensor, expected: torch.Tensor, tolerance: float) ->
 
 
 def compare(order: Callable[[Calls], list[tuple[Any, Any]]], info: Any, dtype: torch.dtype) -> list[str]:
-    """How the gradients of all samples of an operator differ."""
+    """Return how the gradients of all samples of an operator differ."""
     wrong: list[str] = []
     torch.manual_seed(0)
     chosen = thinned(info.sample_inputs("cpu", dtype, requires_grad=True), MOST if order is first else FEW)
     for sample in half_of_today(chosen) if len(chosen) > FEW else chosen:
         if is_random(info, sample):
-            continue  # random
+            continue  # its results are random
         calls = Calls(info, sample)
         wrong += calls.problem
         if calls.is_comparable:

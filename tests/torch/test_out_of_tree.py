@@ -1,4 +1,4 @@
-"""The five out-kernels of ``examples/numpy_backend`` on PyTorch's own samples: every variant that follows from them."""
+"""Tests of the five out-kernels of ``examples/numpy_backend`` on PyTorch's samples, in every variant that uses them."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from tests.torch.twins import Twins, differences
 SOURCE = Path(__file__).parents[2] / "examples" / "numpy_backend"
 DTYPES = (torch.bool, torch.uint8, torch.int64, torch.float16, torch.float32, torch.float64, torch.complex64)
 
-# Kernels for 16 bits and sums are NumPy's, which rounds and adds in another order.
+# NumPy computes kernels for 16 bits and sums, and rounds and adds in another order.
 LOOSE = {torch.float16: 2e-3, torch.float32: 2e-6, torch.complex64: 2e-6, torch.float64: 1e-14}
 
 
 @pytest.fixture(scope="module", autouse=True)
 def device() -> Iterator[None]:
-    """The device, of a package that is found by its path, for as long as these tests last."""
+    """Register the device of the example package, found by its path, for the tests of this module."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(SOURCE))
-        patch.setattr(backends, "_entries", dict(backends._entries))  # nobody else has the device
+        patch.setattr(backends, "_entries", dict(backends._entries))  # no other test has the device
         backends.register("numpy_device", "opdsl_numpy_device", "PrivateUse1")
         kernels = importlib.import_module("opdsl_numpy_device.kernels")
         yield
@@ -38,7 +38,7 @@ def device() -> Iterator[None]:
 
 
 def there(value: Any) -> Any:
-    """The tensors of a value on the device."""
+    """Return a value with its tensors moved to the device."""
     if isinstance(value, opdsl.Tensor):
         return value.to("numpy_device")
     if isinstance(value, (list, tuple)):
@@ -54,7 +54,7 @@ def cases() -> Iterator[Any]:
 
 
 def samples(info: Any, dtype: torch.dtype) -> Iterator[tuple[tuple[Any, ...], dict[str, Any], Any, tuple[Any, ...]]]:
-    """The calls: ours, with its keywords, what is expected, and the arguments of PyTorch's."""
+    """Yield opdsl's arguments and keywords on the device, the expected result, and PyTorch's arguments."""
     torch.manual_seed(0)
     for sample in info.sample_inputs("cpu", dtype):
         inputs = (sample.input, *sample.args)

@@ -1,4 +1,4 @@
-"""``out=`` and in-place: resizing, warnings, casts, memory that overlaps, tensors that are not contiguous."""
+"""Tests of ``out=`` and in-place calls: resizing, warnings, casts, overlapping memory, non-contiguous tensors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.torch.values import layouts, ordinary
 
 pytestmark = pytest.mark.usefixtures("plans_at_once")
 
-# Calls with an output: the name, what is handed to it, and the shape of the result.
+# Calls with an output: the function, its arguments, and the shape of the result.
 CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "add": (lambda lib, *a, **k: lib.add(*a, **k), (ordinary(torch.float32, (3, 4)), ordinary(torch.float32, (4,)))),
     "add_number": (lambda lib, *a, **k: lib.add(*a, **k), (ordinary(torch.float32, (3, 4)), 2)),
@@ -41,7 +41,7 @@ LOOSE = {"exp": 5e-7, "mm": 5e-6, "sum": 5e-6}
 SHAPE = (3, 4)
 
 
-# Calls of operators whose several outputs are written into other operators' outputs.
+# Calls of operators whose several outputs are written by other operators.
 FORWARDED: dict[str, Callable[..., Any]] = {
     "log_sigmoid": lambda lib, x: lib.ops.aten.log_sigmoid.out(x, out=lib.empty(0)),
     "cummax": lambda lib, x: _running(lib, lib.ops.aten._cummax_helper, x),
@@ -61,7 +61,7 @@ def test_outputs_that_are_handed_on(name: str) -> None:
 
 
 def outputs(dtype: torch.dtype) -> dict[str, torch.Tensor]:
-    """Tensors that a result of shape (3, 4) may be written into."""
+    """Return tensors that a result of shape (3, 4) may be written to, by kind."""
     return {
         "right": torch.zeros(SHAPE, dtype=dtype),
         "transposed": torch.zeros((4, 3), dtype=dtype).t(),
@@ -77,7 +77,7 @@ def outputs(dtype: torch.dtype) -> dict[str, torch.Tensor]:
 
 
 def with_warnings(call: Callable[[], Any]) -> tuple[Any, list[str]]:
-    """A call's result and its warnings of resizing."""
+    """Return a call's result and its warnings about resizing."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = call()
@@ -147,7 +147,7 @@ def test_casts_of_results(name: str, dtype: torch.dtype, inputs: torch.dtype) ->
 # ------------------------------------------------------------------------------------------------------------ in place
 
 
-# Functions that take a sign from elsewhere, which LLVM rounds together with what gets it.
+# Functions that copy a sign, where LLVM merges the rounding of the result with the copy.
 SIGNED: dict[str, Callable[..., Any]] = {
     "copysign": lambda lib, x, out: lib.copysign(x, -x, out=out),
     "tanh": lambda lib, x, out: lib.tanh(x, out=out),
@@ -217,7 +217,7 @@ def test_out_counts_a_version() -> None:
 
 
 def overlapping(inputs: str) -> tuple[torch.Tensor, torch.Tensor]:
-    """An input of shape (3, 4) and an output of the same shape, in one memory."""
+    """Return an input of shape (3, 4) and an output of the same shape, in one storage."""
     base = ordinary(torch.float32, (64,))
     x = base[:12].view(3, 4)
     chosen = {
@@ -268,7 +268,7 @@ def test_derived_outputs_that_are_refused_keep_their_shape(name: str, what: dict
 
 
 def test_an_output_that_overlaps_once_it_is_resized_is_refused() -> None:
-    """PyTorch reads what it has written."""
+    """An output that overlaps the input only after resizing is rejected; PyTorch reads elements that it has written."""
     memory = opdsl.arange(10.0)
     for _ in range(2):
         with pytest.raises(OverlapError):
@@ -279,7 +279,7 @@ def test_an_output_that_overlaps_once_it_is_resized_is_refused() -> None:
 @pytest.mark.parametrize("layout", ["shifted", "transposed", "expanded"])
 @pytest.mark.parametrize("name", ["mm", "sum"])
 def test_outputs_that_pytorch_fills_with_garbage_are_refused(name: str, layout: str) -> None:
-    """PyTorch does not look whether a product or a sum overwrites what it has still to read."""
+    """Products and sums reject outputs that overlap their inputs, which PyTorch does not check."""
     x, out = Twins().of(overlapping(layout))
     for _ in range(2):
         with pytest.raises(OverlapError):
@@ -345,7 +345,7 @@ def test_a_plan_sees_an_output_that_became_an_input() -> None:
         assert opdsl.mm(x, y, out=out).tolist() == [[2.0] * 3] * 3
 
 
-# -------------------------------------------------------------------------------------------------- nothing is changed
+# ------------------------------------------------------------------------------------------------- unchanged arguments
 
 
 def test_a_refused_output_is_not_resized() -> None:
@@ -403,7 +403,7 @@ def test_copies_of_views_into_outputs(name: str) -> None:
 
 
 def test_one_warning_a_call() -> None:
-    """Preparing a plan, which looks at the call again, does not warn again."""
+    """A call warns once, although preparing a plan traces it again."""
     mask, values = torch.tensor([1, 0, 1], dtype=torch.uint8), torch.ones(3)
     calls: tuple[Callable[..., Any], ...] = (
         lambda x, m: x[m],

@@ -1,4 +1,4 @@
-"""Which overload a Python call reaches: recorded in PyTorch by its profiler, in ours by a mode."""
+"""Tests of the overload that a Python call reaches, recorded in PyTorch by its profiler and in opdsl by a mode."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 UNARY = ("neg", "exp", "log", "tanh", "sigmoid", "relu", "reciprocal")
 REDUCTIONS = ("sum", "mean", "amax")
 
-# `lib` is torch or opdsl; x, y float matrices, i integers, c bools, z zero-dim, out and flag (bool) outputs.
+# Calls; `lib` is torch or opdsl; x, y float matrices, i integers, c bools, z zero-dim, out and flag (bool) outputs.
 CALLS = (
     *(f"lib.{name}(x, {other})" for name in BINARY for other in ("y", "z", "2", "2.5", "n")),
     *(f"lib.{name}(x, other=2)" for name in BINARY),
-    *(f"lib.greater(x, {other})" for other in ("y", "z", "2")),  # both overloads take z: the first that is tried
+    *(f"lib.greater(x, {other})" for other in ("y", "z", "2")),  # both overloads accept z: the first one is reached
     *(f"lib.{name}(x, y, out=out)" for name in BINARY),
     *(f"lib.{name}(x, 2, out=out)" for name in BINARY),
     *(f"x.{name}(y)" for name in BINARY),
@@ -160,7 +160,7 @@ CALLS = (
 
 
 def operands() -> dict[str, Any]:
-    """What the calls use, as PyTorch's."""
+    """Return the variables of the calls, as tensors of PyTorch."""
     return {
         "x": torch.arange(12.0).reshape(3, 4),
         "y": torch.ones(3, 4),
@@ -173,7 +173,7 @@ def operands() -> dict[str, Any]:
 
 
 def reached_in_torch(call: str) -> str:
-    """``aten::add.Tensor``: the first operator that PyTorch's dispatcher meets."""
+    """Return the first operator that PyTorch's dispatcher meets, for example ``aten::add.Tensor``."""
     names = {"lib": torch, "n": numpy.float64(2.5), **operands()}
     code = compile(call, call, "eval")
     settings = _ExperimentalConfig(capture_overload_names=True)
@@ -185,7 +185,9 @@ def reached_in_torch(call: str) -> str:
 
 
 def _outermost(recorded: profile) -> Any:
-    """The last of the operators that Python called itself: ``y.t()`` within a call comes before it."""
+    """Return the last operator that Python called directly; operators in arguments, such as ``y.t()``, come
+    before it.
+    """
     events = [event for event in recorded.profiler.kineto_results.events() if event.name().startswith("aten::")]
     ends: list[Any] = []
     for event in sorted(events, key=lambda event: event.start_ns()):
@@ -195,7 +197,7 @@ def _outermost(recorded: profile) -> Any:
 
 
 class Reached(DispatchMode):
-    """Notes the operators that a program calls itself, in order."""
+    """Dispatch mode that records the operators that a program calls directly, in order."""
 
     before_decomposition = True
 

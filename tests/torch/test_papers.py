@@ -1,4 +1,6 @@
-"""Operators of papers on attention, routing and quantization, as formulas, against NumPy and PyTorch."""
+"""Tests of operators from papers on attention, routing and quantization, as formulas, compared with NumPy and
+PyTorch.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ lib = Library("papers_of_attention")
 @lib.op
 @formula
 def gated_delta(q: Tensor, k: Tensor, v: Tensor, beta: Tensor, alpha: Tensor) -> Tensor:
-    """The gated delta rule (Yang et al., 2024): a state that is a matrix, and a step that folds it."""
+    """Compute the gated delta rule (Yang et al., 2024): a scan whose state is a matrix and whose step folds it."""
     t, d, e = dims(3)
 
     def step(state: Tensor, k: Tensor, v: Tensor, beta: Tensor, alpha: Tensor) -> Tensor:
@@ -33,7 +35,7 @@ def gated_delta(q: Tensor, k: Tensor, v: Tensor, beta: Tensor, alpha: Tensor) ->
 @lib.op
 @formula
 def differential_attention(q1: Tensor, k1: Tensor, q2: Tensor, k2: Tensor, v: Tensor, weight: float = 0.5) -> Tensor:
-    """The difference of two maps of attention (Ye et al., 2024)."""
+    """Compute attention by the difference of two attention maps (Ye et al., 2024)."""
     s, t, d, e = dims(4)
     scale = 1 / math.sqrt(q1.shape[-1])
     one = ((q1[..., s, d] * k1[..., t, d]).sum(d) * scale).softmax(t)
@@ -44,7 +46,7 @@ def differential_attention(q1: Tensor, k1: Tensor, q2: Tensor, k2: Tensor, v: Te
 @lib.op
 @formula
 def forgetting_attention(q: Tensor, k: Tensor, v: Tensor, log_forget: Tensor) -> Tensor:
-    """Causal attention whose scores decay with what is forgotten in between (Lin et al., 2025)."""
+    """Compute causal attention whose scores decay by accumulated forget gates (Lin et al., 2025)."""
     i, j, d, e = dims(4)
     total = log_forget.cumsum(-1)
     scores = (q[..., i, d] * k[..., j, d]).sum(d) / q.shape[-1] ** 0.5 + total[..., i] - total[..., j]
@@ -55,7 +57,7 @@ def forgetting_attention(q: Tensor, k: Tensor, v: Tensor, log_forget: Tensor) ->
 @lib.op
 @formula
 def entmax_bisected(self: Tensor) -> Tensor:
-    """1.5-entmax by bisection (Peters et al., 2019)."""
+    """Compute 1.5-entmax by bisection (Peters et al., 2019)."""
     x = self / 2
     high = x.amax(-1, keepdim=True)
     low = high - 1
@@ -70,7 +72,7 @@ def entmax_bisected(self: Tensor) -> Tensor:
 @lib.op
 @formula
 def scalar_quantized(self: Tensor, levels: int = 5) -> tuple[Tensor, Tensor]:
-    """Finite scalar quantization, with gradients straight through, and codes (Mentzer et al., 2023)."""
+    """Compute finite scalar quantization with straight-through gradients, and its codes (Mentzer et al., 2023)."""
     half = (levels - 1) / 2
     bounded = opdsl.tanh(self) * half
     rounded = bounded + (bounded.round() - bounded).detach()
@@ -82,7 +84,7 @@ def scalar_quantized(self: Tensor, levels: int = 5) -> tuple[Tensor, Tensor]:
 @lib.op
 @formula
 def balance_loss(logits: Tensor) -> Tensor:
-    """How evenly tokens are routed to experts (Fedus et al., 2021)."""
+    """Compute the loss that balances the load of experts (Fedus et al., 2021)."""
     n, e = dims(2)
     p = logits[n, e].softmax(e)
     tokens, experts = logits.shape
@@ -93,7 +95,7 @@ def balance_loss(logits: Tensor) -> Tensor:
 @lib.op
 @formula
 def matrix_nms(boxes: Tensor, scores: Tensor) -> Tensor:
-    """Scores that decay with overlaps with better boxes (Wang et al., 2020)."""
+    """Reduce scores of boxes by their overlaps with better boxes (Wang et al., 2020)."""
     i, j = dims(2)
     area = (boxes[i, 2] - boxes[i, 0]) * (boxes[i, 3] - boxes[i, 1])
     width = (opdsl.minimum(boxes[i, 2], boxes[j, 2]) - opdsl.maximum(boxes[i, 0], boxes[j, 0])).clamp(min=0)
@@ -109,7 +111,7 @@ def matrix_nms(boxes: Tensor, scores: Tensor) -> Tensor:
 @lib.op
 @formula
 def turned_by_halves(x: Tensor) -> Tensor:
-    """Rotary positions, the halves of channels as pairs (Su et al., 2021)."""
+    """Apply rotary position embeddings to pairs of the two halves of channels (Su et al., 2021)."""
     t, c = dim(), dim(x.shape[-1])
     half = x.shape[-1] // 2
     angle = t.to(x.dtype) * opdsl.exp((c % half).to(x.dtype) * (-math.log(10000.0) / half))
@@ -121,7 +123,7 @@ def turned_by_halves(x: Tensor) -> Tensor:
 @lib.op
 @formula
 def turned_in_part(x: Tensor, cos: Tensor, sin: Tensor, ids: Tensor, rotary: int = 4) -> Tensor:
-    """Rotary positions, from tables, of the first channels alone (Black et al., 2022)."""
+    """Apply rotary position embeddings from tables to the first channels only (Black et al., 2022)."""
     b, t, h, c = dims(4)
     half, near, at = rotary // 2, x.outside("replicate"), ids[b, t]
     other = -near[b, t, h, c + half] if c < half else near[b, t, h, c - half]
@@ -176,7 +178,7 @@ def test_forgetting_attention() -> None:
 
 def test_entmax() -> None:
     p = entmax_bisected(opdsl.tensor([[1.0, 2.0, 0.1]], dtype=opdsl.float64))
-    threshold = (3 - 7**0.5) / 4  # of the two that are kept: (0.5 - t) ** 2 + (1 - t) ** 2 = 1
+    threshold = (3 - 7**0.5) / 4  # the threshold of two kept elements: (0.5 - t) ** 2 + (1 - t) ** 2 = 1
     assert np.allclose(p.numpy(), [[(0.5 - threshold) ** 2, (1 - threshold) ** 2, 0]], atol=1e-10)
 
 
@@ -202,7 +204,7 @@ def test_balance_loss() -> None:
 
 
 def overlapping(boxes: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-    """Matrix NMS in PyTorch."""
+    """Compute ``matrix_nms`` in PyTorch."""
     corners = torch.minimum(boxes[:, None, 2:], boxes[:, 2:]) - torch.maximum(boxes[:, None, :2], boxes[:, :2])
     common = corners.clamp(min=0).prod(-1)
     area = (boxes[:, 2:] - boxes[:, :2]).prod(-1)

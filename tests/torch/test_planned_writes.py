@@ -1,4 +1,4 @@
-"""Operators that write or look tensors up, called again and again: by a plan or not, each call agrees with PyTorch."""
+"""Tests that repeated calls of operators that write or index tensors agree with PyTorch, with and without a plan."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("plans_at_once")
 
 DTYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.uint8, torch.bool)
 
-# A tensor, a mask, positions and values in; what is looked at afterwards out.
+# Functions of a tensor, a mask, indices and values, which return the tensors to compare.
 CALLS: dict[str, Callable[..., Any]] = {
     "fill": lambda x, mask, at, values: x.fill_(1),
     "zero": lambda x, mask, at, values: x.zero_(),
@@ -56,7 +56,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "triu": lambda x, mask, at, values: x.triu_(1),
     "nonzero": lambda x, mask, at, values: x.nonzero(),
 }
-SUMS = ("put accumulated", "index_add")  # PyTorch has none of bools
+SUMS = ("put accumulated", "index_add")  # PyTorch does not accumulate bools
 
 
 def operands(dtype: torch.dtype, layout: str) -> tuple[torch.Tensor, ...]:
@@ -231,7 +231,7 @@ def test_an_answer_that_elements_decide_is_not_kept() -> None:
 
 
 def test_random_numbers_of_a_plan_are_those_without(plans_at_once: None) -> None:
-    """Also beyond 2**63, where the place in the sequence is a negative int64."""
+    """Plans draw equal random numbers, also beyond 2**63, where the position in the sequence is a negative int64."""
     state = opdsl.tensor([255] * 16, dtype=opdsl.uint8)
     result = []
     for _ in range(3):

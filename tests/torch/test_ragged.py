@@ -1,4 +1,4 @@
-"""Dims whose ranges elements tell in a running PyTorch, against loops over ranges there."""
+"""Tests of dims with ragged ranges in a running PyTorch, compared with loops over the ranges."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ lib = Library("ragged_in_torch")
 @lib.op
 @formula
 def ragged_attention(q: Tensor, k: Tensor, v: Tensor, offsets: Tensor) -> Tensor:
-    """One query for each sequence, over the keys of its own."""
+    """Attend with one query for each sequence, over the keys of that sequence."""
     b, d, e = dims(3)
     u = dim(range(offsets[b], offsets[b + 1]))
     p = ((q[b, d] * k[u, d]).sum(d) / q.shape[-1] ** 0.5).softmax(u)

@@ -1,4 +1,6 @@
-"""The dtypes that operators refuse (``tests/laws/refused.txt``) beside those that PyTorch's ``op_db`` lists."""
+"""Tests that the dtypes that operators reject (``tests/laws/refused.txt``) match the dtypes that PyTorch's ``op_db``
+lists.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from opdsl.testing.subject import Subject
 from tests.laws.refusals import REVIEWED, known, operators
 from tests.torch.op_db import common, our_name
 
-# Refused here, listed there: the name, the dtypes and the reason.
+# Dtypes that opdsl rejects and op_db lists: the name, the dtypes and the reason.
 REFUSED = {
     **dict.fromkeys(
         ("softmax", "log_softmax"),
@@ -31,7 +33,7 @@ REFUSED = {
     "matrix_exp": ({"float16", "bfloat16"}, "PyTorch's are far off: of the identity it gives -20896 in float16"),
 }
 
-# Taken here, refused by PyTorch.
+# Dtypes that opdsl accepts and PyTorch rejects.
 TAKEN = {
     "mvlgamma": ({"bool"}, "a bool is promoted to float32, as it is by lgamma"),
     **dict.fromkeys(("cdist", "pdist", "linalg_vander"), ({"float16", "bfloat16"}, "computed in float32")),
@@ -44,7 +46,9 @@ TAKEN = {
 
 
 def departures() -> tuple[dict[str, set[str]], dict[str, set[str]]]:
-    """The dtypes that all overloads of a name refuse and PyTorch lists; those that some take and it does not list."""
+    """Return by name the dtypes that opdsl rejects and PyTorch lists, and those that opdsl accepts and PyTorch does not
+    list.
+    """
     listed: dict[str, set[str]] = defaultdict(set)
     for info in common.op_db:
         listed[our_name(info)] |= {str(dtype).removeprefix("torch.") for dtype in info.dtypes}
@@ -69,7 +73,7 @@ def test_what_is_refused_of_what_pytorch_lists_has_a_reason() -> None:
 
 
 def theirs(value: Any) -> Any:
-    """PyTorch's copy of what a sample hands an operator."""
+    """Return a copy of an argument for PyTorch."""
     if isinstance(value, opdsl.Tensor):
         output = torch.empty(value.shape, dtype=getattr(torch, value.dtype.name))
         return output.copy_(torch.from_dlpack(value.detach())) if value.numel() else output
@@ -79,7 +83,7 @@ def theirs(value: Any) -> Any:
 
 
 def is_taken(operator: Operator, sample: Sample) -> bool:
-    """Whether PyTorch takes a sample of ours."""
+    """Return whether PyTorch accepts a sample of opdsl."""
     packet = getattr(torch.ops.aten, operator.schema.name.base)
     function = getattr(packet, operator.schema.name.overload or "default")
     try:

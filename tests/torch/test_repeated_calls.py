@@ -1,4 +1,4 @@
-"""The first call takes the complete road, the next ones a plan: both agree, whatever changes between two calls."""
+"""Tests that the first call, without a plan, and later ones, with a plan, agree, whatever changes between calls."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from tests.torch.values import layouts, ordinary
 
 @pytest.fixture(autouse=True)
 def _no_plans() -> None:
-    """Every test begins without plans, so that it sees how its own calls make them."""
+    """Clear all plans before every test, so that its own calls create them."""
     opdsl.add  # noqa: B018  loads the operators
     for packet in opdsl.registry.packets.values():
         packet.forget()
 
 
 def in_every_order(call: Callable[[Any, Any], Any], choices: list[Any]) -> None:
-    """Call with one choice after another, in every order of up to three, each twice."""
+    """Call with several choices, in every order of up to three, each twice, and compare with PyTorch."""
     expected = [call(torch, choice) for choice in choices]
     for order in permutations(range(len(choices)), min(3, len(choices))):
         for packet in opdsl.registry.packets.values():
@@ -191,7 +191,7 @@ def test_special_methods() -> None:
 
 @pytest.fixture(scope="module")
 def calls() -> Iterator[list[Callable[[Any, Any], Any]]]:
-    """Calls of a tensor of shape (3, 4), some of them views and some in place."""
+    """Return calls of a tensor of shape (3, 4), some of them views and some in place."""
     numbers = (2, 2.5, True)
     yield [
         *(lambda lib, x, n=n: lib.add(x, n) for n in numbers),

@@ -1,7 +1,7 @@
-"""Values of functions of which PyTorch loses digits somewhere: as PyTorch's wherever these are right.
+"""Tests of functions for which PyTorch loses digits at some arguments: values equal PyTorch's where these are right.
 
-``test_op_db`` compares all but the values of these (``tolerances.ARBITRARY``). mpmath says which of PyTorch's are
-right.
+``test_op_db`` does not compare the values of these functions (``tolerances.ARBITRARY``). mpmath determines which values
+of PyTorch are right.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from torch.testing._internal.common_methods_invocations import op_db
 import opdsl
 from tests.torch.tolerances import ARBITRARY
 
-# Units in the last place that PyTorch's values may be off to count as right, and ours from these.
+# Units in the last place by which PyTorch's values may be off to count as right, and opdsl's may differ from these.
 RIGHT, ALIKE = 8, 24
 
 FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
@@ -29,7 +29,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 
 
 def exact_value(definition: Callable[..., Any], x: float, orders: tuple[int, ...]) -> float | None:
-    """The value; None where the function has none."""
+    """Return the exact value, or None if the function has none."""
     try:
         return float(definition(mpmath.mpf(x), *orders))
     except (ValueError, TypeError, ZeroDivisionError, OverflowError):
@@ -37,7 +37,7 @@ def exact_value(definition: Callable[..., Any], x: float, orders: tuple[int, ...
 
 
 def arguments_of(name: str, dtype: torch.dtype) -> list[tuple[torch.Tensor, tuple[int, ...]]]:
-    """The samples of op_db, and numbers from below poles to far out."""
+    """Return the samples of op_db, and numbers from below the poles to large ones."""
     result = []
     for info in op_db:
         if info.name.replace(".", "_") == name:

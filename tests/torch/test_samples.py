@@ -1,4 +1,4 @@
-"""Operators that op_db has no samples of: ours, called with the samples of ours, against PyTorch's; gradients too."""
+"""Tests of operators without samples in op_db: results and gradients on opdsl's samples are compared with PyTorch's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import opdsl
 from opdsl.runtime.snapshot import tensors_in
 from opdsl.testing.samples import fitting, samples_of
 
-# What PyTorch has kernels of for the CPU.
+# Operators that have CPU kernels in PyTorch.
 NAMES = [
     "thnn_conv2d",
     "_slow_conv2d_forward",
@@ -79,7 +79,7 @@ NAMES = [
 ]
 
 
-# What PyTorch has no gradients of, or loses them; ours are those of what is called.
+# Operators that have no gradients in PyTorch, or lose them; opdsl differentiates the operators that they call.
 WITHOUT = {
     *("linalg__powsum", "_add_relu.Tensor", "_add_relu.Scalar", "native_channel_shuffle"),
     *("_weight_norm_interface_backward", "_aminmax", "_aminmax.dim", "_chunk_cat", "_transform_bias_rescale_qkv"),
@@ -92,7 +92,7 @@ WITHOUT = {
 
 
 def turned(value: Any) -> Any:
-    """What stands for one of our values in PyTorch."""
+    """Return the PyTorch counterpart of a value of opdsl."""
     if isinstance(value, opdsl.Tensor):
         output = torch.empty_strided(value.shape, value.stride(), dtype=getattr(torch, str(value.dtype).split(".")[-1]))
         return output.copy_(torch.from_numpy(numpy.array(value.detach().numpy()))).requires_grad_(value.requires_grad)
@@ -102,7 +102,7 @@ def turned(value: Any) -> Any:
 
 
 def operator_of(name: str) -> tuple[Any, Any, Any]:
-    """Our operator, its function and PyTorch's."""
+    """Return opdsl's operator, its function and PyTorch's function."""
     operator = opdsl.registry.operator(name)
     base, _, overload = name.partition(".")
     theirs = getattr(getattr(torch.ops.aten, base), overload or "default")
@@ -110,7 +110,9 @@ def operator_of(name: str) -> tuple[Any, Any, Any]:
 
 
 def require_gradients(name: str, inputs: Any) -> None:
-    """Ask for gradients of all floats; of the first one alone where PyTorch has those, of none where it has none."""
+    """Let the floating-point tensors of a sample require grad: only the first one, or none, where PyTorch has no
+    others.
+    """
     tensors = [tensor for tensor in tensors_in(inputs) if tensor.dtype.is_floating_point]
     if name in WITHOUT or name.endswith(("affine_backward", "index_backward")):
         return

@@ -1,4 +1,4 @@
-"""``opdsl.save`` and ``opdsl.load`` against the safetensors package, and files that are damaged."""
+"""Tests of ``opdsl.save`` and ``opdsl.load``, compared with the safetensors package, and of damaged files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def same(ours: opdsl.Tensor, theirs: torch.Tensor) -> bool:
 
 
 def state() -> dict[str, torch.Tensor]:
-    """A tensor of each dtype, some without elements."""
+    """Return a tensor of each dtype, one without elements, and one with a dot in its name."""
     output = {name: torch.arange(-2, 4).reshape(2, 3).to(getattr(torch, name)) for name in DTYPES}
     return {**output, "none": torch.ones(0, 3), "last.name": torch.tensor([1.5])}
 

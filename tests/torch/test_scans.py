@@ -1,4 +1,4 @@
-"""Formulas with scans in PyTorch, against loops of PyTorch's."""
+"""Tests of formulas with scans in PyTorch, compared with loops."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def selective_scan() -> Iterator[Callable[..., Any]]:
         @lib.op
         @formula
         def selective_scan(x: Tensor, dt: Tensor, A: Tensor, B: Tensor, C: Tensor) -> Tensor:
-            """Mamba's state space."""
+            """Compute Mamba's state space model."""
             t, c, n = dims(3)
             decay, drive = opdsl.exp(dt[..., t, c] * A[c, n]), dt[..., t, c] * B[..., t, n] * x[..., t, c]
             h = opdsl.scan(lambda h, a, b: a * h + b, 0.0, decay, drive, along=t)
@@ -77,13 +77,13 @@ def test_transforms(selective_scan: Callable[..., Any]) -> None:
 
 
 def test_initial_states_and_tuples() -> None:
-    """A running softmax's maximum and sum, carried together, from states that are arguments."""
+    """A scan can carry the maximum and sum of a running softmax together, from states that are arguments."""
     with Library("torch_scan_states") as lib:
 
         @lib.op
         @formula
         def running(x: Tensor, start: Tensor) -> Tensor:
-            """``logsumexp`` of what was there so far."""
+            """Compute the running ``logsumexp``."""
             t, c = dims(2)
 
             def step(carry: tuple[Tensor, Tensor], x: Tensor) -> tuple[Tensor, Tensor]:

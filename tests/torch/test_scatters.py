@@ -1,4 +1,4 @@
-"""Formulas that scatter in PyTorch, against ``index_add``."""
+"""Tests of formulas that scatter in PyTorch, compared with ``index_add``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def test_rows_are_added_to_their_owners() -> None:
         @lib.op
         @formula
         def combined(tokens: Tensor, outputs: Tensor, owner: Tensor, weight: Tensor) -> Tensor:
-            """The rows of experts, weighted and added to those of the tokens that they belong to."""
+            """Add the weighted rows of experts to the rows of their tokens."""
             n, c = dims(2)
             return opdsl.scatter(tokens, (owner[n], c), outputs[n, c] * weight[n], reduce="sum")
 

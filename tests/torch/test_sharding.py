@@ -1,4 +1,6 @@
-"""DTensor: registered operators are cut as they are declared, and send nothing that aten's own would not send."""
+"""Tests of registered operators on DTensors: they are sharded as declared, and send no more bytes than aten's
+operators.
+"""
 
 from __future__ import annotations
 
@@ -28,22 +30,24 @@ from opdsl.testing import samples_of
 
 
 def test_in_processes(tmp_path: Path) -> None:
-    """Two processes, then four: values, gradients, in-place variants and bytes (see ``sharded.py``)."""
+    """Values, gradients, in-place variants and sent bytes are right in two and in four processes (see
+    ``sharded.py``).
+    """
     command = [sys.executable, "-W", "ignore", str(Path(__file__).with_name("sharded.py")), str(tmp_path), "2", "4"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.stdout.endswith("done\n"), done.stderr[-3000:]
 
 
-# ------------------------------------------------------------------------------------------------ against aten's own
+# ---------------------------------------------------------------------------------------------- comparison with aten
 
-# In how many ways the tensors of an operator are placed.
+# Number of random placements of an operator's tensors that are tested.
 _PLACINGS = 6
 
 _RESIZED = ("upsample_nearest", "_upsample_nearest_exact")
 
-# Where aten leaves uncombined what the declaration does not show that it may, and why.
+# Partial placements that aten keeps and that do not follow from the declaration, with the kind of placement.
 _COMBINED_HERE = {
-    # These grow, but cases do not show it.
+    # These are monotonic, which samples cannot show.
     **dict.fromkeys(
         (
             "nan_to_num",
@@ -60,21 +64,21 @@ _COMBINED_HERE = {
         "max",
     ),
     **dict.fromkeys(("special_modified_bessel_i1", "special_erfcx"), "max"),
-    "special_xlog1py": "sum",  # linear where its second argument is no NaN
-    # aten leaves summands here that may cancel each other.
+    "special_xlog1py": "sum",  # linear if its second argument is not NaN
+    # aten keeps partial sums, which may cancel each other.
     **dict.fromkeys(("any", "any.dim", "any.dims", "nansum"), "sum"),
-    # aten leaves summands or largest elements here whose places differ.
+    # aten keeps partial sums or maxima whose indices differ.
     **dict.fromkeys(("sort.stable", "topk", "cummax", "cummin"), "max"),
-    "cat": "sum",  # a rule for one dimension does not say that elements stay what they are
-    "linalg_vector_norm": "shard",  # a placement of its own for norms
-    **dict.fromkeys(("addmm", "baddbmm"), "sum"),  # jointly linear in the first and one of the others
-    "dot": "sum",  # aten computes with pieces of one vector and the whole of the other
-    "ormqr": "sum",  # rules of stacks of matrices do not say what these are linear in
-    # aten hands on what is not combined where elements do not matter, or are converted one by one.
+    "cat": "sum",  # a rule for one dimension does not state that elements are unchanged
+    "linalg_vector_norm": "shard",  # aten has a special placement for norms
+    **dict.fromkeys(("addmm", "baddbmm"), "sum"),  # jointly linear in the first and one of the other arguments
+    "dot": "sum",  # aten computes with shards of one vector and the whole of the other
+    "ormqr": "sum",  # rules of batches of matrices do not state in which arguments these are linear
+    # aten keeps partial values if elements do not matter, or are converted one by one.
     **dict.fromkeys(("full_like", "zeros_like", "ones_like", "rand_like", "randn_like"), "sum"),
     **dict.fromkeys(("randint_like", "randint_like.low_dtype"), "sum"),
     "_to_copy": "max",
-    # Rules of windows do not say what is linear in images or grows with them.
+    # Rules of windows do not state which results are linear or monotonic in images.
     **dict.fromkeys(("max_pool2d_with_indices", "max_pool2d_with_indices_backward", "max_pool3d_with_indices"), "max"),
     **dict.fromkeys(("avg_pool2d", "avg_pool3d", "_adaptive_avg_pool2d", "_adaptive_avg_pool3d"), "sum"),
     **dict.fromkeys(("adaptive_max_pool2d", "adaptive_max_pool3d"), "max"),
@@ -95,7 +99,9 @@ def mesh() -> Iterator[Any]:
 
 
 def test_nothing_is_sent_that_aten_would_not_send(mesh: Any) -> None:
-    """For every operator that has a rule here and a strategy there: what it costs to get to a placing that fits."""
+    """Redistributing arguments never costs more than in aten, for every operator with a rule here and a
+    strategy there.
+    """
     worse = {}
     compared = 0
     for operator in opdsl.registry:
@@ -126,7 +132,7 @@ def _costs(operator: Any, mesh: Any, draw: random.Random) -> Iterator[tuple[floa
         return
     arguments = unbox(operator, sample.positional, sample.named)
     if operator.name.endswith(("shift__.Tensor", "shift__.Scalar")):
-        return  # of integers, which are no summands
+        return  # integers are no partial sums
     tensors = list(tensors_in(arguments))
     sums = [Partial(name) for name in ("sum", "avg", "max")]
     choices = [[Replicate(), *sums, *map(Shard, range(tensor.ndim))] for tensor in tensors]
@@ -151,7 +157,7 @@ def _costs(operator: Any, mesh: Any, draw: random.Random) -> Iterator[tuple[floa
         try:
             theirs = _cheapest(_their_strategy(propagator, schema, mesh))
         except (RuntimeError, ValueError, NotImplementedError, OpdslError):
-            continue  # a sample that torch refuses
+            continue  # torch rejects the sample
         wrapped = propagator._wrap_with_op_strategy(schema)
         yield _cheapest(strategy_of(operator, completion.complete, wrapped)), theirs, placing
 

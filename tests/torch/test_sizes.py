@@ -1,4 +1,4 @@
-"""The ends of what sizes, strides and triangles can be: where PyTorch has a result, ours has the same."""
+"""Tests of extreme sizes, strides and triangles: results equal PyTorch's where it has one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LIBRARIES = (torch, opdsl)
 
 
 def form(tensor: Any) -> tuple[Any, ...]:
-    """What both libraries say of a tensor."""
+    """Return shape, strides, storage offset and elements of a tensor of either library."""
     return tuple(tensor.shape), tuple(tensor.stride()), tensor.storage_offset(), tensor.tolist()
 
 
@@ -138,7 +138,7 @@ def test_scales_of_neighbours(name: str, scale: float | None) -> None:
 
 @pytest.mark.parametrize("scale", (1e-300, 1e-44))
 def test_scales_that_lead_beyond_the_elements(scale: float) -> None:
-    """PyTorch reads outside of its input for these."""
+    """Tiny scales never read out of bounds, as PyTorch does."""
     x = opdsl.arange(1.0, 5.0).view(1, 1, 4)
     for result in (
         opdsl.ops.aten.upsample_nearest1d(x, [6], scale),
@@ -157,7 +157,7 @@ def test_devices_that_are_one_have_no_index(device: str) -> None:
 
 @pytest.mark.parametrize("counts", ([2**61, 2**61], [2**62] * 4, [2**63 - 1, 2]))
 def test_positions_that_are_repeated_too_often(counts: list[int]) -> None:
-    """Sums of integers wrap, to 0 for one of these."""
+    """Repeat counts whose sum overflows are rejected, also if the sum wraps to 0."""
     with pytest.raises(RuntimeError):
         torch.repeat_interleave(torch.tensor(counts[:2]))
     with pytest.raises(opdsl.errors.ShapeError, match="overflow"):

@@ -1,4 +1,4 @@
-"""Tensors on their way: through pickle, PyTorch's data loaders and their processes, and DLPack."""
+"""Tests of transferring tensors: through pickle, PyTorch's data loaders and their processes, and DLPack."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_dlpack_of_ours_with_a_device_and_a_copy() -> None:
 
 
 def test_workers_send_in_shared_memory() -> None:
-    """Views keep sharing; what is written of a large tensor is where it lies."""
+    """Pickled views share memory, and writes to a large tensor are visible to the sender."""
     register_collate()
     x = opdsl.arange(1 << 18, dtype=opdsl.float32)
     sent = ForkingPickler.dumps([x, x[2:4], x.reshape(512, 512).t()])
@@ -105,7 +105,7 @@ def test_arrow_that_is_not_installed_says_so(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_arrow_is_handed_the_memory_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What pyarrow, which tests do not install, would be called with."""
+    """Arrow gets an array over the memory of the tensor; a stub replaces pyarrow, which tests do not install."""
     monkeypatch.setitem(sys.modules, "pyarrow", SimpleNamespace(array=lambda array, type: (array, type)))
     x = opdsl.arange(4, dtype=opdsl.int16)
     array, kind = x.__arrow_array__("int64")

@@ -1,4 +1,6 @@
-"""Formulas that compute nothing of an argument, against PyTorch: results and gradients have their shape without it."""
+"""Tests of formulas that read no elements of an argument, compared with PyTorch: results and gradients keep their
+shape.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,7 @@ def listed(value: Any) -> tuple[Any, ...]:
 
 
 def assert_same(ours: Any, theirs: Any) -> None:
-    """Compare tensors; no gradient is one of zeros."""
+    """Compare tensors; a missing gradient equals zeros."""
     for one, other in zip(listed(ours), listed(theirs), strict=True):
         result = one if one is None or isinstance(one, torch.Tensor) else torch.from_numpy(one.detach().numpy())
         present = next(value for value in (result, other) if value is not None)
@@ -79,7 +81,7 @@ def second_order(results: Any, leaves: Any, grad: Any) -> tuple[Any, Any]:
 @pytest.mark.parametrize("shapes", SHAPES, ids=str)
 @pytest.mark.parametrize("name", THEIRS)
 def test_gradients_of_both_orders(name: str, shapes: Any, wanted: tuple[bool, bool]) -> None:
-    for _ in range(3):  # the later calls go by plans
+    for _ in range(3):  # plans serve the later calls
         tensors = [
             torch.randn(shape, dtype=torch.float64, requires_grad=is_wanted)
             for shape, is_wanted in zip(shapes, wanted, strict=True)

@@ -1,4 +1,4 @@
-"""Contractions of sliding windows over dims, which are convolutions, against PyTorch and loops."""
+"""Tests of contractions of sliding windows over dims, which are convolutions, compared with PyTorch and loops."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def along(x: Tensor, weight: Tensor, stride: int, dilation: int, offset: int, si
 
 
 def by_loops(x: Any, weight: Any, stride: int, dilation: int, offset: int, size: int) -> Any:
-    """Do the same in NumPy, element by element of a window."""
+    """Compute ``along`` in NumPy, by loops over outputs and window elements."""
     result = numpy.zeros((*x.shape[:-2], weight.shape[0], size))
     for t, k in itertools.product(range(size), range(weight.shape[-1])):
         at = stride * t + dilation * k + offset
@@ -57,39 +57,39 @@ def test_windows_reach_outside_on_either_side(stride: int, dilation: int, offset
 
 @formula
 def in_planes(x: Tensor, weight: Tensor) -> Tensor:
-    """Contract windows of planes, whose channels have two dims."""
+    """Contract windows of planes whose channels have two dims."""
     o, g, c, i, j, u, v = dims(7, [*weight.shape[:3], x.shape[-2] - 2, x.shape[-1] - 1, *weight.shape[3:]])
     return (x[..., g, c, i + u, j + v] * weight[o, g, c, u, v]).sum((g, c, u, v)).order(..., o, i, j)
 
 
 def planes_text(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-    """Do the same in PyTorch."""
+    """Compute ``in_planes`` in PyTorch."""
     return functional.conv2d(x.flatten(-4, -3), weight.flatten(1, 2))
 
 
 @formula
 def in_volumes(x: Tensor, weight: Tensor) -> Tensor:
-    """Contract windows of volumes, of one channel."""
+    """Contract windows of volumes with one channel."""
     o, i, j, k, u, v, w = dims(7, [weight.shape[0], *x.shape[-3:], *weight.shape[1:]])
     read = x.outside(0.0)[..., i + u - 1, j + v - 1, k - w]
     return (weight[o, u, v, w] * read).sum((u, v, w)).order(..., o, i, j, k)
 
 
 def volumes_text(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-    """Do the same in PyTorch."""
+    """Compute ``in_volumes`` in PyTorch."""
     padded = functional.pad(x[:, None], (weight.shape[-1] - 1, 0, 1, weight.shape[-2] - 2, 1, weight.shape[-3] - 2))
     return functional.conv3d(padded, weight[:, None].flip(-1))
 
 
 @formula
 def of_batches(x: Tensor, weight: Tensor) -> Tensor:
-    """Contract windows of a dim that the weight does not have, in an order of its own."""
+    """Contract windows whose batch dim the weight does not have, with results in another dim order."""
     b, o, c, t, k = dims(5, [x.shape[1], *weight.shape[:2], x.shape[0], weight.shape[2]])
     return (x.outside(0.0)[t + k - 1, b, c] * weight[o, c, k]).sum((k, c)).order(t, o, b)
 
 
 def batches_text(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-    """Do the same in PyTorch."""
+    """Compute ``of_batches`` in PyTorch."""
     return functional.conv1d(x.permute(1, 2, 0), weight, padding=1).permute(2, 1, 0)
 
 

@@ -1,4 +1,4 @@
-"""How far results of PyTorch's operators and ours may be apart, beyond a few units in the last place."""
+"""Tolerances between results of PyTorch's operators and opdsl's, beyond a few units in the last place."""
 
 from __future__ import annotations
 
@@ -13,26 +13,28 @@ from tests.torch.twins import TOLERANCE, Tolerance
 
 
 class Units(NamedTuple):
-    """Units in the last place, of the larger of an element and the mean of all: of 16 bits, of float32, of float64."""
+    """Tolerance in units in the last place, relative to the larger of an element and the mean, for 16, 32 and
+    64 bits.
+    """
 
     half: float
     single: float
     double: float
 
     def of(self, dtype: torch.dtype) -> float:
-        """The relative error in a dtype."""
+        """Return the relative error for a dtype."""
         info = torch.finfo(dtype)
         return info.eps * {16: self.half, 32: self.single, 64: self.double}[info.bits]
 
 
-# Operators whose values nobody fixes, because no element is set or because they are random: shape, strides, dtype,
-# warnings, errors and what arguments share are compared all the same. Statistics are held by tests/unit/test_random.py.
+# Operators without determined values, because elements are unset or random: shape, strides, dtype, warnings, errors and
+# memory shared with arguments are still compared. tests/unit/test_random.py tests statistics.
 ARBITRARY = {
     "empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided", "resize_", "resize_as_",
     "rand_like", "randn", "randn_like", "randint", "randint_like", "normal", "bernoulli", "multinomial", "uniform",
-    # Vectors that are fixed but for their direction: tests/torch/linalg/test_spectral_factors.py holds what they span.
+    # Vectors that are unique up to direction: tests/torch/linalg/test_spectral_factors.py tests the spaces they span.
     "linalg_eigh", "linalg_svd", "svd", "linalg_eig",
-    # PyTorch's lose digits beside poles and in the tail; tests/unit/test_special_points.py holds ours against mpmath.
+    # PyTorch loses digits near poles and in tails; tests/unit/test_special_points.py compares opdsl with mpmath.
     "digamma", "polygamma", "special_polygamma", "special_ndtr",
     "cauchy", "exponential", "geometric", "log_normal", "dropout", "dropout2d", "dropout3d", "alpha_dropout",
     "feature_alpha_dropout",
@@ -92,8 +94,8 @@ SUMS = {
     ),
 }
 
-# Where PyTorch rounds 16-bit numbers more often, or is off by more than a few units in the last place, as ours is not:
-# tests/unit/test_special_functions.py holds these against mpmath.
+# Operators for which PyTorch rounds 16-bit numbers more often, or is off by more than a few units in the last place:
+# tests/unit/test_special_functions.py compares opdsl with mpmath.
 IMPRECISE = {
     *("add", "sub", "logit", "nn.functional.gelu", "logaddexp", "special.zeta", "special.erfcx"),
     *("digamma", "lgamma", "mvlgamma", "i0", "special.i0e", "special.i1", "special.i1e"),
@@ -111,22 +113,22 @@ UNITS = {
     "special.airy_ai": Units(3, 64, 1e8),
     **dict.fromkeys(("polygamma", "special.polygamma"), Units(3, 16, 1e5)),
     # Terms that cancel: differences of norms, sums over matrices that are nearly singular.
-    # Scores of a hundred, whose errors are those of weights; PyTorch rounds them to 16 bits.
+    # Scores of about 100, whose errors are those of weights; PyTorch rounds them to 16 bits.
     "nn.functional.scaled_dot_product_attention": Units(128, 2048, 2048),
     "nn.functional.multi_head_attention_forward": Units(128, 2048, 2048),
     **dict.fromkeys(("linalg.multi_dot", "matrix_exp"), Units(8, 128, 128)),
-    # Of inverses of matrices whose condition is some hundreds.
+    # Inverses of matrices whose condition numbers are some hundreds.
     **dict.fromkeys(("linalg.cond", "linalg.pinv", "pinverse"), Units(8, 512, 512)),
     **dict.fromkeys(("linalg.matrix_power", "matrix_power"), Units(8, 512, 512)),
     "nn.functional.triplet_margin_loss": Units(3, 64, 2048),
-    # Logarithms of sums near 1, of which the last bits of 1 are left.
+    # Logarithms of sums near 1, where few bits are left.
     "nn.functional.cross_entropy": Units(3, 256, 256),
     **dict.fromkeys(("_softmax_backward_data", "linalg.tensorsolve", "linalg.slogdet", "logdet"), Units(3, 64, 64)),
-    # PyTorch rounds places to 16 bits, so that it takes other elements; terms that cancel.
+    # PyTorch rounds coordinates to 16 bits, so that it reads other elements; terms that cancel.
     **dict.fromkeys(("grid_sampler_2d", "nn.functional.grid_sample"), Units(1e6, 64, 256)),
-    # PyTorch's weights are made of places in the precision of the elements.
+    # PyTorch computes weights from coordinates in the precision of the elements.
     "_upsample_bilinear2d_aa": Units(3, 64, 64),
-    # As these; 98 of 100 places lie outside and are 0, so that the mean of all is 1/200 of the terms of the others.
+    # As for 2-d; 98 of 100 points are outside and 0, so that the mean of all is 1/200 of the terms of the others.
     "grid_sampler_3d": Units(1e6, 256, 256),
     # PyTorch keeps sums, or running statistics, in 16 bits.
     **dict.fromkeys(("native_batch_norm", "_native_batch_norm_legit", "logspace"), Units(8, 16, 16)),
@@ -134,17 +136,19 @@ UNITS = {
 }
 
 
-# By the name in PyTorch's schema.
+# Tolerances by the name in PyTorch's schema.
 BY_PACKET = {name.removeprefix("nn.functional.").replace(".", "_"): units for name, units in UNITS.items()}
 
 
 def tolerance_of(info: Any, computed: torch.dtype | None = None) -> Tolerance:
-    """What results of an operator may be apart; with a dtype, where they are computed in that, whatever they are."""
+    """Return the tolerance of an operator's results; ``computed`` is the dtype in which they are computed, if it
+    differs.
+    """
     return math.inf if our_name(info) in ARBITRARY else _relative(UNITS.get(info.name), computed)
 
 
 def tolerance_of_call(packet: str, info: Any) -> Tolerance:
-    """What the results of a packet may be apart that a sample of an operator reaches: as those of either."""
+    """Return the tolerance of a packet that a sample of an operator calls: the larger of both tolerances."""
     if packet in UNDETERMINED:
         return math.inf
     result = [units for units in (UNITS.get(info.name), BY_PACKET.get(packet)) if units is not None]

@@ -1,4 +1,4 @@
-"""Twins: copies of PyTorch tensors as ours, sharing memory as the originals do, and results held against each other."""
+"""Copies of PyTorch tensors as tensors of opdsl ("twins"), which share memory as the originals do; and comparisons."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DTYPES = (
 FLOATING = tuple(dtype for dtype in DTYPES if dtype.is_floating_point)
 INTEGERS = tuple(dtype for dtype in DTYPES if not dtype.is_floating_point and dtype is not torch.bool)
 
-# Relative errors that two right implementations may show: a few units in the last place.
+# Relative errors that two correct implementations may show: a few units in the last place.
 TOLERANCE = {
     torch.float16: 1e-3,
     torch.bfloat16: 8e-3,
@@ -40,15 +40,15 @@ TOLERANCE = {
     torch.complex128: 2e-15,
 }
 
-# A relative error, for each dtype of results or for all; None for that of TOLERANCE.
+# A relative error, for each dtype of results or for all; None selects that of TOLERANCE.
 Tolerance: TypeAlias = float | Callable[[torch.dtype], float | None] | None
 
-# Errors of PyTorch that it does not mean: the variance of all bfloat16 numbers into a wider output is one.
+# Messages of unintended errors in PyTorch: the variance of all bfloat16 numbers with a wider output raises one.
 BUGS = ("std_var_all: Unsupported dtype",)
 
 
 class Twins:
-    """Makes our twins of PyTorch's values; tensors of one storage become tensors of one storage."""
+    """Converter of PyTorch's values to opdsl's; tensors that share a storage become tensors that share one."""
 
     def __init__(self) -> None:
         self._made: dict[int, opdsl.Tensor] = {}
@@ -56,7 +56,7 @@ class Twins:
         self._kept: list[torch.Tensor] = []
 
     def of(self, value: Any) -> Any:
-        """Our twin of a tensor, a dtype, a device or another option; of lists, tuples and dicts of them."""
+        """Return the counterpart of a tensor, dtype, device or another option, also in lists, tuples and dicts."""
         if isinstance(value, torch.Tensor):
             return self._tensor(value)
         if isinstance(value, (torch.Size, tuple)):
@@ -93,10 +93,10 @@ class Twins:
 
 
 def _owner(tensor: torch.Tensor) -> opdsl.Tensor:
-    """A tensor of ours over a copy of the whole storage."""
+    """Return a tensor of opdsl over a copy of the whole storage."""
     dtype = of(tensor.dtype)
     storage = tensor.untyped_storage()
-    # Cloned, since a storage that NumPy has seen cannot be resized any more.
+    # Cloned, since a storage that NumPy has accessed cannot be resized any more.
     buffer = torch.empty(0, dtype=torch.uint8).set_(storage).clone().numpy()
     elements = buffer[: buffer.size // dtype.itemsize * dtype.itemsize].view(dtype.numpy)
     return become(wrap(elements, dtype), View(tuple(tensor.shape), tensor.stride(), tensor.storage_offset()))
@@ -111,12 +111,12 @@ _OPTIONS: dict[type, Callable[[Any], Any]] = {
 
 
 def of(value: Any) -> Any:
-    """Our twin of one value, related to no other."""
+    """Return the counterpart of a single value."""
     return Twins().of(value)
 
 
 def theirs(tensor: opdsl.Tensor) -> torch.Tensor:
-    """The values of our tensor as PyTorch's, contiguous."""
+    """Return a contiguous copy of an opdsl tensor as a tensor of PyTorch."""
     dtype = getattr(torch, tensor.dtype.name)
     array = numpy.array(host_array(tensor), order="C", copy=True)
     if dtype is torch.bfloat16:
@@ -125,12 +125,13 @@ def theirs(tensor: opdsl.Tensor) -> torch.Tensor:
 
 
 def differences(ours: Any, expected: Any, *, tolerance: Tolerance = None, strides: bool = True) -> list[str]:
-    """How our result departs from PyTorch's, in words; empty when they agree.
+    """Return descriptions of the differences between a result and PyTorch's, or an empty list.
 
     Args:
         ours, expected: tensors, numbers, or lists and tuples of them.
-        tolerance: relative errors; by default those of ``TOLERANCE``. 0 compares bits of finite values, infinity none.
-        strides: whether they have to agree, too.
+        tolerance: relative errors; by default those of ``TOLERANCE``. 0 compares finite values bit by bit, infinity
+            compares no values.
+        strides: whether strides have to agree, too.
     """
     if isinstance(expected, (list, tuple)) and not isinstance(expected, torch.Size):
         if not isinstance(ours, (list, tuple)) or len(ours) != len(expected):
@@ -168,11 +169,11 @@ def _value_differences(ours: torch.Tensor, expected: torch.Tensor, tolerance: To
         tolerance = tolerance(expected.dtype)
     relative = TOLERANCE.get(expected.dtype, 0.0) if tolerance is None else tolerance
     smallest = torch.finfo(expected.dtype).smallest_normal * relative if expected.dtype in TOLERANCE else 0.0
-    if tolerance:  # sums cancel: their error is that of their summands, whose size the other results show
+    if tolerance:  # errors of sums that cancel are relative to their summands, whose size the other results show
         finite = expected[expected.isfinite()].to(torch.complex128).abs()
         smallest = max(smallest, float(finite.mean()) * tolerance if len(finite) else 0.0)
     close = torch.isclose(ours, expected, rtol=relative, atol=smallest, equal_nan=True)
-    if expected.is_complex():  # of which `isclose` compares the sizes, and so nothing beside an infinity
+    if expected.is_complex():  # `isclose` ignores the finite part of an infinite number
         close |= _parts_close(ours, expected, relative, smallest)
     if bool(close.all()):
         return []
@@ -182,16 +183,16 @@ def _value_differences(ours: torch.Tensor, expected: torch.Tensor, tolerance: To
 
 
 def _parts_close(ours: torch.Tensor, expected: torch.Tensor, relative: float, smallest: float) -> torch.Tensor:
-    """Which complex numbers have an infinite part, the same in both, and another that is close or arbitrary."""
+    """Return a mask of complex numbers with an equal infinite part; the other part is close or arbitrary."""
     mine, wanted = torch.view_as_real(ours), torch.view_as_real(expected)
     close = torch.isclose(mine, wanted, rtol=relative, atol=smallest, equal_nan=True)
     infinite = wanted.isinf() & (mine == wanted)
-    # What is left of a difference of infinite products depends on the order in which they are added.
+    # The difference of infinite products depends on the order in which they are added.
     return (close | infinite | infinite.flip(-1)).all(-1) & infinite.any(-1)
 
 
 def assert_agree(ours: Any, expected: Any, *, tolerance: float | None = None, strides: bool = True) -> None:
-    """Fails with the differences between our result and PyTorch's, if there are any."""
+    """Raise an AssertionError with the differences between a result and PyTorch's, if there are any."""
     result = differences(ours, expected, tolerance=tolerance, strides=strides)
     if result:
         raise AssertionError("; ".join(result))
@@ -200,13 +201,13 @@ def assert_agree(ours: Any, expected: Any, *, tolerance: float | None = None, st
 def agree(
     call: Callable[..., Any], *operands: Any, tolerance: float | None = 0.0, strides: bool = True, repeat: int = 2
 ) -> None:
-    """``call(lib, *operands)`` gives the same with PyTorch and with ours, at first and again from a plan.
+    """Check that ``call(lib, *operands)`` has equal results in PyTorch and opdsl, without and with a plan.
 
     Args:
         call: takes ``torch`` or ``opdsl``, and operands of that library.
-        operands: PyTorch's; ours are twins of them.
-        tolerance, strides: as of ``differences``.
-        repeat: how often ours is called.
+        operands: tensors of PyTorch, which are copied for opdsl.
+        tolerance, strides: see ``differences``.
+        repeat: how often opdsl's call is made.
     """
     twins = Twins().of(operands)
     for _ in range(repeat):
@@ -214,7 +215,9 @@ def agree(
 
 
 def agree_or_fail(call: Callable[..., Any], *operands: Any, tolerance: float | None = 0.0) -> None:
-    """As ``agree``; where PyTorch raises, ours raises an error of the same built-in class, and changes nothing."""
+    """Check a call as ``agree`` does; where PyTorch raises, opdsl raises the same built-in class and changes no
+    operand.
+    """
     twins = Twins().of(operands)
     for _ in range(2):
         try:
@@ -228,7 +231,7 @@ def agree_or_fail(call: Callable[..., Any], *operands: Any, tolerance: float | N
 
 
 def assert_fails(call: Callable[[], Any], expected: Exception) -> None:
-    """Fails unless the call raises an error of ours that is also of the built-in class of PyTorch's."""
+    """Check that a call raises an error of opdsl that is also an instance of the built-in class of PyTorch's error."""
     try:
         result = call()
     except OpdslError as error:
@@ -239,7 +242,7 @@ def assert_fails(call: Callable[[], Any], expected: Exception) -> None:
 
 
 def outcome(call: Callable[[], Any]) -> tuple[Any, list[str]]:
-    """A result or an exception, and what was said of resizing."""
+    """Return the result or exception of a call, and its warnings about resizing."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -256,11 +259,11 @@ def compare(
     named: dict[str, Any],
     tolerance: Tolerance,
 ) -> list[str]:
-    """How a call differs: its result or error, its warnings, what it did to the arguments, what it shares."""
+    """Return the differences of a call: its result or error, its warnings, written arguments and shared memory."""
     own, own_named = Twins().of((inputs, named))
     expected, expected_warnings = outcome(lambda: torchs(*inputs, **named))
     if isinstance(expected, torch.Tensor) and expected.dtype is torch.complex32:
-        return []  # of float16 and a complex number
+        return []  # the result of float16 and a complex number
     result, found_warnings = outcome(lambda: ours(*own, **own_named))
     if isinstance(expected, Exception) and any(bug in str(expected) for bug in BUGS):
         return []
@@ -299,6 +302,6 @@ def _sharing(result: Any, argument: opdsl.Tensor, expected: Any, other: torch.Te
 
 
 def bit_differences(ours: opdsl.Tensor, expected: torch.Tensor) -> list[str]:
-    """Whether both are conjugate views, and negative ones; PyTorch has some results for views that share no memory."""
+    """Return whether conjugate and negative bits differ; PyTorch sets them on some results that share no memory."""
     bits, wanted = (ours.is_conj(), ours.is_neg()), (expected.is_conj(), expected.is_neg())
     return [] if bits == wanted else [f"is_conj, is_neg: {bits} for {wanted}"]

@@ -1,4 +1,4 @@
-"""Values and layouts that results are compared on."""
+"""Values and memory layouts on which results are compared."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FINITE = (0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 7.25, -10.0, 1e-3, 88.0, -88.0)
 
 
 def floats(dtype: torch.dtype) -> torch.Tensor:
-    """Ordinary values, infinities, NaN, the largest and the smallest values, values without full precision."""
+    """Return ordinary values, infinities, NaN, the largest and smallest values, and denormal numbers."""
     info = torch.finfo(dtype)
     tiny = info.smallest_normal
     edges = (info.max, info.min, tiny, -tiny, tiny / 2, -tiny / 4, math.inf, -math.inf, math.nan)
@@ -20,32 +20,32 @@ def floats(dtype: torch.dtype) -> torch.Tensor:
 
 
 def integers(dtype: torch.dtype) -> torch.Tensor:
-    """Small values and the bounds."""
+    """Return small values and the bounds of the dtype."""
     info = torch.iinfo(dtype)
     return torch.tensor([0, 1, 2, 3, 7, 100, info.max, info.max - 1, info.min, info.min + 1], dtype=dtype)
 
 
 def special(dtype: torch.dtype) -> torch.Tensor:
-    """Every value of the dtype that an operator may stumble over."""
+    """Return all kinds of values of the dtype that an operator may handle wrongly."""
     if dtype is torch.bool:
         return torch.tensor([False, True])
     return floats(dtype) if dtype.is_floating_point else integers(dtype)
 
 
 def ordinary(dtype: torch.dtype, shape: Sequence[int], seed: int = 0) -> torch.Tensor:
-    """Random values of moderate size."""
+    """Return random values of moderate size."""
     generator = torch.Generator().manual_seed(seed)
     values = torch.randn(tuple(shape), generator=generator, dtype=torch.float64) * 5
     return values.to(dtype) if dtype is not torch.uint8 else values.abs().to(dtype)
 
 
 def positive(dtype: torch.dtype, shape: Sequence[int], seed: int = 0) -> torch.Tensor:
-    """Random values of moderate size, none below zero: sums of them lose no digits."""
+    """Return random non-negative values of moderate size, whose sums lose no digits."""
     return ordinary(torch.float64, shape, seed).abs().to(dtype)
 
 
 def layouts(dtype: torch.dtype = torch.float32) -> dict[str, torch.Tensor]:
-    """Tensors of one shape, (2, 3, 4, 5), in every manner of lying in memory; and of few shapes beside it."""
+    """Return tensors of shape (2, 3, 4, 5) in every memory layout, and of some shapes that broadcast with it."""
     base = ordinary(dtype, (2, 3, 4, 5))
     wide = ordinary(dtype, (4, 6, 8, 10), 1)
     return {
@@ -65,7 +65,7 @@ def layouts(dtype: torch.dtype = torch.float32) -> dict[str, torch.Tensor]:
 
 @strategies.composite
 def strided(draw: strategies.DrawFn, dtype: torch.dtype = torch.float32, most: int = 4) -> torch.Tensor:
-    """A tensor of any number of dimensions that was permuted, sliced and expanded in any way."""
+    """Return a tensor of any number of dimensions, randomly permuted, sliced and expanded."""
     sizes = draw(strategies.lists(strategies.integers(0, 4), max_size=most))
     steps = [draw(strategies.integers(1, 2)) for _ in sizes]
     starts = [draw(strategies.integers(0, 1)) for _ in sizes]
@@ -79,7 +79,7 @@ def strided(draw: strategies.DrawFn, dtype: torch.dtype = torch.float32, most: i
 
 @strategies.composite
 def broadcastable(draw: strategies.DrawFn, count: int = 2, dtype: torch.dtype = torch.float32) -> list[torch.Tensor]:
-    """Tensors that broadcast together, each permuted, sliced and expanded in its own way."""
+    """Return tensors that broadcast together, each randomly permuted, sliced and expanded."""
     shape = draw(strategies.lists(strategies.integers(0, 4), max_size=4))
     output = []
     for seed in range(count):

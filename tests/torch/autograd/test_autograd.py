@@ -1,4 +1,6 @@
-"""Backward passes agree with PyTorch's: the same program runs with both, values and what is refused are compared."""
+"""Tests that backward passes agree with PyTorch's: programs run in both libraries, and values and errors are
+compared.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ Program = Callable[..., Any]
 
 
 def run(program: Program, library: Any, *arrays: Any) -> Any:
-    """What a program gives for leaves with these elements."""
+    """Run a program on leaves with the given elements, and return its result or, if it returns None, the leaves'
+    gradients.
+    """
     leaves = [library.tensor(tensor, dtype=library.float64, requires_grad=True) for tensor in arrays]
     result = program(library, *leaves)
     return [leaf.grad for leaf in leaves] if result is None else result
@@ -59,7 +63,7 @@ def with_gradient(library, x, y):
 
 
 def second_pass_where_no_tensor_is_kept(library, x, y):
-    """Sums, shapes and pieces have nothing that a pass could free."""
+    """Run two backward passes through sums, shapes and pieces, which save no tensors that the first pass could free."""
     z = library.cat([x.t().reshape(-1), y.expand(2, *y.shape).reshape(-1)])[2:].mean() + (x - y).sum()
     z.backward()
     z.backward()
@@ -269,7 +273,7 @@ def test_plans_give_what_the_complete_road_gives(program: Program) -> None:
     ]
 
 
-# ------------------------------------------------------------------------------------------------------ what is refused
+# --------------------------------------------------------------------------------------------------------------- errors
 
 
 def second_backward(library, x, y):
@@ -537,12 +541,12 @@ def test_a_saved_list_is_watched_and_formulas_may_take_keywords() -> None:
             return [grad * tensors[1], grad * tensors[0]]
 
         x = opdsl.tensor([2.0], requires_grad=True)
-        for _ in range(3):  # by itself, and by plans
+        for _ in range(3):  # without plans, then by plans
             y = x * 3
             inputs = [x, y]
             product = product_of(inputs)
             inputs[0] = y
-            assert opdsl.autograd.grad(product, x, retain_graph=True)[0].tolist() == [12.0]  # of 3 x^2
+            assert opdsl.autograd.grad(product, x, retain_graph=True)[0].tolist() == [12.0]  # 3 x^2 for x^3
             with opdsl.no_grad():
                 y.add_(1)
             with pytest.raises(opdsl.errors.SavedTensorChangedError):
@@ -638,7 +642,7 @@ def test_a_result_that_the_formula_does_not_read_may_be_written() -> None:
         def cubed_derivative(grad, self):
             return grad * 3 * self**2
 
-        for _ in range(3):  # by itself, and by plans
+        for _ in range(3):  # without plans, then by plans
             x = opdsl.tensor([2.0], requires_grad=True)
             result = cubed(x)
             result.mul_(5)
@@ -673,7 +677,7 @@ WRITES = {
 
 @pytest.mark.parametrize("name", WRITES)
 def test_a_result_that_was_written_and_is_gone_is_missed(name):
-    """Who computes gradients of a result must see that it was written, also when nobody else has it any more."""
+    """Computing gradients of a result that was written in place raises, also if the result is no longer referenced."""
 
     def loss(lib, x):
         y = x.exp()
@@ -688,7 +692,7 @@ def test_a_result_that_was_written_and_is_gone_is_missed(name):
 
 
 def test_what_stands_for_an_object_that_is_gone_is_in_nobodys_way():
-    """A write gives views of the tensor their history; other objects are looked through for these."""
+    """A write that searches all objects for views of the tensor ignores weak proxies of dead objects."""
 
     class Gone:
         pass
@@ -704,7 +708,7 @@ def test_what_stands_for_an_object_that_is_gone_is_in_nobodys_way():
 
 @pytest.mark.parametrize("join", [lambda x: opdsl.cat([x, x * 1.0]), lambda x: opdsl.block_diag(x, x * 1.0)])
 def test_what_is_joined_is_not_kept(join: Callable[[Any], Any]) -> None:
-    for rows in (2, 2, 3, 3):  # by the complete road, and by plans
+    for rows in (2, 2, 3, 3):  # without plans, then by plans
         joined = opdsl.ones(rows, 3, requires_grad=True) * 2.0
         operand = weakref.ref(joined)
         result = join(joined)

@@ -1,4 +1,4 @@
-"""The backward pass of recorded calls of known shapes is a plan: no formula is run in Python again."""
+"""Tests that the backward pass of recorded calls of known shapes uses a plan and runs no formula in Python again."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def functions(lib: Any) -> Any:
     return torch.nn.functional if lib is torch else opdsl.nn.functional
 
 
-# Of a library and two tensors of 4 x 6, which require grad.
+# Functions of a library and two tensors of 4 x 6, which require grad.
 CASES: dict[str, Case] = {
     "a product": lambda lib, x, y: x @ y.t(),
     "a product of a square": lambda lib, x, y: (x * x) @ (y * y).t(),
@@ -57,13 +57,13 @@ def gradients(lib: Any, case: Case, n: int = 4) -> list[Any]:
 
 @pytest.mark.parametrize("name", CASES)
 def test_no_formula_is_run_again(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for _ in range(2 * HOT_FROM + 4):  # calls, and views of tensors that plans of forms made
+    for _ in range(2 * HOT_FROM + 4):  # direct calls, and views of tensors that plans of forms created
         gradients(opdsl, CASES[name])
     monkeypatch.setattr(Recorder, "gradients", lambda *_: pytest.fail("a formula was run"))
     hold_against_pytorch(CASES[name], 4)
 
 
-# Of a library and two tensors of n x 6, which require grad; n is another one each time.
+# Functions of a library and two tensors of n x 6, which require grad; n differs in each call.
 NEW_SIZES: dict[str, Case] = {
     "a product": lambda lib, x, y: x @ y.t(),
     "a product of an expanded gradient": lambda lib, x, y: (x @ y.t()).sum(),
@@ -103,7 +103,7 @@ def test_new_sizes_run_no_formula(name: str, monkeypatch: pytest.MonkeyPatch) ->
     for n in (13, 8):
         hold_against_pytorch(NEW_SIZES[name], n)
     monkeypatch.undo()
-    for n in (2, 3, 1):  # what a plan was sure of may not be so
+    for n in (2, 3, 1):  # an assumption of the first plan fails for n = 1
         hold_against_pytorch(NEW_SIZES[name], n)
 
 
@@ -115,7 +115,7 @@ def hold_against_pytorch(case: Case, n: int) -> None:
     for ours, theirs in zip(gradients(opdsl, case, n), wanted, strict=True):
         assert (ours is None) == (theirs is None)
         if ours is not None:
-            assert n == 1 or ours.stride() == theirs.stride()  # that of one element means nothing
+            assert n == 1 or ours.stride() == theirs.stride()  # the strides of a single element do not matter
             numpy.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-10, atol=1e-12)
 
 
@@ -212,7 +212,7 @@ def test_gradients_that_others_have_are_not_summed_into(keep: Callable[[Any], An
     kept: list[tuple[Any, list[float]]] = []
     for _ in range(3):
         x = opdsl.ones(3, requires_grad=True)
-        passed = [x + 1.0, x + 2.0, x + 3.0]  # whose gradients are those of x
+        passed = [x + 1.0, x + 2.0, x + 3.0]  # each has the gradients of x
         for shifted in passed:
             shifted.register_hook(lambda g: kept.append((keep(g), g.tolist())))
         (passed[0] * 2.0 + passed[1] * 3.0 + passed[2] * 4.0).sum().backward()

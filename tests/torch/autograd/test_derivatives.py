@@ -1,4 +1,5 @@
-"""PyTorch's derivatives.yaml against ours: how each operator is differentiated, and with respect to which arguments.
+"""Tests that compare PyTorch's derivatives.yaml with opdsl: how each operator is differentiated, and by which
+arguments.
 
 ``python -m tests.torch.autograd.test_derivatives`` prints the table of kinds.
 """
@@ -36,10 +37,10 @@ DERIVATIVES = native.load_derivatives(PACKAGED / "autograd" / "derivatives.yaml"
 
 opdsl.add  # noqa: B018  loads the operators
 
-# What is not counted among arguments with gradients: a bool or an integer can require none.
+# Arguments that are not compared: they are bools or integers, which cannot require grad.
 POSITIONS = {"index", "indices", "mask", "condition"}
 
-# Where our set of arguments is another one than PyTorch's, with the reason; ours is the first.
+# Operators with other differentiable arguments than in PyTorch, with the reason; opdsl's arguments come first.
 DIFFERENT = {
     "acosh_": ({"self"}, set(), "PyTorch has no formula for the in-place form; the derived one holds there too"),
     "asinh_": ({"self"}, set(), "as acosh_"),
@@ -55,17 +56,17 @@ DIFFERENT = {
 
 
 def ours(derivative: Derivative) -> Operator | None:
-    """Our operator of an entry."""
+    """Return the operator of opdsl for an entry of derivatives.yaml, or None."""
     return opdsl.registry.operators.get(f"aten::{derivative.schema.name}")
 
 
 def is_composite(operator: Operator) -> bool:
-    """Whether its gradients are those of what it calls."""
+    """Return whether an operator is differentiated through the operators that it calls."""
     return not {"CompositeImplicitAutograd", "Autograd"}.isdisjoint(map(str, operator.registrations))
 
 
 def gives_bools(operator: Operator) -> bool:
-    """Whether a pointwise operator's results have no gradients; one in place gives numbers."""
+    """Return whether a pointwise operator returns bools, which have no gradients; in-place variants return numbers."""
     derivative = derivative_of(operator)
     if not isinstance(derivative, PointwiseDerivative) or operator.schema.kind is SchemaKind.inplace:
         return False
@@ -74,7 +75,7 @@ def gives_bools(operator: Operator) -> bool:
 
 
 def kind_of(operator: Operator | None) -> str:
-    """How an operator is differentiated."""
+    """Return how an operator is differentiated, for example "view" or "derived pointwise"."""
     if operator is None:
         return "not declared"
     derivative = derivative_of(operator)
@@ -88,7 +89,7 @@ def kind_of(operator: Operator | None) -> str:
 
 
 def differentiated(operator: Operator) -> set[str]:
-    """The arguments of ours that get gradients."""
+    """Return the arguments of an operator that get gradients in opdsl."""
     names = set(differentiable_names(operator.schema)) - POSITIONS
     derivative = derivative_of(operator)
     if derivative is None:
@@ -100,7 +101,7 @@ def differentiated(operator: Operator) -> set[str]:
 
 
 def expected(derivative: Derivative) -> set[str]:
-    """The arguments that get gradients in PyTorch."""
+    """Return the arguments that get gradients in PyTorch."""
     formulas = derivative.formulas.get("Default", ())
     refused = {name for formula in formulas if formula.kind is FormulaKind.not_implemented for name in formula.names}
     return set(derivative.differentiable) - refused - POSITIONS
@@ -143,7 +144,7 @@ def test_what_is_not_differentiable_is_not_in_pytorch() -> None:
 
 
 def composites() -> Iterator[Operator]:
-    """Ours of the operators that PyTorch differentiates through what they call."""
+    """Yield the operators of opdsl that PyTorch differentiates through the operators that they call."""
     listed = {str(derivative.schema.name) for derivative in DERIVATIVES}
     for entry in ENTRIES:
         operator = opdsl.registry.operators.get(f"aten::{entry.schema.name}")
@@ -161,10 +162,10 @@ def test_composites_of_pytorch_have_gradients(operator: Operator) -> None:
     assert differentiated(operator) == names or gives_bools(operator)
 
 
-# What formulas of PyTorch look at without keeping a tensor's elements.
+# Attributes that formulas of PyTorch read without saving a tensor's elements.
 OF_FORMS = r"\s*\.\s*(sym_)?(sizes|options|scalar_type|dim|numel|layout|strides|is_complex|size)\b"
 
-# Where ours keep more than PyTorch's, with the reason.
+# Operators that save more tensors than PyTorch, with the reason.
 KEEPING = {
     "native_layer_norm_backward": "one formula gives all, of which PyTorch's gives nothing for the bias",
     "as_strided_scatter": "where the result lies in its memory is no part of its geometry",
@@ -173,12 +174,12 @@ KEEPING = {
 
 
 def kept(text: str, names: Iterable[str]) -> set[str]:
-    """The tensors of which a formula of PyTorch reads elements."""
+    """Return the tensors whose elements a formula of PyTorch reads."""
     return {name for name in names if re.search(rf"(?<![\w.:>]){name}(?!\w)(?!{OF_FORMS})", text)}
 
 
 def likely(argument: Argument) -> Any:
-    """An argument of a call that what is kept of it may depend on."""
+    """Return a typical value of an argument, on which it can depend which tensors are saved."""
     try:
         return likely_argument(argument, opdsl.float32, 2)
     except ArgumentError:
@@ -187,7 +188,9 @@ def likely(argument: Argument) -> Any:
 
 @pytest.mark.parametrize("derivative", list(declared()), ids=lambda derivative: str(derivative.schema.name))
 def test_no_more_is_kept_than_in_pytorch(derivative: Derivative) -> None:
-    """What is kept must not be written before the backward pass."""
+    """opdsl saves no tensors that PyTorch does not save, since saved tensors must not be written before the backward
+    pass.
+    """
     operator = ours(derivative)
     assert operator is not None
     result = derivative_of(operator)
@@ -195,7 +198,7 @@ def test_no_more_is_kept_than_in_pytorch(derivative: Derivative) -> None:
         return
     schema = operator.schema
     tensors = [argument.python_name for argument in schema.arguments if "Tensor" in str(argument.type)]
-    # Of what is written in place a copy is kept, if need be.
+    # An argument that is written in place is copied if it has to be saved.
     tensors = [tensor for tensor in tensors if tensor not in {one.python_name for one in schema.written_arguments}]
     tensors += result_names(schema)
     values = {argument.python_name: likely(argument) for argument in schema.arguments}
@@ -231,7 +234,7 @@ def formula_of_lists(grad: opdsl.Tensor, shown: list[opdsl.Tensor], read: list[o
 def test_what_a_formula_reads_of_a_tensor_is_known_by_its_own_text() -> None:
     assert form_only(formula) == {"self"}
     assert form_only(formula_of_lists) == {"shown"}
-    # As it is when the file was changed beneath a running process.
+    # The source file has changed since the function was loaded.
     moved = FunctionType(formula.__code__.replace(co_firstlineno=1), formula.__globals__, "formula")
     assert form_only(moved) == frozenset()
 

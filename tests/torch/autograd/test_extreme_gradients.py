@@ -1,4 +1,4 @@
-"""Gradients at NaN, infinities and kinks, held against PyTorch's."""
+"""Tests of gradients at NaN, infinities and kinks, compared with PyTorch's."""
 
 from __future__ import annotations
 

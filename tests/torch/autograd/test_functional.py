@@ -1,4 +1,4 @@
-"""Derivatives of functions agree with ``torch.autograd.functional`` and ``torch.func``."""
+"""Tests that derivatives of functions agree with ``torch.autograd.functional`` and ``torch.func``."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def unused(x, y):
 
 
 CASES: dict[str, tuple[str, Callable[..., Any], int, int]] = {
-    # what is called, the function, how many inputs it has, how many tensors v has
+    # the tested function, the differentiated function, the number of its inputs, the number of tensors in v
     "vjp": ("vjp", one_to_one, 1, 1),
     "vjp of two": ("vjp", two_to_one, 2, 1),
     "vjp to two": ("vjp", two_to_two, 2, 2),

@@ -1,7 +1,8 @@
-"""Random programs of views, writes in place, products and joins: values, gradients and errors are PyTorch's.
+"""Tests of random programs of views, in-place writes, products and joins: values, gradients and errors equal
+PyTorch's.
 
-Each program runs several times with changing sizes, so that its calls and the backward pass of their nodes are served
-by kernels as they are, by plans of forms and by plans of exact geometries.
+Each program runs several times with changing sizes, so that its calls and their backward nodes are served by kernels
+without a plan, by plans of forms and by plans of exact geometries.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ KINDS = (VIEWS, VIEWS, VIEWS, VALUES, VALUES, VALUES, PRODUCTS, JOINS, WRITES)
 
 
 def program(seed: int) -> list[str]:
-    """The expressions of a program; each is named after its place."""
+    """Return the expressions of a random program; the result of each is named ``t`` and its index."""
     draw = random.Random(seed)
     output: list[str] = []
     for _ in range(LENGTH):
@@ -66,7 +67,7 @@ def put(tensor: Any, index: Any, value: Any) -> Any:
 
 
 def flags(tensor: Any) -> tuple[bool, bool] | str:
-    """Whether a tensor requires grad and is a leaf; views that were written may refuse to say so."""
+    """Return whether a tensor requires grad and is a leaf, or "refused" if a written view raises."""
     try:
         return tensor.requires_grad, tensor.is_leaf
     except RuntimeError:
@@ -74,7 +75,7 @@ def flags(tensor: Any) -> tuple[bool, bool] | str:
 
 
 class Run:
-    """One run of a program in a library: what failed, what was computed, which gradients there are.
+    """Run of a program in a library, with the steps that failed, the results and the gradients.
 
     Args:
         lib: opdsl or torch.
@@ -97,7 +98,7 @@ class Run:
                 if isinstance(error, (NameError, AttributeError)):
                     raise
                 self.failed.append(step)
-                names[f"t{index}"] = names["x"] + 0.0  # the program goes on
+                names[f"t{index}"] = names["x"] + 0.0  # later steps still have an input
         tensors = [names[f"t{index}"] for index in range(len(steps))]
         self.results |= {f"t{index}": tensor.detach() for index, tensor in enumerate(tensors)}
         self.flags = [flags(tensor) for tensor in tensors]
@@ -113,7 +114,7 @@ class Run:
 
 
 def difference(seed: int) -> str:
-    """What a program does in another way than in PyTorch, in one of its runs; empty where nothing is."""
+    """Return a description of the first difference from PyTorch in the runs of a program, or an empty string."""
     steps = program(seed)
     for turn, sizes in enumerate(SIZES):
         ours, wanted = Run(opdsl, steps, sizes), Run(torch, steps, sizes)
@@ -121,13 +122,13 @@ def difference(seed: int) -> str:
             f"t{at} = {step}" for at, step in enumerate(steps)
         )
         if (OVERWRITTEN in ours.failed) != (OVERWRITTEN in wanted.failed):
-            # Derived derivatives read arguments where PyTorch's read results: either may have been overwritten.
+            # Derived derivatives read arguments where PyTorch's read results; either may have been overwritten.
             (ours if OVERWRITTEN in ours.failed else wanted).failed.remove(OVERWRITTEN)
             wanted.results = {name: value for name, value in wanted.results.items() if name in ours.results}
         if any(".copy_(" in step and step not in ours.failed for step in wanted.failed):
-            return ""  # PyTorch refuses copies that leave what they read as it is; ours are let through
+            return ""  # PyTorch rejects overlapping copies that do not change their source
         if "backward" in wanted.failed and "single memory location" in str(wanted.error):
-            return ""  # PyTorch writes what overlaps itself, and fails then
+            return ""  # PyTorch accepts a write to overlapping memory and fails later
         if ours.failed != wanted.failed:
             return f"{text}\nfailed: {ours.failed}\nin PyTorch: {wanted.failed}"
         if ours.flags != wanted.flags:

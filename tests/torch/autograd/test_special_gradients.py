@@ -1,4 +1,4 @@
-"""Gradients at NaN, infinities, zeros, kinks, ties and where exponentials overflow, against PyTorch's."""
+"""Tests of gradients at NaN, infinities, zeros, kinks, ties and overflowing exponentials, compared with PyTorch's."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BINARY = (
     "fmod", "mul", "div", "add", "sub",
 )  # fmt: skip
 
-# Points at which ours is another one, with the reason.
+# Points at which opdsl's gradient differs from PyTorch's, with the reason.
 DIFFERENT = {
     **{
         f"nn.functional.{name}": ({math.nan}, "PyTorch's loop has NaN or 0 for NaN, its scalar code the gradient")
@@ -40,11 +40,11 @@ DIFFERENT = {
     **{name: ({math.nan}, "PyTorch has 1 for NaN, that of 0") for name in ("special.i1", "special.i1e")},
 }
 
-# Arguments that op_db gives, where there are no defaults.
+# Arguments of op_db's samples, for functions without defaults.
 ARGUMENTS = {"nn.functional.threshold": (0.1, 20.0)}
-SAMPLED = ("mvlgamma", "polygamma", "special.polygamma")  # whose first sample has them
+SAMPLED = ("mvlgamma", "polygamma", "special.polygamma")  # functions whose first sample has the arguments
 
-# PyTorch's slope of hardsigmoid is a sixth in float32; its trigamma function has 9 digits.
+# PyTorch rounds the slope 1/6 of hardsigmoid to float32; its trigamma function has 9 digits.
 COARSE = {"nn.functional.hardsigmoid": 1e-7, "digamma": 1e-8}
 
 

@@ -1,4 +1,4 @@
-"""What requires grad as in PyTorch, and what passes no gradient on."""
+"""Tests that results require grad where PyTorch's do, also for operators that pass on no gradient."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MODULES = (opdsl, torch)
 
 
 def gradient(module: Any, name: str) -> Any:
-    """The gradient of a call, or None where the result does not require grad."""
+    """Return the gradient of a call, or None if the result does not require grad."""
     x = module.tensor([1.0, 2.0, 0.5], requires_grad=True)
     packets = module.ops.aten
     result = {

@@ -1,4 +1,4 @@
-"""``Tensor.to`` and its kin, held against PyTorch's."""
+"""Tests of ``Tensor.to`` and other conversions, compared with PyTorch's."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_a_method_converts(name: str) -> None:
     )
 
 
-# How it is called, with `lib` for both packages and `x` of shape (2, 3, 4, 5).
+# Calls with `lib` for both packages and `x` of shape (2, 3, 4, 5).
 CALLS = {
     "dtype": lambda lib, x: x.to(lib.float64),
     "python type": lambda lib, x: x.to(int),

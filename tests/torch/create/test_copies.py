@@ -1,4 +1,4 @@
-"""copy_, clone, contiguous and to: values and layouts against PyTorch."""
+"""Tests of copy_, clone, contiguous and to: values and memory layouts are compared with PyTorch's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""empty, full, zeros, ones: dtype, shape, strides, values and errors against PyTorch."""
+"""Tests of empty, full, zeros and ones: dtypes, shapes, strides, values and errors are compared with PyTorch's."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SIZES = [(), (0,), (3,), (2, 0, 3), (2, 3, 4, 5)]
 
 
 def form(tensor: Any) -> tuple[Any, ...]:
-    """What an uninitialised tensor has."""
+    """Return everything but the elements of a tensor: shape, strides, dtype, device, contiguity."""
     dtype = str(tensor.dtype).rpartition(".")[2]
     return tuple(tensor.shape), tensor.stride(), dtype, str(tensor.device), tensor.is_contiguous()
 
@@ -98,7 +98,7 @@ def test_a_zero_dim_tensor_is_a_fill_value() -> None:
 
 
 class Numbers:
-    """What ``len`` and an index can be asked of."""
+    """Sequence-like class with ``len`` and indexing."""
 
     def __init__(self, *numbers: float) -> None:
         self.numbers = numbers
@@ -111,7 +111,7 @@ class Numbers:
 
 
 class Unreadable(Numbers):
-    """What has a length alone."""
+    """Sequence-like class whose elements cannot be read."""
 
     def __getitem__(self, index: int) -> float:
         raise TypeError(index)
@@ -136,7 +136,7 @@ def test_sequences_of_every_kind(data: Any) -> None:
 
 
 class Endless(Numbers):
-    """What has an element for every index."""
+    """Sequence-like class that returns an element for every index."""
 
     def __getitem__(self, index: int) -> float:
         return 1.0
@@ -180,4 +180,4 @@ def test_an_older_spelling_of_conversions() -> None:
     assert x.type(opdsl.float32) is x and x.type(opdsl.int16).dtype is opdsl.int16
     assert x.type() == y.type().replace("torch", "opdsl")
     with pytest.raises(ArgumentError, match="expected a dtype, but got the text"):
-        x.type("opdsl.DoubleTensor")  # what users of PyTorch may try
+        x.type("opdsl.DoubleTensor")  # users of PyTorch may try it

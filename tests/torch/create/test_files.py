@@ -1,4 +1,4 @@
-"""Tensors over files, held against PyTorch's."""
+"""Tests of tensors over files, compared with PyTorch's."""
 
 from __future__ import annotations
 

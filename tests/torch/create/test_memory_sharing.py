@@ -1,4 +1,4 @@
-"""Tensors that are given the memory of others, as PyTorch gives it."""
+"""Tests of ``set_``, by which a tensor shares the storage of another one, compared with PyTorch's."""
 
 import pytest
 import torch

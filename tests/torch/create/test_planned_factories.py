@@ -1,4 +1,4 @@
-"""Factories and copies, called again and again: the first call, those from a plan, and PyTorch's agree."""
+"""Tests that repeated calls of factories and copies, with and without a plan, agree with PyTorch."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_they_are_planned(monkeypatch: pytest.MonkeyPatch) -> None:
         lambda: opdsl.empty_like(x),
         lambda: x.t().reshape(6),
     )
-    for _ in range(4):  # factories have plans of their forms, which are made when calls come again
+    for _ in range(4):  # factories get plans of their forms when calls are repeated
         expected = [call() for call in calls]
     monkeypatch.setattr(Operator, "find", None)
     assert [call().shape for call in calls] == [tensor.shape for tensor in expected]

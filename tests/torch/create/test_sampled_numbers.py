@@ -1,4 +1,6 @@
-"""Random numbers found by trial and error: their distributions by SciPy, their gradients by PyTorch."""
+"""Tests of random numbers drawn by rejection sampling: distributions are compared with SciPy, gradients with
+PyTorch.
+"""
 
 from collections.abc import Callable
 

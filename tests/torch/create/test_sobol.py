@@ -1,4 +1,4 @@
-"""The parts of Sobol sequences against PyTorch."""
+"""Tests of the operators that compute Sobol sequences, compared with PyTorch's."""
 
 import pytest
 import torch

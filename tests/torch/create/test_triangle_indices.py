@@ -1,4 +1,4 @@
-"""Indices of triangles agree with PyTorch's, and diagonals beyond what it can count give all elements or none."""
+"""Tests of triangle indices: they agree with PyTorch's, also for diagonals outside of the matrix."""
 
 from __future__ import annotations
 

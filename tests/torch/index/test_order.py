@@ -1,4 +1,6 @@
-"""Sorting, selection and embedding against PyTorch: ties, NaN, layouts; and functions that kernels call."""
+"""Tests of sorting, selection and embedding, compared with PyTorch's: ties, NaN, layouts; and of functions in
+kernels.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ DTYPES = [torch.float32, torch.float16, torch.int64, torch.uint8]
 
 
 def tied(shape: tuple[int, ...], dtype: torch.dtype, seed: int = 0) -> torch.Tensor:
-    """Numbers of which many are equal, and a few NaN."""
+    """Return numbers with many ties and a few NaN."""
     values = torch.randint(0, 7, shape, generator=torch.Generator().manual_seed(seed)).to(dtype)
     if dtype.is_floating_point:
         values[values == 3] = torch.nan
@@ -52,7 +54,7 @@ def test_sort_orders_ties_as_pytorch_does(shape, dtype, descending, stable, data
 @pytest.mark.parametrize("descending", [False, True])
 def test_long_rows_are_sorted_as_pytorch_does(dtype, size, descending):
     x = tied((size,), dtype)
-    expected = x.sort(dim=0, descending=descending, stable=size > 32768)  # equal elements of longer rows stay in order
+    expected = x.sort(dim=0, descending=descending, stable=size > 32768)  # longer rows keep the order of ties
     assert_agree(tuple(ours(x).sort(0, descending)), tuple(expected))
 
 
@@ -105,7 +107,7 @@ def test_kthvalue_finds_the_same_of_equal_elements(dtype, k):
 
 
 def test_what_is_organised_against_quick_sort_falls_back_to_heaps():
-    # The order in which the median of three is always among the smallest.
+    # An order in which the median of three is always among the smallest elements.
     size = 2000
     x = torch.zeros(size)
     for i in range(size // 2):
@@ -124,7 +126,7 @@ def test_results_have_names():
 @pytest.mark.parametrize("padding", [-1, 1])
 def test_the_gradient_of_an_embedding(scale, padding):
     grads = torch.randn(2, 4, 3, generator=torch.Generator().manual_seed(0))
-    # PyTorch counts rows that the table has not out of bounds.
+    # PyTorch does not check for rows out of bounds.
     indices = torch.tensor([[0, 1, 1, 4], [2, 1, 3, 0] if scale else [7, 1, -3, 0]])
     result = opdsl.ops.aten.embedding_dense_backward(ours(grads), ours(indices), 5, padding, scale)
     assert_agree(result, torch.ops.aten.embedding_dense_backward(grads, indices, 5, padding, scale), tolerance=1e-6)
@@ -168,11 +170,11 @@ def test_a_median_of_all_elements_is_found_by_selection(name: str, values: list[
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int32, torch.uint8, torch.bool], ids=str)
 @pytest.mark.parametrize(("shape", "dim"), [((300,), 0), ((9, 70), 1), ((70, 3, 4), 0), ((40_000,), 0)])
 def test_rows_that_are_sorted_as_words(dtype: torch.dtype, shape: tuple[int, ...], dim: int) -> None:
-    """A key and its place in one word: extremes, zeros of both signs, NaN and ties stand as PyTorch has them."""
+    """Rows whose keys and indices are sorted as words have extremes, signed zeros, NaN and ties in PyTorch's order."""
     generator = torch.Generator().manual_seed(5)
     values = torch.randint(-(1 << 31), (1 << 31) - 1, shape, dtype=torch.int64, generator=generator)
     if dtype.is_floating_point:
-        values = values.to(torch.int32).view(torch.float32)  # all bits, NaN and infinities among them
+        values = values.to(torch.int32).view(torch.float32)  # all bit patterns, including NaN and infinities
         values.view(-1)[::7], values.view(-1)[::11], values.view(-1)[::13] = -0.0, 0.0, -torch.inf
     inputs = values.to(dtype)
     if dtype is torch.int32:

@@ -1,4 +1,4 @@
-"""Gradients of scattering where an index has fewer positions than there are values."""
+"""Tests of gradients of scatter operators whose index has fewer elements than the values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_those_of_scatter_reduce_are_those_of_the_part_that_is_read(dim: int, re
     (result * result).sum().backward()
     y = torch.tensor(SELF, dtype=torch.float64, requires_grad=True)
     part = torch.tensor(SOURCE, dtype=torch.float64, requires_grad=True)
-    # PyTorch's own formula compares all of the source with what the index reads, and raises.
+    # PyTorch's own formula compares the whole source with the elements that the index reads, and raises.
     expected = y.scatter_reduce(dim, torch.tensor(INDEX), part[:2, :2], reduce, include_self=include_self)
     (expected * expected).sum().backward()
     for one, other in ((result, expected), (x.grad, y.grad), (source.grad, part.grad)):

@@ -1,4 +1,4 @@
-"""Operators of every kind in a running torch, and samples of their arguments."""
+"""Operators of every kind, registered in torch for tests, and samples of their arguments."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def run_alone(module: str, code: str) -> None:
-    """Run code, with the names of a test module, in a process of its own: one that may crash."""
+    """Run code with the names of a test module in its own process, which may crash."""
     run = subprocess.run(
         [sys.executable, "-c", f"from {module} import *; {code}"],
         capture_output=True,
@@ -39,7 +39,7 @@ def run_alone(module: str, code: str) -> None:
 
 @contextmanager
 def registered() -> Iterator[Any]:
-    """The operators below as ``torch.ops.interop``."""
+    """Register the operators of this module and yield them as ``torch.ops.interop``."""
     library = Library("interop")
     declare(library)
     try:
@@ -100,7 +100,7 @@ def declare_pointwise(lib: Library) -> None:
 
 
 def declare_loops(lib: Library) -> Any:
-    """One loop with all variants, which is returned, and one with two results."""
+    """Declare a formula with all variants, which is returned, and a formula with two results."""
 
     @lib.op(inplace=True, out=True)
     @formula
@@ -236,14 +236,14 @@ def declare_python(lib: Library) -> None:
 
 
 def make(*shape: int, dtype: torch.dtype = torch.float64, seed: int = 0, requires_grad: bool = False) -> torch.Tensor:
-    """A tensor of numbers that are neither tied nor near kinks."""
+    """Return random numbers that are neither tied nor near kinks."""
     full = torch.complex128 if dtype.is_complex else torch.float64
     numbers = torch.randn(shape, generator=torch.Generator().manual_seed(seed + len(shape)), dtype=full)
     return numbers.to(dtype).requires_grad_(requires_grad)
 
 
 def empty(*shape: int) -> torch.Tensor:
-    """A tensor to write."""
+    """Return an uninitialized tensor to write to."""
     return torch.empty(shape, dtype=torch.float64)
 
 
@@ -251,7 +251,7 @@ def sample(*values: Any, **named: Any) -> Arguments:
     return values, named
 
 
-# By torch name: samples of arguments.
+# Samples of arguments, by name in torch.
 SAMPLES: dict[str, Callable[[], list[Arguments]]] = {
     "smooth_relu": lambda: [
         sample(make(3, 4)),
@@ -328,7 +328,7 @@ SAMPLES: dict[str, Callable[[], list[Arguments]]] = {
     "positives": lambda: [sample(make(5))],
 }
 
-# Those with derivatives.
+# Operators with derivatives.
 DIFFERENTIABLE = (
     "smooth_relu",
     "blend",
@@ -362,19 +362,19 @@ DIFFERENTIABLE = (
 
 
 def operator(ops: Any, name: str) -> Any:
-    """The overload of a torch name."""
+    """Return the overload for a name such as ``scaled.out``."""
     packet, _, overload = name.partition(".")
     return getattr(getattr(ops, packet), overload or "default")
 
 
 def cases(names: Any = None) -> list[tuple[str, int]]:
-    """Every sample, as a name and a place."""
+    """Return every sample, as a name and an index."""
     chosen = SAMPLES if names is None else names
     return [(name, index) for name in chosen for index in range(len(SAMPLES[name]()))]
 
 
 def followed(value: Any) -> Any:
-    """A value whose tensors require grad, where they can."""
+    """Return a copy of a value whose tensors require grad, if their dtype allows it."""
     if isinstance(value, list):
         return [followed(element) for element in value]
     if not isinstance(value, torch.Tensor) or not (value.is_floating_point() or value.is_complex()):

@@ -1,4 +1,6 @@
-"""More kinds of operators for torch: rows, scans, several results, what may be missing, complex and random numbers."""
+"""Further kinds of operators for torch: rows, scans, several results, optional arguments, complex and random
+numbers.
+"""
 
 from __future__ import annotations
 

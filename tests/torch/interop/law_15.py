@@ -1,6 +1,6 @@
-"""What law 15 is held for: every operator of docs/constructs.md, with the calls there, and operators of the library.
+"""Subjects of law 15: operators of docs/constructs.md with the calls on that page, and operators of the library.
 
-``python -m tests.torch.interop.law_15 NAME ...`` prints how these break it; all of them without names.
+``python -m tests.torch.interop.law_15 NAME ...`` prints how these operators break the law; without names it checks all.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LAW = 15
 TRIALS = ("a call", "opcheck", "a pickle", "torch.compile", "DTensor", "vmap", "gradients", "jvp")
 PAGE = Path(__file__).parents[3] / "docs" / "constructs.md"
 
-# Of the library, as if a user had declared them: of every kind, most with a derivative.
+# Operators of the library, registered as if a user had declared them: of every kind, most with a derivative.
 LIBRARY = (
     *("add.Tensor", "gelu", "where.self", "clamp", "pow.Tensor_Tensor", "silu", "lerp.Scalar", "atan2"),
     *("sum.dim_IntList", "mean.dim", "amax", "var.correction", "linalg_vector_norm", "logsumexp", "any.dim"),
@@ -38,15 +38,15 @@ LIBRARY = (
 )
 
 
-# What is known to be broken, by the name of the operator: the trials that find it. Strict: what is mended goes.
+# Known problems: the trials that find them, by operator. A problem that is solved has to be removed here.
 KNOWN: dict[str, tuple[str, ...]] = {
-    # PyTorch's own backward operator, to which the gradient goes, fails on symbolic sizes within.
+    # PyTorch's own backward operator, which gets the gradient, fails on symbolic sizes.
     "aten::upsample_bilinear2d": ("opcheck", "torch.compile"),
 }
 
 
 class _Calls(DispatchMode):
-    """The calls of operators of a namespace, as samples."""
+    """Dispatch mode that records calls of the operators of a namespace as samples."""
 
     before_decomposition = True
 
@@ -63,7 +63,7 @@ class _Calls(DispatchMode):
 
 
 def of_the_page() -> dict[Operator, list[Sample]]:
-    """The operators of docs/constructs.md that are called there, with these calls."""
+    """Return the operators of docs/constructs.md that the page calls, with these calls as samples."""
     calls = _Calls("constructs")
     with warnings.catch_warnings(), calls:
         warnings.simplefilter("ignore")
@@ -73,7 +73,7 @@ def of_the_page() -> dict[Operator, list[Sample]]:
 
 
 def of_the_library(names: Sequence[str] = LIBRARY) -> dict[Operator, list[Sample]]:
-    """Operators of aten, with a sample each."""
+    """Return operators of aten, with one sample each."""
     bodies = {}
     for name in names:
         operator = opdsl.registry.operator(f"aten::{name}")
@@ -82,7 +82,7 @@ def of_the_library(names: Sequence[str] = LIBRARY) -> dict[Operator, list[Sample
 
 
 class _Owner:
-    """Whom operators in torch belong to that derivatives need: one in another namespace."""
+    """Owner of operators that derivatives need in torch; it has a schema in another namespace than aten."""
 
     def __init__(self, schema: FunctionSchema) -> None:
         self.schema = schema
@@ -91,7 +91,7 @@ class _Owner:
 
 @contextmanager
 def registered(operator: Operator) -> Iterator[None]:
-    """An operator of aten as one of a namespace of its own in torch."""
+    """Register an operator of aten in torch under a separate namespace, for the duration of the context."""
     if operator.schema.name.namespace is not None:
         yield
         return
@@ -107,14 +107,14 @@ def registered(operator: Operator) -> Iterator[None]:
 
 
 def problems(operator: Operator, samples: list[Sample]) -> list[str]:
-    """How an operator breaks the law."""
+    """Return how an operator breaks law 15."""
     with warnings.catch_warnings(), registered(operator):
         warnings.simplefilter("ignore")
         return [violation.problem for violation in violations_of(operator, samples, laws=[LAW])]
 
 
 def broken(operator: Operator, samples: list[Sample]) -> dict[str, str]:
-    """What an operator breaks: the first problem by the name of the trial that finds it."""
+    """Return the first problem of an operator for each trial that finds one, by the name of the trial."""
     result: dict[str, str] = {}
     for problem in problems(operator, samples):
         trial = next(trial for trial in TRIALS if f": {trial}: " in problem)
@@ -123,7 +123,7 @@ def broken(operator: Operator, samples: list[Sample]) -> dict[str, str]:
 
 
 def main(names: list[str]) -> int:
-    """Print what is wrong."""
+    """Print the problems of the named operators and return their number."""
     count = 0
     for operator, samples in itertools.chain(of_the_page().items(), of_the_library().items()):
         if not names or operator.name in names:

@@ -1,4 +1,4 @@
-"""Registered operators within ``torch.autocast``: which dtype they run in, by what they compute or by what was said."""
+"""Tests of registered operators within ``torch.autocast``: in which dtype they run, by default and by declaration."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_a_rule_that_is_given_holds(rule: str, own_dtype: torch.dtype, dtype: to
 
 def test_in_place_follows_the_functional_operator() -> None:
     register(doubled_by_autocast, autocast="lower_precision")
-    x = torch.tensor([1.0, 1.0009765625])  # the second is 1 in bfloat16
+    x = torch.tensor([1.0, 1.0009765625])  # the second number is 1 in bfloat16
     with torch.autocast("cpu", dtype=torch.bfloat16):
         torch.ops.autocast_here.doubled_by_autocast_(x)
     assert x.dtype == torch.float32

@@ -1,4 +1,4 @@
-"""``torch.compile(backend="opdsl")``: models train as they do without a compiler."""
+"""Tests that models train under ``torch.compile(backend="opdsl")`` as they do without a compiler."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from opdsl.interop.torch import backend, compiled_graphs, pieces
 
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What is not served by a program is run by torch, which no test here would see."""
+    """Make graphs without a program raise an error, since torch would run them and no test would notice."""
 
     def lost(module: torch.fx.GraphModule) -> Callable[..., Any]:
         def call(*values: Any) -> Any:
@@ -41,7 +41,7 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 class Gpt(torch.nn.Module):
-    """Two layers, as they are published: tied weights, causal attention."""
+    """GPT with tied weights and causal attention."""
 
     def __init__(self, width: int = 16, vocabulary: int = 17) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ class Gpt(torch.nn.Module):
 
 
 class Cells(torch.nn.Module):
-    """An LSTM and a GRU, cell by cell."""
+    """Recurrent network of an LSTM cell and a GRU cell."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -81,7 +81,7 @@ class Cells(torch.nn.Module):
 
 
 class Writing(torch.nn.Module):
-    """Writes what it has made, a view of that, and its buffers."""
+    """Module that writes in place: to its result, to a view of the result, and to its buffers."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -106,7 +106,7 @@ def convolutional() -> torch.nn.Module:
     return nn.Sequential(*blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 4))
 
 
-# A model, and batches of several sizes: the second size has dynamo make sizes dynamic.
+# A model, and batches of several sizes: at the second size dynamo makes sizes dynamic.
 MODELS: dict[str, tuple[Callable[[], torch.nn.Module], list[torch.Tensor]]] = {
     "perceptron in bfloat16": (
         lambda: torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.GELU(), torch.nn.Linear(16, 4)).bfloat16(),
@@ -145,7 +145,7 @@ def test_a_model_trains_as_it_does_without_a_compiler(name: str) -> None:
 
 @torch.library.custom_op("backend_test::turned", mutates_args=())
 def turned(x: torch.Tensor) -> torch.Tensor:
-    """An operator that is torch's alone."""
+    """Return the transposed copy; an operator that only torch has."""
     return x.t().clone()
 
 

@@ -1,4 +1,6 @@
-"""Formulas that read at positions, in PyTorch: batches, gradients of samples, derivatives of both orders."""
+"""Tests of formulas that read at indices, in PyTorch: batches, gradients of each sample, first and second
+derivatives.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ lib = opdsl.Library("batchesofplaces")
 @lib.op
 @formula
 def bend(self: Tensor) -> Tensor:
-    """Squares of what stands before, less twice the element."""
+    """Return the square of the element before, less twice the element."""
     i = opdsl.dim()
     x = self.outside(0.0)
     return (x[..., i - 1] * x[..., i - 1] - 2 * self[..., i]).order(..., i)
@@ -24,7 +26,7 @@ def bend(self: Tensor) -> Tensor:
 @lib.op
 @formula
 def scaled(self: Tensor, weight: Tensor) -> Tensor:
-    """Rows times the squares of weights, which have no leading dimensions."""
+    """Multiply rows by the squares of weights, which have no leading dimensions."""
     i = opdsl.dim()
     return (self[..., i] * weight[i] * weight[i]).order(..., i)
 
@@ -32,7 +34,7 @@ def scaled(self: Tensor, weight: Tensor) -> Tensor:
 @lib.op
 @formula
 def likelihood(self: Tensor, target: Tensor) -> Tensor:
-    """Cross entropy of rows."""
+    """Compute the cross entropy of rows."""
     n, c = dims(2)
     x = self[n, c]
     top = x.amax(c)

@@ -1,4 +1,4 @@
-"""Guards and modes of opdsl that a body enters, on torch's tensors: they hold for torch, or are refused."""
+"""Tests of guards and modes of opdsl that a body enters, on torch's tensors: they apply to torch, or are rejected."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ VALUES = [1.0, 2.0, 4.0]
 
 
 class Tripled(DispatchMode):
-    """Answers each call with three times what it gives."""
+    """Dispatch mode that returns three times the result of each call."""
 
     before_decomposition = True
 
@@ -27,7 +27,7 @@ class Tripled(DispatchMode):
 
 
 class Watching(DispatchMode):
-    """Sees what bodies call, beneath autograd."""
+    """Dispatch mode that sees the calls of bodies after decomposition, below autograd."""
 
 
 @opdsl.no_grad
@@ -103,7 +103,7 @@ def total(x: torch.Tensor) -> torch.Tensor:
     return x - x.mean().detach()
 
 
-# By operator, what it is in torch's own words.
+# Equal functions in torch, by operator.
 TWINS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "in_no_grad": total,
     "in_inference_mode": total,
@@ -126,7 +126,7 @@ def ops() -> Iterator[Any]:
 
 
 def gradients(function: Callable[[torch.Tensor], torch.Tensor], order: int = 2) -> list[torch.Tensor]:
-    """The result, and gradients up to an order; zeros where there is none."""
+    """Return the result and its gradients up to an order, with zeros for missing gradients."""
     x = torch.tensor(VALUES, dtype=torch.float64, requires_grad=True)
     y = function(x)
     if order == 1:
@@ -207,7 +207,9 @@ def without_keys(self: Tensor) -> Tensor:
 
 @pytest.mark.parametrize("body", [in_default_dtype, without_keys])
 def test_what_torch_has_nothing_of_is_refused(body):
-    """At register where the body itself enters it, at the call where something does that the body calls."""
+    """Guards that torch lacks are rejected: by ``register`` in the body itself, by the call in functions that
+    it calls.
+    """
     with Library("bridged_refused") as lib:
         declared = lib.op(body)
         with pytest.raises(DeclarationError, match="cannot be registered in PyTorch: its body uses"):

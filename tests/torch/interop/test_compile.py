@@ -1,4 +1,4 @@
-"""torch.compile and torch.export take registered operators whole, with symbolic sizes and gradients."""
+"""Tests that torch.compile and torch.export capture registered operators, with symbolic sizes and gradients."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_export_keeps_the_operators_and_the_symbols(ops):
 
 
 class Called(TorchDispatchMode):
-    """Keeps the names of the operators that are called within."""
+    """Torch dispatch mode that records the names of called operators."""
 
     def __init__(self):
         super().__init__()
@@ -131,7 +131,10 @@ class Called(TorchDispatchMode):
 
 
 def test_operators_of_gradients_are_named_by_what_they_compute():
-    """PyTorch keeps compiled programs on disk, which call them by name in processes that asked in another order."""
+    """The name of a gradient operator depends on the gradients that it computes, not on the order of requests.
+
+    PyTorch saves compiled programs on disk, and they call the operators by name in other processes.
+    """
 
     def name_of_gradient(ops, wanted):
         result = ops.blend(*(make(4, requires_grad=name == wanted) for name in ("low", "high", "weight")))
@@ -151,7 +154,9 @@ def test_operators_of_gradients_are_named_by_what_they_compute():
 
 
 def test_gradients_that_compute_the_same_are_one_operator():
-    """torch holds what it has freed where it has two overloads with the same arguments, and ends the process later."""
+    """Equal gradients use one operator, since torch crashes after it frees one of two overloads with equal
+    arguments.
+    """
 
     def names_of_gradients(ops, *wanted):
         result = ops.scaled_add(*(make(4, requires_grad=name in wanted) for name in ("self", "other")), alpha=3)

@@ -1,4 +1,6 @@
-"""What torch's compiler keeps is found by what operators come to: no graph of an earlier text of theirs is taken."""
+"""Tests that the caches of torch's compiler depend on the definitions of operators, so that edited operators
+miss them.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ import opdsl
 from opdsl import Alias, Array, Library, Scalar, Tensor, formula
 """
 
-# Declarations of an operator ``f``, with a number that makes another operator of it.
+# Declarations of an operator ``f``, with a number that changes the operator.
 TEXTS = {
     "body": """
 @lib.op
@@ -194,7 +196,7 @@ def f(self: Tensor, by: float = {n}) -> Tensor:
 
 
 def declared(text: str, number: float) -> tuple[Library, Any]:
-    """The library and the operator of a text."""
+    """Declare the operator of a source text, and return its library and the operator."""
     lib = Library("digested")
     source = HEAD + text.replace("{n}", repr(number))
     file = f"<digested {abs(hash(source))}>"
@@ -273,7 +275,7 @@ def test_the_key_of_torchs_caches_holds_what_a_graph_is_made_of():
             return self * factor[0]
 
         register(lib)
-        before = torch.compiler.config.cache_key_tag.partition("|opdsl ")[0]  # without that of another test's graph
+        before = torch.compiler.config.cache_key_tag.partition("|opdsl ")[0]  # without the tag of another test's graph
         tags = []
         for factor[0] in (2.0, 3.0, 2.0):
             torch.compile(torch.ops.digested_key.f, backend="eager", fullgraph=True)(torch.ones(2))
@@ -288,7 +290,7 @@ def test_the_key_of_torchs_caches_holds_what_a_graph_is_made_of():
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="inductor compiles C++, and there is no g++")
 def test_an_edited_operator_is_compiled_anew():
-    """What torch keeps on disk is found by another process as it is by this one, once dynamo has forgotten."""
+    """An edited operator misses the cache of compiled graphs on disk, as another process sees it."""
     text = """
 @lib.op
 def f(self: Tensor) -> Tensor: ...

@@ -1,4 +1,4 @@
-"""Kernels that call operators of the library, traced with sizes that torch knows as symbols."""
+"""Tests of kernels that call operators of the library, traced by torch with symbolic sizes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BODIES: dict[str, Callable[[Tensor], Tensor]] = {
 
 @pytest.mark.parametrize("name", BODIES)
 def test_bodies_under_dynamic_shapes(name):
-    """Dtypes, sizes and elements are those of an eager call, whose sizes are numbers."""
+    """Dtypes, sizes and elements equal those of an eager call, whose sizes are numbers."""
     with Library("dynamic_bodies") as lib:
 
         @lib.op

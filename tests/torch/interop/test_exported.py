@@ -1,4 +1,4 @@
-"""Models that PyTorch exports, as programs: they give what torch gives, for dynamic sizes, too."""
+"""Tests that models exported by PyTorch and run as programs return PyTorch's results, also for dynamic sizes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BATCH = torch.export.Dim("batch", min=2, max=64)
 
 
 class Block(torch.nn.Module):
-    """A transformer's."""
+    """Transformer block."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -35,7 +35,7 @@ class Block(torch.nn.Module):
 
 
 class Residual(torch.nn.Module):
-    """A small ResNet."""
+    """Small ResNet."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class Residual(torch.nn.Module):
 
 
 class Recurrent(torch.nn.Module):
-    """An LSTM over embedded tokens."""
+    """LSTM over embedded tokens."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -106,7 +106,7 @@ def test_weights_share_the_memory_of_torchs() -> None:
 
 @torch.library.custom_op("exported_test::turned", mutates_args=())
 def turned(x: torch.Tensor) -> torch.Tensor:
-    """An operator that is torch's alone."""
+    """Return the transposed copy; an operator that only torch has."""
     return x.t().clone()
 
 

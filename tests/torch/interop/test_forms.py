@@ -1,4 +1,4 @@
-"""Calls from torch whose shapes no call has had before: what the plan of a form answers is what torch computes."""
+"""Tests of calls from torch with new shapes: results of plans of forms equal torch's."""
 
 from __future__ import annotations
 
@@ -110,20 +110,20 @@ def normalised_by_torch(x: torch.Tensor, scale: float, dim: int) -> tuple[torch.
 
 
 def forms_of(name: str, overload: str = "default") -> int:
-    """How many plans of forms an operator has."""
+    """Return the number of plans of forms of an operator."""
     bridge = bridge_of(getattr(getattr(opdsl.ops.interop_forms, name), overload).operator)
     table = bridge.plans._forms.table
     return sum(len(form.variants) for form in table._known.values())
 
 
 def graphs_of(name: str) -> int:
-    """How many plans of torch's operators a composite has."""
+    """Return the number of plans of torch's operators that a composite has."""
     bridge = bridge_of(getattr(opdsl.ops.interop_forms, name).default.operator)
     return sum(len(form.variants) for form in bridge.graphs.table._known.values())
 
 
 def drawn(source: random.Random, shape: list[int], dtype: torch.dtype) -> torch.Tensor:
-    """A tensor of a shape, contiguous or not, perhaps broadcast, perhaps not at the beginning of its storage."""
+    """Return a random tensor, perhaps not contiguous, broadcast, or with a storage offset."""
     output = torch.randn([size + 1 for size in shape], generator=torch.Generator().manual_seed(source.randrange(999)))
     output = output.to(dtype)
     kind = source.randrange(5)

@@ -1,4 +1,4 @@
-"""Programs as graphs of torch.fx, and back."""
+"""Tests of conversions between programs and graphs of torch.fx."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_what_torch_lacks_is_named_until_it_is_registered() -> None:
         @library.op
         @formula
         def cubed(self: opdsl.Tensor) -> opdsl.Tensor:
-            return CUBES(self)  # one step: formulas of operators are written out as these
+            return CUBES(self)  # one step: formulas of operators are expanded to such steps
 
         program = opdsl.trace(lambda x: cubed(x) + 1, opdsl.ones(2))
         with pytest.raises(ProgramError, match="torch has no fx_cubed::cubed"):

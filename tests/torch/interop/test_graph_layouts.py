@@ -1,4 +1,4 @@
-"""``torch.compile(backend="opdsl")`` of graphs whose results lie otherwise than torch's fake tensors say."""
+"""Tests of ``torch.compile(backend="opdsl")`` on graphs whose results have other strides than torch's fake tensors."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ print(json.dumps([difference(False), difference(True)]))
 
 
 def test_rows_of_batch_norms_of_transposed_tensors() -> None:
-    """Fake results lie as the transposed tensor does, those of torch's kernel do not: a view of them is refused.
+    """Graphs work although a fake result has the strides of a transposed tensor and the real one is contiguous.
 
-    The graphs have a process of their own, since others count those that there are.
+    The graphs run in their own process, since other tests count the graphs of this one.
     """
     done = subprocess.run([sys.executable, "-c", BATCH_NORMS], capture_output=True, text=True, check=True)
     assert max(json.loads(done.stdout.splitlines()[-1])) < 1e-5

@@ -1,4 +1,4 @@
-"""Registered pointwise operators and reductions fuse with their neighbours in inductor."""
+"""Tests that inductor fuses registered pointwise operators and reductions with neighboring operators."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ def test_of_other_dtypes(ops, name, dtype):
     args = (x, x.flip(0), x.flip(1)) if name == "blend" else args
     try:
         wanted = operator(ops, name)(*args)
-    except Exception as error:  # both refuse what is refused
+    except Exception as error:  # both reject the same calls
         with pytest.raises(type(error)):
             taken_apart(name, args, {})
         return
     result = taken_apart(name, args, {})
-    if result is NotImplemented:  # it stays whole
+    if result is NotImplemented:  # the operator is not decomposed
         assert (name, dtype) == ("energy", "bool")
     else:
         torch.testing.assert_close(result, wanted)
@@ -74,7 +74,7 @@ def test_a_formula_with_a_derivative_fuses_as_its_calls_do():
         def energy(self: Tensor, other: Tensor) -> Tensor:
             return (self * other - self).sum(-1)
 
-        energy.derivative(self=lambda grad, other: 2 * grad.unsqueeze(-1) * (other - 1))  # not the right one
+        energy.derivative(self=lambda grad, other: 2 * grad.unsqueeze(-1) * (other - 1))  # wrong on purpose
         register(library)
         ops = torch.ops.inductor_formulas
 
@@ -107,7 +107,7 @@ def test_it_is_one_kernel_and_operators_that_stay_whole_are_called():
         @library.op
         @formula
         def whole(self: Tensor) -> Tensor:
-            return self + self.to(opdsl.int64)  # saturates, which aten does not
+            return self + self.to(opdsl.int64)  # saturates, unlike aten
 
         def fusing(x, y):
             return torch.ops.inductor_fusing.power(torch.ops.inductor_fusing.softplus(x * 2 + y, 0.5) - y, [1])
@@ -120,13 +120,13 @@ def test_it_is_one_kernel_and_operators_that_stay_whole_are_called():
         tag = torch.compiler.config.cache_key_tag
         result, (code,) = run_and_get_code(torch.compile(mixed), x, y)
         torch.testing.assert_close(result, mixed(x, y))
-        assert len(re.findall(r'extern "C"', code)) == 2  # before and after what is called
+        assert len(re.findall(r'extern "C"', code)) == 2  # a kernel before and one after the called operator
         assert set(re.findall(r"inductor_fusing\.(\w+)", code)) == {"whole"}
         x.requires_grad_()
         smooth = torch.ops.inductor_fusing.softplus
         (actual,) = torch.autograd.grad(torch.compile(lambda x: smooth(x).sum())(x), x)
         torch.testing.assert_close(actual, torch.sigmoid(x.detach()))
-        # Graphs that other processes have compiled of operators of these names are not taken.
+        # Graphs that other processes compiled for operators of these names are not reused.
         assert torch.compiler.config.cache_key_tag != tag
         deregister(library)
         assert torch.compiler.config.cache_key_tag == tag

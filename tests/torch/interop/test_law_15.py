@@ -1,4 +1,6 @@
-"""Law 15: in PyTorch operators give what they give here. Some of them each day, all in full runs; see ``law_15``."""
+"""Tests of law 15: operators in PyTorch return opdsl's results; some operators a day, all in full runs (see
+``law_15``).
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from opdsl.testing import Sample, violations_of
 from tests.by_date import todays
 from tests.torch.interop.law_15 import KNOWN, LAW, LIBRARY, broken, of_the_library, of_the_page
 
-# After how many days each operator has had its turn: eight or nine a day.
+# Number of days in which each operator is tested once: eight or nine operators a day.
 DAYS = 10
 
 
@@ -24,7 +26,7 @@ def library() -> Iterator[Library]:
 
 
 def held(operator: Operator, samples: list[Sample]) -> None:
-    """What is known to be broken is, and nothing else."""
+    """Check that exactly the known trials find problems of an operator."""
     result = broken(operator, samples)
     assert set(result) == set(KNOWN.get(operator.name, ())), result
 

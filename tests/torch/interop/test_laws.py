@@ -1,4 +1,4 @@
-"""Registered operators hold what torch asks of its own: opcheck, gradients in both modes, transforms."""
+"""Tests that registered operators meet torch's requirements: opcheck, gradients in both modes, transforms."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def tensors_in(values):
 
 
 def differentiable(ops, name, place, seed=None):
-    """An operator as a function of the tensors among its arguments, and these tensors."""
+    """Return an operator as a function of the tensors of a sample, and these tensors."""
     args, kwargs = SAMPLES[name]()[place]
     args = [followed(arg) for arg in args]
     inputs = [tensor for tensor in tensors_in(args) if tensor.requires_grad]
@@ -172,7 +172,7 @@ BATCHED = ("energy", "average", "softmax", "running_sum", "running_largest", "af
 
 @pytest.fixture
 def no_loops(monkeypatch):
-    """Fails where an operator runs once for each element of a batch."""
+    """Fail if an operator runs once for each element of a batch."""
 
     def loop(*inputs):
         raise AssertionError("it runs once for each element")
@@ -210,12 +210,12 @@ def test_a_declared_derivative_holds_within_batches_and_around_them(no_loops, mo
         def energy(self: Tensor, other: Tensor) -> Tensor:
             return (self * other - self).sum(-1)
 
-        energy.derivative(self=lambda grad, other: 5 * grad.unsqueeze(-1) * (other - 1))  # not the right one
+        energy.derivative(self=lambda grad, other: 5 * grad.unsqueeze(-1) * (other - 1))  # wrong on purpose
         register(library)
         call, x, y = torch.ops.interop_batches.energy, make(4, 3), make(4, 3)
         torch.testing.assert_close(torch.vmap(call, in_dims=1)(x, y), call(x.t(), y.t()))
         torch.testing.assert_close(torch.vmap(torch.func.grad(call))(x, y), 5 * (y - 1))
-        monkeypatch.undo()  # what records the batch itself calls it for each element
+        monkeypatch.undo()  # differentiating around the batch runs the operator for each element
         around = torch.func.grad(lambda batch: torch.vmap(call)(batch, y).sum())(x)
         torch.testing.assert_close(around, 5 * (y - 1))
         nested = x.clone().requires_grad_()

@@ -1,4 +1,4 @@
-"""Torch tensors whose memory is not what their shape says: shrunk storages, conjugate and negative views."""
+"""Tests of torch tensors whose storage does not match their shape: shrunk storages, conjugate and negative views."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def ops():
 
 
 def shrunk(left: int, *, requires_grad: bool = False) -> torch.Tensor:
-    """Four numbers, of whose storage a few bytes are left; FSDP leaves none."""
+    """Return four numbers whose storage has only ``left`` bytes, as under FSDP, which leaves none."""
     output = torch.ones(4, requires_grad=requires_grad)
     output.untyped_storage().resize_(left)
     return output
@@ -39,7 +39,7 @@ CALLS: dict[str, Callable[[Any, torch.Tensor], Any]] = {
 
 
 def check_shrunk() -> None:
-    """Neither the first call nor one that has a plan reads or writes what is not there."""
+    """Check that calls, with and without a plan, raise instead of reading or writing beyond the storage."""
     with registered() as ops:
         for call in CALLS.values():
             for requires_grad in (False, True):
@@ -59,7 +59,7 @@ def check_shrunk() -> None:
 
 
 def test_a_storage_that_is_too_small_is_refused() -> None:
-    """In a process of its own, which would crash."""
+    """Tensors whose storage is too small are rejected; the test has its own process, which could crash."""
     run_alone(__name__, "check_shrunk()")
 
 
@@ -77,7 +77,7 @@ VIEWS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_conjugate_and_negative_views_are_written(ops, view: str) -> None:
-    """The memory beneath gets what the view is to show."""
+    """Writing to a conjugate or negative view stores elements such that the view has the written values."""
     for call in (
         lambda shown: ops.plus_(shown, torch.full((2,), 2.0)),
         lambda shown: ops.plus(shown, torch.full((2,), 2.0), out=shown),

@@ -1,4 +1,6 @@
-"""opdsl's kernels in place of torch's own (``opdsl.interop.torch.overrides``), held against what torch computes."""
+"""Tests of opdsl's kernels as overrides of torch's (``opdsl.interop.torch.overrides``), compared with torch's
+results.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ native = torch._native  # type: ignore[attr-defined]
 
 @pytest.fixture(params=[TorchRegistry, LibraryRegistry])
 def registry(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Each registry in its turn, empty before and after."""
+    """Provide each kind of registry of overrides, empty before and after the test."""
     torch_registry = TorchRegistry(native) if request.param is TorchRegistry else LibraryRegistry()
     monkeypatch.setattr(overrides, "_registry", lambda: torch_registry)
     yield torch_registry
@@ -34,11 +36,11 @@ WIDE = (256, 4, 512)
 
 
 class Case(NamedTuple):
-    """A call that an override serves.
+    """Call that an override serves.
 
-    operator: which is overridden.
-    call: takes the tensor.
-    shape: of the tensor, large enough.
+    operator: the overridden operator.
+    call: calls it on a tensor.
+    shape: the shape of the tensor, large enough for the override's condition.
     """
 
     operator: str
@@ -79,7 +81,7 @@ def sample(shape: tuple[int, ...]) -> torch.Tensor:
 
 
 def served(case: Case, x: torch.Tensor) -> tuple[Any, int]:
-    """What a call gives while its operator is overridden, and how often the override served."""
+    """Return the result of a call while its operator is overridden, and how often the override served it."""
     counted: list[Any] = []
     fused = FUSED[case.operator]
 
@@ -330,7 +332,7 @@ def test_overrides_of_another_dsl_stay() -> None:
 
 
 def answer(statement: str, **environment: str) -> str:
-    """What a fresh process prints that has overridden tanh for every call."""
+    """Run a statement in a fresh process that has overridden tanh for every call, and return the output."""
     code = (
         "import torch; from opdsl.interop.torch import overrides\n"
         "overrides.register_op_override('aten', 'tanh', 'CPU', lambda x: True, lambda x: torch.ones(1))\n"
@@ -361,7 +363,7 @@ def test_another_version_of_torch_is_taken_when_asked(monkeypatch: pytest.Monkey
 
 
 def last_first(operator: str, key: str, graph: list[Any]) -> list[Any]:
-    """An order, as a user's environment names it."""
+    """Return the overrides in reverse order; an ordering function that an environment variable names."""
     return graph[::-1]
 
 

@@ -1,4 +1,4 @@
-"""In torch: kernels at autograd's key, and copies of views, with gradients of both orders."""
+"""Tests in torch of kernels at the Autograd key, and of copies of views, with first and second gradients."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def declare(lib: Library) -> None:
     corners.view_scatter()
 
 
-# By operator: what torch has for it; ``apart`` computes something else where gradients are asked for.
+# Equal functions in torch, by operator; ``apart`` computes something else where gradients are required.
 TWINS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "squared": lambda x: x * x,
     "apart": lambda x: x * x * x,

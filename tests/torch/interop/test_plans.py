@@ -1,4 +1,4 @@
-"""Repeated calls from torch: what a plan answers is what the complete road answers."""
+"""Tests that repeated calls from torch return equal results with and without a plan."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def declare(lib: Library) -> None:
 
 
 def twice(call, *arguments, **named):
-    """The result of a second call, which a plan answers."""
+    """Call twice and return the second result, which comes from a plan."""
     call(*arguments, **named)
     return call(*arguments, **named)
 

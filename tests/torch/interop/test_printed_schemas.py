@@ -1,4 +1,4 @@
-"""Schemas as PyTorch prints them."""
+"""Tests of schemas in the form that PyTorch prints."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import torch
 from opdsl.errors import SchemaError
 from opdsl.schema import parse_schema
 
-# Rules that PyTorch's own operators keep, and others' do not.
+# Rules that PyTorch's own operators follow, and other libraries' do not.
 BROKEN = ("no schema type", "INV-", "expected", "unbound-alias", "written-twice", "duplicate-name")
 
 

@@ -1,4 +1,4 @@
-"""``torch.profiler`` names operators of opdsl: those that torch calls, and calls on opdsl's tensors in a profile."""
+"""Tests that ``torch.profiler`` shows operators of opdsl, called by torch or on tensors of opdsl."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_a_registered_operator_has_its_name() -> None:
     register(lib)
     x = torch.ones(10)
     call = torch.ops.profiled_here.doubled_for_profiles
-    for _ in range(4):  # until a plan answers
+    for _ in range(4):  # until a plan serves the call
         call(x)
     with profile(activities=[ProfilerActivity.CPU]) as profiler:
         for _ in range(3):

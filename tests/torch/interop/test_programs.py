@@ -1,4 +1,4 @@
-"""Registered operators in whole programs: nested transforms, saved exports, copies of modules, threads."""
+"""Tests of registered operators in whole programs: nested transforms, saved exports, copies of modules, threads."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def ops():
         yield namespace
 
 
-# What is computed, and the same by torch.
+# Functions with registered operators, and the same functions in torch.
 FUNCTIONS = {
     "pointwise": (
         lambda ops, x: ops.smooth_relu(x * x).sum() ** 2,
@@ -191,7 +191,9 @@ def test_threads_train(ops):
 
 
 def test_operators_are_taken_back_between_calls_of_other_threads():
-    """Not while one runs: PyTorch frees an operator beneath it."""
+    """Operators can be deregistered between calls of other threads, but not during a call, where PyTorch would
+    crash.
+    """
     with Library("interop_taken") as library:
         declare_rows(library)
         register(library)
@@ -204,7 +206,7 @@ def test_operators_are_taken_back_between_calls_of_other_threads():
                     with free:
                         torch.ops.interop_taken.softmax(x, 1).sum().backward()
                 except (AttributeError, RuntimeError):
-                    continue  # there is no such operator for a while
+                    continue  # the operator is not registered at the moment
                 except Exception as error:
                     unexpected.append(error)
 

@@ -1,4 +1,4 @@
-"""Operators that draw random numbers, in torch: its seeds and generators give them, and ``vmap`` draws as it does."""
+"""Tests of operators that draw random numbers, in torch: seeds and generators of torch apply, also under ``vmap``."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_seeds_of_torch_tell_which_numbers_come(draw):
 
 
 def test_seeds_of_opdsl_are_its_own(ops):
-    """What torch draws takes nothing of opdsl's sequence, and the other way round."""
+    """Drawing in torch does not advance opdsl's generator, and drawing in opdsl does not advance torch's."""
     opdsl.manual_seed(3)
     expected = opdsl.rand(2).tolist()
     opdsl.manual_seed(3)
@@ -130,7 +130,7 @@ def test_generators_of_both(draw, make):
     assert torch.equal(first, again) and not torch.equal(first, second)
     state = torch.get_rng_state()
     torch.manual_seed(0)
-    assert torch.equal(state, torch.get_rng_state())  # of the default generator nothing was taken
+    assert torch.equal(state, torch.get_rng_state())  # the default generator has not been used
 
 
 def test_bodies_draw_of_sizes_that_are_symbols(ops):
@@ -143,7 +143,7 @@ def test_bodies_draw_of_sizes_that_are_symbols(ops):
 
 @pytest.mark.parametrize("name", ["weibull", "filled"])
 def test_numbers_are_distributed_as_declared(ops, name):
-    """Weibull's distribution of shape 1/2: the mean is 2, the median log(2)**2."""
+    """Numbers have Weibull's distribution of shape 1/2: the mean is 2, the median log(2)**2."""
     torch.manual_seed(0)
     drawn = getattr(ops, name)(torch.zeros(20000, dtype=torch.float64))
     assert abs(drawn.mean() - 2) < 0.15
@@ -184,7 +184,7 @@ def test_vmap_within_vmap(ops, name):
 
 
 def test_an_argument_in_place_that_is_no_batch(ops):
-    """As ``uniform_`` of torch's: one tensor cannot hold what each element of a batch draws."""
+    """In-place draws to a tensor without batch dimension raise under ``vmap``, as ``uniform_`` of torch does."""
     x, y = torch.zeros(5), torch.zeros(3, 5)
     for call in (ops.weibull_, ops.filled_, lambda x: x.uniform_()):
         with pytest.raises(RuntimeError):
@@ -208,7 +208,7 @@ def test_gradients_are_zeros(ops):
 
 
 def test_a_formula_that_reads_no_elements_has_no_gradients(ops):
-    """As ``torch.rand_like``: the tensor tells a shape."""
+    """A formula that reads only the shape of a tensor has no gradients, as ``torch.rand_like``."""
     assert not ops.weibull(torch.zeros(3, requires_grad=True)).requires_grad
     assert not opdsl.ops.random_operators.weibull(opdsl.zeros(3, requires_grad=True)).requires_grad
 

@@ -1,4 +1,4 @@
-"""Operators of opdsl in torch: what is registered, what it computes, what is refused and taken back."""
+"""Tests of registering operators of opdsl in torch: results, errors, and deregistration."""
 
 from __future__ import annotations
 
@@ -222,7 +222,9 @@ def test_an_operator_of_torch_is_refused_and_nothing_registered(lib):
 
 @pytest.mark.parametrize("default", [1, 2])
 def test_overloads_that_torch_cannot_tell_apart(default):
-    """It would keep one of them that it has freed, and end the process later."""
+    """Overloads with equal arguments cannot be registered, since torch would use one of them after freeing it, and
+    crash.
+    """
     with Library("interop_alike") as lib:
 
         @lib.op
@@ -291,7 +293,7 @@ def test_deregistering_takes_everything_back(lib):
 
 
 def _known(namespace: str) -> list[str]:
-    """The operators of a namespace that torch has a schema of."""
+    """Return the operators of a namespace for which torch has a schema."""
     names = {op_name.partition(".")[0] for op_name in torch._C._dispatch_get_all_op_names()}
     return [
         name for name in names if name.startswith(f"{namespace}::") and torch._C._jit_get_schemas_for_operator(name)

@@ -1,4 +1,6 @@
-"""Operators that are registered again, or declared again as a cell of a notebook is: torch has them as they are now."""
+"""Tests of operators that are registered or declared again, as a cell of a notebook does: torch calls the
+newest ones.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,7 @@ def run_cell(lib: Library, number: float, *, variants: str = "inplace=True, out=
 
 
 def check(ops: Any, number: float) -> None:
-    """Every operator computes, and has the gradient of, what the newest cell says; by plans, too."""
+    """Check that every operator has the result and gradient of its newest declaration, with and without plans."""
     for name in ("body", "loop", "kernel"):
         for _ in range(3):
             x = torch.ones(2, requires_grad=True)
@@ -102,7 +104,7 @@ def test_registering_again_takes_what_is_new(lib):
 
     assert register(lib) == (*names, "registered_again::later")
     assert ops.later(torch.ones(1)).tolist() == [2]
-    assert ops.body.default is held  # it is as it was
+    assert ops.body.default is held  # the overload is unchanged
     check(ops, 2.0)
     register(lib, fuses=False)
     check(ops, 2.0)

@@ -1,4 +1,4 @@
-"""Sizes that depend on elements: torch.compile and torch.export trace registered operators through them."""
+"""Tests of data-dependent sizes: torch.compile and torch.export trace registered operators through them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def sizes_are_captured():
 
 
 def picked(x):
-    """A tensor of a size that is not known before the program runs."""
+    """Return a tensor whose size depends on elements."""
     return x[x > 0]
 
 
@@ -100,7 +100,7 @@ def test_formulas_compiled(formulas, name):
 
 
 def require_compiled(program):
-    """Check that a compiled program and its gradients are those of the program."""
+    """Check that a compiled program has the results and gradients of the uncompiled one."""
     eager, compiled = example(True), example(True)
     expected = program(eager)
     result = torch.compile(program, fullgraph=True, backend="aot_eager", dynamic=True)(compiled)
@@ -112,7 +112,7 @@ def require_compiled(program):
 
 
 class Program(torch.nn.Module):
-    """A function of operators and a tensor."""
+    """Module that calls a function with operators and a tensor."""
 
     def __init__(self, ops, call):
         super().__init__()
@@ -133,7 +133,7 @@ def test_formulas_exported(formulas, name):
 
 
 def require_exported(ops, program):
-    """Check that an exported program gives what the program does for another size."""
+    """Check that an exported program returns the uncompiled program's results for another size."""
     shapes = {"x": {0: torch.export.Dim("n")}}
     exported = torch.export.export(Program(ops, program), (example(),), dynamic_shapes=shapes)
     x = torch.tensor([1.0, 2.0, 3.0, -4.0, 5.0, 6.0], dtype=torch.float64)
@@ -157,7 +157,7 @@ def test_without_a_tracer_there_is_no_such_size(ops):
 
 @pytest.fixture
 def untold():
-    """Operators that do not tell the shapes of their results, one of which could if it were tagged."""
+    """Declare operators whose result shapes are not known before they run, one of which lacks only the tag."""
     with Library("interop_untold") as lib:
 
         @lib.op
@@ -205,7 +205,7 @@ def test_an_operator_that_does_not_tell_shapes_says_how_to(untold, kind):
     with pytest.raises(RuntimeError, match=remedy):
         torch.export.export(Program(untold, call), (x,))
     if kind != "untagged":
-        # Where the program may be several graphs, torch runs the operator between them.
+        # torch may split the program into graphs, and runs the operator between them.
         compiled = torch.compile(lambda x: call(untold, x) + 1, backend="eager")
         torch.testing.assert_close(compiled(x), call(untold, x) + 1)
 

@@ -1,4 +1,4 @@
-"""Operators that are taken back out of torch while nodes, users or compiled programs still hold them."""
+"""Tests of operators that are deregistered from torch while nodes, users or compiled programs still refer to them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from opdsl.errors import UnknownOperatorError
 from opdsl.interop.torch import deregister, register
 from tests.torch.interop.bridge import declare, run_alone
 
-# Without torch's care, each of these would end the process: it frees operators.
+# Without care each of these would crash, since torch frees operators.
 CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "pointwise": lambda ops, x, y: ops.smooth_relu(x, 0.5),
     "pointwise of several": lambda ops, x, y: ops.blend(x, y, x * y),
@@ -32,7 +32,7 @@ CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
 
 
 def gradients(results: list[Any], inputs: list[tuple[Any, Any]]) -> list[Any]:
-    """First and second gradients."""
+    """Return first and second gradients."""
     slopes: list[Any] = []
     for result, input in zip(results, inputs, strict=True):
         first = torch.autograd.grad(result.square().sum(), input, create_graph=True, allow_unused=True)
@@ -44,14 +44,14 @@ def gradients(results: list[Any], inputs: list[tuple[Any, Any]]) -> list[Any]:
 
 
 def recorded(ops: Any) -> tuple[list[Any], list[tuple[Any, Any]]]:
-    """The results of all calls, and their arguments, which require grad."""
+    """Return the results of all calls, and their arguments, which require grad."""
     torch.manual_seed(0)
     inputs = [(torch.randn(3, 4, requires_grad=True), torch.randn(3, 4, requires_grad=True)) for _ in CALLS]
     return [call(ops, *input) for call, input in zip(CALLS.values(), inputs, strict=True)], inputs
 
 
 def check_nodes(first: bool) -> None:
-    """Nodes give the gradients that they would have given; ``first``: of operators that have given none before."""
+    """Check that nodes give correct gradients after deregistration, also if they gave none before (``first``)."""
     library = Library("interop")
     declare(library)
     register(library)
@@ -67,12 +67,14 @@ def check_nodes(first: bool) -> None:
     deregister(library)
 
 
-# Their formulas call an operator of the library by its function, which a closed library has taken back, too.
+# Their formulas call an operator of the library by its function, which does not exist after the library is closed.
 CALL_THEIR_LIBRARY = ("scan", "kernel of what may be missing", "composite")
 
 
 def check_closed() -> None:
-    """So do the nodes of a library that is closed."""
+    """Check that nodes give correct gradients after their library is closed, unless their formulas call its
+    operators.
+    """
     library = Library("interop")
     declare(library)
     register(library)
@@ -88,7 +90,7 @@ def check_closed() -> None:
 
 
 def check_declared_again() -> None:
-    """The nodes of operators that are declared again with another meaning keep the one that they were made with."""
+    """Check that nodes keep the meaning of their operator when it is declared again with another one."""
     with Library("interop_again") as library:
         _declare_power(library, 2)
         register(library)
@@ -112,7 +114,7 @@ def _declare_power(library: Library, exponent: int) -> None:
 
 
 def check_held() -> None:
-    """What is held of an operator says that it is gone, and serves again when it is registered again."""
+    """Check that references to a deregistered operator raise, and work again after it is registered again."""
     library = Library("interop")
     declare(library)
     register(library)
@@ -137,7 +139,9 @@ def check_held() -> None:
 
 
 def check_compiled(backend: str) -> None:
-    """A compiled program raises; the nodes of its calls give gradients, or raise where they are compiled, too."""
+    """Check that a compiled program raises; nodes of its earlier calls give gradients, unless these are
+    compiled, too.
+    """
     library = Library("interop")
     declare(library)
     register(library)
@@ -170,5 +174,5 @@ CHECKS = {
 
 @pytest.mark.parametrize("check", CHECKS)
 def test_what_is_taken_back(check: str) -> None:
-    """In a process of its own, which would crash."""
+    """Deregistration is safe in every situation; each check has its own process, which could crash."""
     run_alone(__name__, f"CHECKS[{check!r}]()")

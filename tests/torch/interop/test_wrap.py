@@ -1,4 +1,4 @@
-"""Torch's operators on our tensors (``opdsl.interop.torch.wrap``), held against torch itself."""
+"""Tests of torch's operators on tensors of opdsl (``opdsl.interop.torch.wrap``), compared with torch."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from opdsl.interop.torch import wrap
 from opdsl.testing import check_op, gradcheck, gradgradcheck
 from tests.torch.twins import agree, assert_agree, of, theirs
 
-# ------------------------------------------------------------------------------------------------------- what it gives
+# ------------------------------------------------------------------------------------------------------------- results
 
 
 def test_the_schema_is_torchs_in_a_namespace_of_its_own() -> None:
@@ -404,14 +404,14 @@ def test_gradients_under_torchs_inference_mode() -> None:
 
 
 class Seen(opdsl.DispatchMode):
-    """Notes the operators that are called."""
+    """Dispatch mode that records the names of called operators."""
 
     def __init__(self) -> None:
         super().__init__()
         self.names: list[str] = []
 
     def dispatch(self, operator: Any, args: Any, kwargs: Any) -> Any:
-        """Note it."""
+        """Record the name and call the operator."""
         self.names.append(str(operator.schema.name))
         return operator(*args, **kwargs)
 

@@ -1,4 +1,4 @@
-"""Torch's operators on our tensors, on PyTorch's own samples: ``op_db``.
+"""Tests of torch's operators on tensors of opdsl, with PyTorch's samples (``op_db``).
 
 Every operator that a sample reaches is called with the arguments with which the sample reaches it.
 """
@@ -28,20 +28,21 @@ SAMPLES = 20 if FULL else 1
 CALLS = 20 if FULL else 2
 DTYPES = (torch.float32, torch.int64, torch.complex64, torch.bfloat16) if FULL else (torch.float32,)
 
-# Their results are no values: memory as it comes.
+# Operators whose results are uninitialized memory.
 ARBITRARY = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided", "_ctc_loss"}
 
-# Their results are of layouts and dtypes that we have not.
+# Operators whose results have layouts and dtypes that opdsl lacks.
 REFUSED = {"_to_sparse", "hash_tensor"}
 
 calls: Counter[str] = Counter()
 
 
 class Held(TorchDispatchMode):
-    """Runs every operator that torch calls with ours as well.
+    """Torch dispatch mode that also runs each operator that torch calls on tensors of opdsl, and compares the
+    results.
 
-    faults: how they differ.
-    seen: the operators with their arguments, to differentiate.
+    faults: descriptions of the differences.
+    seen: the operators with their arguments, for differentiation.
     """
 
     def __init__(self, *, keeps: bool = False) -> None:
@@ -51,7 +52,7 @@ class Held(TorchDispatchMode):
         self.keeps = keeps
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Call both, unless the operator has had its calls."""
+        """Call the operator in both libraries, unless it was called often enough."""
         kwargs = kwargs or {}
         calls[str(func), self.keeps] += 1
         if calls[str(func), self.keeps] > CALLS or any(map(is_sparse, args)) or func._schema.name[6:] in REFUSED:
@@ -75,7 +76,7 @@ class Held(TorchDispatchMode):
         return expected
 
     def compare(self, func: Any, mine: Any, named: Mapping[str, Any], expected: Any, tolerance: float) -> list[str]:
-        """How our result differs, or which error came."""
+        """Return the differences of opdsl's result, or its error."""
         try:
             return differences(wrap(func)(*mine, **named), expected, tolerance=tolerance)
         except Exception as error:
@@ -95,7 +96,7 @@ def copied(value: Any) -> Any:
 
 
 def tensor_differences(mine: Any, expected: Any) -> list[str]:
-    """Of the tensors among two lists of arguments."""
+    """Return the differences between the tensors of two lists of arguments."""
     if isinstance(expected, torch.Tensor):
         return differences(mine, expected, tolerance=0.0)
     if isinstance(expected, list | tuple):
@@ -112,7 +113,7 @@ def samples(entry: Any) -> Iterator[Any]:
                 yield sample
 
 
-# Of jiterator there is nothing on the CPU.
+# jiterator has no CPU kernels.
 ENTRIES = {
     info.formatted_name: info
     for info in common.op_db[:: 1 if FULL else 4]
@@ -133,23 +134,23 @@ def test_what_op_db_reaches_gives_what_torch_gives(name: str) -> None:
 
 
 def differentiable(value: Any) -> Any:
-    """The floating-point tensors among arguments, made to require grad."""
+    """Return arguments whose floating-point and complex tensors require grad."""
     if isinstance(value, torch.Tensor):
         return value.requires_grad_() if value.is_floating_point() or value.is_complex() else value
     return type(value)(map(differentiable, value)) if isinstance(value, list | tuple) else value
 
 
 def leaves(value: Any) -> list[Any]:
-    """The tensors that require grad among results or arguments."""
+    """Return the tensors of results or arguments that require grad."""
     if isinstance(value, torch.Tensor | opdsl.Tensor):
         return [value] if value.requires_grad else []
     return [leaf for one in value for leaf in leaves(one)] if isinstance(value, list | tuple) else []
 
 
-# How torch says that there is no derivative, or none of eigenvectors, whose phases are free.
+# Torch's messages for missing derivatives, and for those of eigenvectors, whose phases are free.
 UNDIFFERENTIATED = re.compile("is not implemented|not differentiable|Autograd not support dtype|it is ill-defined")
 
-# Gradients of random numbers, and of those that torch warns of.
+# Operators with random results, and those for whose gradients torch warns.
 NOT_DIFFERENTIATED = {"_ctc_loss", "bernoulli", "multinomial", "normal"}
 
 
@@ -176,7 +177,7 @@ def gradient_differences(func: Any, args: Any, kwargs: Any) -> list[str]:
     for one, two in zip(leaves(inputs), tensors_of(mine, inputs), strict=True):
         two.requires_grad_(one.requires_grad)
     if not leaves(inputs):
-        return []  # nothing to differentiate
+        return []  # no differentiable argument
     state = torch.get_rng_state()
     expected = refused = None
     try:
@@ -195,14 +196,14 @@ def gradient_differences(func: Any, args: Any, kwargs: Any) -> list[str]:
 
 
 def gradients(lib: Any, function: Any, inputs: Any, kwargs: Any) -> list[Any] | None:
-    """Of a call's results by its arguments; None where no result requires grad."""
+    """Return the gradients of a call's results by its arguments, or None if no result requires grad."""
     results = leaves(function(*inputs, **kwargs))
     seeds = [lib.ones_like(result) for result in results]
     return list(lib.autograd.grad(results, leaves(inputs), seeds, allow_unused=True)) if results else None
 
 
 def tensors_of(mine: Any, inputs: Any) -> list[Any]:
-    """Ours, for those of torch's arguments that require grad."""
+    """Return the tensors of opdsl whose counterparts in torch require grad."""
     if isinstance(inputs, torch.Tensor):
         return [mine] if inputs.requires_grad else []
     if isinstance(inputs, list | tuple):

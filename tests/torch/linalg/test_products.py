@@ -1,4 +1,4 @@
-"""mm, bmm and matmul: values, dtypes, shapes, strides and errors against PyTorch."""
+"""Tests of mm, bmm and matmul: values, dtypes, shapes, strides and errors are compared with PyTorch's."""
 
 from __future__ import annotations
 

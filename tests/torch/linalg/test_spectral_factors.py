@@ -1,4 +1,6 @@
-"""Eigenvectors and singular vectors, which PyTorch fixes but for their direction: what they span, and their order."""
+"""Tests of eigenvectors and singular vectors, which are unique up to direction: the spaces they span, and their
+order.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Antialiased upsampling against PyTorch: the same numbers, bytes bit for bit."""
+"""Tests of antialiased upsampling, compared with PyTorch's; bytes are equal bit for bit."""
 
 import pytest
 import torch
@@ -16,7 +16,7 @@ def test_images_and_gradients_are_pytorchs(mode: str, aligned: bool) -> None:
     ours, theirs = (getattr(lib.ops.aten, f"_upsample_{mode}2d_aa") for lib in (opdsl, torch))
     back, their_back = (getattr(lib.ops.aten, f"_upsample_{mode}2d_aa_backward") for lib in (opdsl, torch))
     for before, after in SIZES:
-        for scales in ((None, None), (2.5, 3.0)):  # with smaller ones PyTorch reads beyond the images
+        for scales in ((None, None), (2.5, 3.0)):  # with smaller scales PyTorch reads out of bounds
             image = torch.randn(2, 3, *before, dtype=torch.float64)
             wanted = theirs(image, after, aligned, *scales)
             result = ours(opdsl.from_dlpack(image), after, aligned, *scales)
@@ -30,7 +30,7 @@ def test_images_and_gradients_are_pytorchs(mode: str, aligned: bool) -> None:
 @pytest.mark.parametrize("mode", ["bilinear", "bicubic", "lanczos"])
 def test_bytes_are_pytorchs(mode: str) -> None:
     ours, theirs = (getattr(lib.ops.aten, f"_upsample_{mode}2d_aa") for lib in (opdsl, torch))
-    shrunk = [size for size in SIZES if size[1] != (1, 1)]  # of which PyTorch's own check fails
+    shrunk = [size for size in SIZES if size[1] != (1, 1)]  # PyTorch's own check fails for these
     for before, after in (*shrunk, ((64, 48), (20, 31))):
         image = torch.randint(0, 256, (2, 3, *before), dtype=torch.uint8)
         result = ours(opdsl.from_dlpack(image), after, False)

@@ -1,4 +1,4 @@
-"""Attention over several tiles, and bags of rows, against PyTorch's."""
+"""Tests of attention over several tiles, and of bags of rows, compared with PyTorch's."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def drawn(*shape: int) -> torch.Tensor:
 def mask_of(kind: str, rows: int, columns: int) -> torch.Tensor | None:
     if kind == "bool":
         mask = torch.rand(rows, columns) > 0.3
-        mask[2] = False  # a query that sees nothing
+        mask[2] = False  # a query that attends to no key
         return mask
     if kind == "row":
         return torch.randn(2, 1, 1, columns, dtype=torch.float64)
@@ -60,7 +60,7 @@ def test_no_matrix_of_all_scores_is_made() -> None:
     before = memory.memory_stats()["allocations"]
     opdsl.nn.scaled_dot_product_attention(query, query, query)
     stats = memory.memory_stats()
-    assert stats["allocations"] > before  # tiles are of a size that is counted
+    assert stats["allocations"] > before  # the allocator counts allocations of the size of tiles
     assert stats["cached"] < 2048 * 2048 * 4
 
 

@@ -1,4 +1,4 @@
-"""Convolutions and columns against PyTorch's: groups, memory formats, errors, gradients of every parameter."""
+"""Tests of convolutions and columns, compared with PyTorch's: groups, memory formats, errors, gradients."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LAST = {2: torch.channels_last, 3: torch.channels_last_3d}
 
 @some.composite
 def calls(draw):
-    """Arguments of ``convolution`` over one to three dimensions, most of them right."""
+    """Return arguments of ``convolution`` over one to three dimensions, most of them valid."""
     dims, groups, transposed = draw(some.integers(1, 3)), draw(some.integers(1, 2)), draw(some.booleans())
     small = some.integers(1, 3)
     per_dim = lambda least, most: [draw(some.integers(least, most)) for _ in range(dims)]  # noqa: E731
@@ -29,7 +29,7 @@ def calls(draw):
     length, stride, padding, dilation = per_dim(1, 3), per_dim(1, 3), per_dim(0, 2), per_dim(1, 2)
     weight = (inner, outer // groups, *length) if transposed else (outer, inner // groups, *length)
     torch.manual_seed(draw(some.integers(0, 99)))
-    tensors = [  # whole numbers, whose sums cancel without an error
+    tensors = [  # whole numbers, whose sums have no rounding errors
         torch.randint(-4, 5, (2, inner, *per_dim(3, 6))).float(),
         torch.randint(-4, 5, weight).float(),
         draw(some.sampled_from([None, torch.ones(outer)])),
@@ -37,7 +37,7 @@ def calls(draw):
     if dims in LAST and draw(some.booleans()):
         tensors[0] = tensors[0].contiguous(memory_format=LAST[dims])
     extra = [min(step, gap, 2) - 1 if transposed else 0 for step, gap in zip(stride, dilation, strict=True)]
-    if transposed:  # whether an empty result is an error depends on PyTorch's number of threads
+    if transposed:  # whether PyTorch rejects an empty result depends on its number of threads
         sizes = zip(tensors[0].shape[2:], stride, padding, dilation, length, extra, strict=True)
         assume(all((n - 1) * s - 2 * p + d * (k - 1) + 1 + e for n, s, p, d, k, e in sizes))
     return (*tensors, stride, padding, dilation, transposed, extra, groups)
@@ -75,7 +75,7 @@ def test_shapes_of_all_kinds(case, dtype, is_last):
 
 
 def check_shapes(case, dtype, is_last, forward, backward):
-    """Hold two functions against PyTorch's on whole numbers, bit by bit."""
+    """Compare a convolution and its backward function with PyTorch's on whole numbers, bit by bit."""
     shape, weight_shape, stride, padding, dilation, groups = SHAPES[case]
     dims = len(shape) - 2
     x, w, b = (torch.randint(-4, 5, sizes).to(dtype) for sizes in (shape, weight_shape, weight_shape[:1]))
@@ -228,7 +228,7 @@ FAR = {
 
 @pytest.mark.parametrize("case", FAR)
 def test_windows_that_reach_far_beyond_the_images(case):
-    """Their elements in margins are left out: none take memory or time."""
+    """Padding far beyond the images costs neither memory nor time, since kernels skip padded elements."""
     sizes, padding, dilation, stride = FAR[case]
     tensors = [torch.randint(-4, 5, shape).double() for shape in ((2, 4, *sizes), (2, 2, 3, 3), (2,))]
 

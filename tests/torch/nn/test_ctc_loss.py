@@ -1,4 +1,4 @@
-"""Connectionist temporal classification against PyTorch: losses, paths and gradients."""
+"""Tests of connectionist temporal classification, compared with PyTorch's: losses, paths and gradients."""
 
 import pytest
 import torch
@@ -6,7 +6,7 @@ import torch
 import opdsl
 from opdsl.errors import PositionError
 
-# Times, labels, lengths of targets and of inputs, and whether targets are one vector.
+# Number of times, number of labels, lengths of targets and of inputs, and whether targets are concatenated.
 CASES = [
     (6, 5, [3, 2], [6, 5], False),
     (6, 5, [3, 2], [6, 5], True),

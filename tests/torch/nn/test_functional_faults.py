@@ -1,4 +1,6 @@
-"""What ``nn.functional`` refuses with errors of ours, however odd: no IndexError of a tuple, no ZeroDivisionError."""
+"""Tests that ``nn.functional`` rejects odd arguments by errors of opdsl, never by an IndexError or
+ZeroDivisionError.
+"""
 
 from __future__ import annotations
 

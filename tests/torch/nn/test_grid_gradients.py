@@ -1,4 +1,4 @@
-"""The gradients of images at points, and tables whose rows are shortened, against PyTorch."""
+"""Tests of gradients of sampled images and of cumprod, of embedding_renorm_ and of masked indices, as in PyTorch."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""``grid_sample`` where points are infinite, huge or no numbers: PyTorch's values; its gradients end the process."""
+"""Tests of ``grid_sample`` at infinite, huge and NaN points: values equal PyTorch's, whose gradients crash."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def test_points_that_are_no_numbers(mode: str, padding: str, aligned: bool) -> N
     torch.testing.assert_close(torch.from_dlpack(ours.detach()), theirs, equal_nan=True)
     if padding != "zeros" and mode != "bicubic":
         ours.sum().backward()
-        # Whatever elements a point lies between, their weights add up to 1.
+        # The weights of the elements around a point add up to 1.
         assert float(own.grad.sum()) == pytest.approx(len(POINTS))
 
 
 @pytest.mark.parametrize("mode", ["bilinear", "nearest"])
 @pytest.mark.parametrize("padding", ["border", "reflection"])
 def test_points_of_volumes_that_are_no_numbers(mode: str, padding: str) -> None:
-    """They count as -1, as PyTorch documents and does for images; of volumes its CPU kernel takes the last element."""
+    """NaN coordinates count as -1, as PyTorch documents; its CPU kernel for volumes takes the last element instead."""
     image = torch.arange(1.0, 28.0).reshape(1, 1, 3, 3, 3)
     points = torch.tensor([[[[[math.nan, 0.0, 0.5], [0.3, math.nan, -0.7], [0.1, 0.2, math.nan]]]]])
     theirs = torch.nn.functional.grid_sample(image, points.nan_to_num(-1), mode, padding, False)

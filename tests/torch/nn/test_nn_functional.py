@@ -1,4 +1,4 @@
-"""``opdsl.nn.functional`` beside ``torch.nn.functional``: names, arguments and defaults; values and gradients."""
+"""Tests of ``opdsl.nn.functional``, compared with ``torch.nn.functional``: names, arguments, values and gradients."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import torch.nn.functional as reference
 import opdsl
 import opdsl.nn.functional as functional
 
-# What torch.nn.functional has of torch's own machinery.
+# Names in torch.nn.functional that belong to torch's own machinery.
 HELPERS = {
     "assert_int_or_pair",
     "boolean_dispatch",
@@ -27,7 +27,7 @@ HELPERS = {
     "has_torch_function_variadic",
 }
 
-# The first two are named by return_indices=True; quantized products have no dtypes.
+# return_indices=True replaces the first two; quantized products have no dtypes.
 MISSING = {
     "fractional_max_pool2d_with_indices",
     "fractional_max_pool3d_with_indices",
@@ -52,7 +52,7 @@ def test_what_is_missing_is_known() -> None:
 
 
 def documented(name: str) -> list[tuple[str, object]]:
-    """The parameters of a function that is built in, by the first line of its documentation."""
+    """Return the parameters of a built-in function, parsed from the first line of its docstring."""
     text = getattr(reference, name).__doc__ or ""
     result = re.search(rf"{name}\((.*?)\)\s*->", text, re.DOTALL)
     assert result, text
@@ -62,16 +62,16 @@ def documented(name: str) -> list[tuple[str, object]]:
 
 
 def parameters(name: str) -> list[tuple[str, object]]:
-    """The names and defaults of torch's function."""
+    """Return the names and defaults of the parameters of torch's function."""
     function = getattr(reference, name)
     if isinstance(function, BuiltinFunctionType):
         return documented(name)
-    if "pool" in name and name + "_with_indices" in dir(reference):  # which of two it is, a flag decides
+    if "pool" in name and name + "_with_indices" in dir(reference):  # a flag decides which of two functions runs
         function = getattr(reference, name + "_with_indices")
     return [(parameter.name, parameter.default) for parameter in inspect.signature(function).parameters.values()]
 
 
-@pytest.mark.parametrize("name", sorted(set(functional.__all__) - {"conv_tbc"}))  # whose documentation has no signature
+@pytest.mark.parametrize("name", sorted(set(functional.__all__) - {"conv_tbc"}))  # its documentation has no signature
 def test_arguments_and_defaults(name: str) -> None:
     own = inspect.signature(getattr(functional, name)).parameters.values()
     assert [(parameter.name, parameter.default) for parameter in own] == parameters(name)
@@ -198,7 +198,7 @@ OTHERS: dict[str, list[Any]] = {
     "max_unpool1d": [call(x(1, 2, 3), numpy.array([[[1, 2, 5], [0, 3, 4]]]), 2)],
     "max_unpool2d": [call(x(1, 2, 2), numpy.array([[[1, 6], [12, 13]]]), 2, output_size=(5, 5))],
     "max_unpool3d": [call(x(1, 2, 1, 1), numpy.array([[[[3]], [[12]]]]), 2)],
-    # As many windows as there can be, which leaves nothing to chance.
+    # As many windows as possible, so that nothing is random.
     "fractional_max_pool2d": [call(x(1, 2, 4, 5), 2, (3, 4)), call(x(1, 2, 5, 5), 2, None, (0.8, 0.8))],
     "fractional_max_pool3d": [call(x(1, 1, 4, 5, 6), 2, 2)],
     "lp_pool1d": [call(x(2, 4, 7, low=0.1), 3, 2), call(signal, float("inf"), 2)],
@@ -263,7 +263,7 @@ OTHERS: dict[str, list[Any]] = {
         ),
     ],
 }
-# Drawn numbers are not torch's: what does not depend on them is compared.
+# Random numbers differ from torch's, so only properties that do not depend on them are compared.
 DRAWN = ["dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout", "gumbel_softmax"]
 
 
@@ -300,27 +300,27 @@ def carried(value: object, make: Callable[[Any], Any]) -> Any:
     return make(value) if isinstance(value, numpy.ndarray) else value
 
 
-# Two write running statistics in some of their samples; torch has none of native_channel_shuffle.
+# Two write running statistics in some of their samples; torch has no gradient of native_channel_shuffle.
 NO_GRADIENTS = ("batch_norm", "instance_norm", "native_channel_shuffle")
 
 LOSS_NAMES = {name for names in LOSSES for name in names.split()}
 
 
 def run(module: Any, name: str, sample: Any, make: Callable[[Any], Any]) -> tuple[list[numpy.ndarray], list[Any]]:
-    """The results, and of each floating-point argument the gradient of their sum."""
+    """Return the results, and the gradients of their sum by each floating-point argument."""
     args, kwargs = sample
     operands = [carried(arg, make) for arg in args]
     named = {key: carried(value, make) for key, value in kwargs.items()}
     writes = kwargs.get("inplace") or kwargs.get("max_norm") or name in NO_GRADIENTS
     leaves = [value for value in operands if hasattr(value, "dtype") and str(value.dtype).endswith("float64")]
-    if name in LOSS_NAMES:  # of targets and weights torch and opdsl have some, and not the same
+    if name in LOSS_NAMES:  # torch and opdsl differentiate by different targets and weights
         leaves = leaves[:1]
     if not writes:
         for leaf in leaves:
             leaf.requires_grad_()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        # torch's gradient of ctc_loss is that of log probabilities which come from a softmax.
+        # torch's gradient of ctc_loss assumes log-probabilities that come from a softmax.
         first = [operands[0].log_softmax(-1), *operands[1:]] if name == "ctc_loss" else operands
         output = getattr(module, name)(*first, **named)
     results = [part for part in (output if isinstance(output, tuple) else (output,)) if part is not None]
@@ -335,7 +335,7 @@ def run(module: Any, name: str, sample: Any, make: Callable[[Any], Any]) -> tupl
 
 @pytest.mark.parametrize(("name", "sample"), list(samples()))
 def test_values_and_gradients(name: str, sample: Any) -> None:
-    # Each with copies of its own: some functions write their input.
+    # Each call has its own copies, since some functions write to their input.
     own, own_grads = run(functional, name, sample, lambda array: opdsl.tensor(array))
     expected, expected_grads = run(reference, name, sample, lambda array: torch.tensor(array))
     for result, other in zip(own, expected, strict=True):
@@ -415,7 +415,7 @@ def test_functions_that_write(name: str) -> None:
     ],
 )
 def test_refusals(name: str, sample: Any) -> None:
-    """What torch refuses is refused with an error of ours that is caught as torch's is."""
+    """Calls that torch rejects raise an error of opdsl that is also an instance of torch's error class."""
     with pytest.raises(Exception) as theirs:
         called(reference, name, sample, torch.tensor)
     kind = ValueError if isinstance(theirs.value, AssertionError) else type(theirs.value)

@@ -1,4 +1,4 @@
-"""Derivatives of the norms against PyTorch's own kernels, and what the norms refuse."""
+"""Tests of derivatives of normalizations, compared with PyTorch's kernels, and of their errors."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_the_gradient_of_batch_norm_has_gradients(train, has_weight):
 
     def backward(grad, x, *weight):
         saved = (None, None)
-        if train:  # finite differences see the statistics of the input
+        if train:  # finite differences change the input, and so its statistics
             saved = opdsl.native_batch_norm(x.detach(), None, None, None, None, True, 0.1, 0.3)[1:]
         inputs = (*(weight or (None,)), *running, *saved, train, 0.3, (True, True, True))
         return opdsl.ops.aten.native_batch_norm_backward(grad, x, *inputs)

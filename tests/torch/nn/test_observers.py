@@ -1,4 +1,4 @@
-"""Fake quantisation by moving averages, held against PyTorch's: results, and the statistics that are written."""
+"""Tests of fake quantization by moving averages, compared with PyTorch's: results and written statistics."""
 
 from __future__ import annotations
 

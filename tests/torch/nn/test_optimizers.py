@@ -1,4 +1,4 @@
-"""The fused steps of optimizers, held against PyTorch's CPU kernels and schemas."""
+"""Tests of the fused steps of optimizers, compared with PyTorch's CPU kernels and schemas."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SHAPES = ((3, 5), (1,), (130,), (0,))
 
 
 def lists(count: int, dtype: torch.dtype) -> list[list[torch.Tensor]]:
-    """Parameters, gradients and so on; state is not negative."""
+    """Return lists of parameters, gradients and non-negative states."""
     torch.manual_seed(count)
     tensors = [[torch.randn(shape, dtype=dtype) for shape in SHAPES] for _ in range(2)]
     return tensors + [[torch.rand(shape, dtype=dtype) for shape in SHAPES] for _ in range(count - 2)]
@@ -71,7 +71,7 @@ def as_ours(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def compare(name: str, options: dict[str, Any], dtype: torch.dtype = torch.float32) -> None:
-    """One step, and another one, by a plan."""
+    """Run three steps in both libraries, later ones by a plan, and compare the written lists."""
     theirs = lists_of(name, options, dtype)
     mine = ours(theirs)
     for _ in range(3):

@@ -1,4 +1,6 @@
-"""Margins of every mode against PyTorch's: memory formats, negative margins, errors, and gradients of both orders."""
+"""Tests of every padding mode, compared with PyTorch's: memory formats, negative padding, errors, both orders of
+gradients.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ def backwards(mode, dims):
 
 
 def rounded(dtype):
-    """The error of small integers that are added: none, but where PyTorch rounds each sum to 16 bits."""
+    """Return the tolerance for sums of small integers: 0, except where PyTorch rounds each sum to 16 bits."""
     return 1e-2 if dtype is torch.bfloat16 else 0.0
 
 
@@ -62,12 +64,12 @@ def test_gradients_of_any_margin(mode, dims, data):
     tensor = data.draw(tensors(dims))
     margins = data.draw(some.lists(some.integers(-1, 2), min_size=2 * dims, max_size=2 * dims))
     grad = outcome(lambda: pads(mode, dims)[1](tensor, margins))[0]
-    # Of an empty result PyTorch leaves the gradient as it finds the memory.
+    # PyTorch does not initialize the gradient of an empty result.
     assume(isinstance(grad, torch.Tensor) and grad.numel() and (grad.is_complex() or grad.is_floating_point()))
     ours, theirs = backwards(mode, dims)
 
     def wide(grad, x, margins):
-        """PyTorch rounds to 16 bits at each step of a sum."""
+        """Compute PyTorch's gradient in float32, since PyTorch rounds each sum to 16 bits."""
         return theirs(grad.float(), x.float(), margins).to(x.dtype)
 
     is_narrow = grad.dtype in (torch.float16, torch.bfloat16)

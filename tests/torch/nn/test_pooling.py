@@ -1,4 +1,4 @@
-"""Pools against PyTorch's: NaN, infinities, margins, memory formats, dtypes, errors."""
+"""Tests of pooling, compared with PyTorch's: NaN, infinities, padding, memory formats, dtypes, errors."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ FORMATS = [torch.contiguous_format, torch.channels_last]
 
 
 def wide_images(dtype, memory_format, channels):
-    """Images of more windows in a row, or channels side by side, than registers have lanes, with NaN and ties."""
+    """Return images with more windows in a row, or more channels, than registers have lanes, with NaN and ties."""
     output = torch.randint(-9, 9, (2, channels, 5, 41)).to(dtype)
     if dtype.is_floating_point:
         output[:, :, 1::3, ::7] = math.nan
@@ -70,7 +70,7 @@ def wide_images(dtype, memory_format, channels):
     return output.contiguous(memory_format=memory_format)
 
 
-# PyTorch numbers the elements of channels_last images of uint8 in uint8, and so refuses all but the smallest.
+# PyTorch stores indices of channels_last images of uint8 in uint8, and so rejects all but the smallest images.
 LARGEST = [
     *((dtype, layout) for dtype in (torch.float32, torch.float64, torch.bfloat16, torch.int16) for layout in FORMATS),
     (torch.uint8, torch.contiguous_format),
@@ -121,7 +121,7 @@ def test_pools_of_sizes_that_are_new_take_the_plan_of_their_form():
 @pytest.mark.parametrize("dtype", ["int8", "int32", "float64"])
 @pytest.mark.usefixtures("plans_at_once")
 def test_numbers_of_elements_are_of_int64(dims: int, dtype: str) -> None:
-    """Others were read as if they were."""
+    """Indices of another dtype than int64 are rejected instead of being read as int64."""
 
     def calls(lib: Any) -> list[Callable[[], Any]]:
         grad, x = lib.ones((1, 2) + (2,) * dims), lib.ones((1, 2) + (4,) * dims)

@@ -1,4 +1,4 @@
-"""Windows at random places, and elements put back to theirs, against PyTorch."""
+"""Tests of fractional pooling and unpooling, compared with PyTorch's."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Images of bytes in another size: PyTorch's weights are whole numbers of 16 bits, and each dimension is rounded."""
+"""Tests of resized images of bytes: as in PyTorch, weights have 16 bits, and results of each dimension are rounded."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import torch
 import opdsl
 import opdsl.nn.functional as F
 
-# Positions in double precision, and ours in single precision, give another weight for some elements of a thousand.
+# Share of elements with another weight, since PyTorch computes positions in double precision, opdsl in single.
 MOST_THAT_DIFFER = 0.005
 
 
@@ -27,7 +27,7 @@ def test_bytes_are_those_of_pytorch(
         expected = torch.nn.functional.interpolate(images, size=wanted, mode=mode, align_corners=aligned)
         assert result.dtype is opdsl.uint8 and result.stride() == expected.stride()
         apart = (torch.from_dlpack(result).int() - expected.int()).abs()
-        assert apart.max() <= (1 if mode == "bilinear" else 2)  # beside weights beyond 1 another byte counts for more
+        assert apart.max() <= (1 if mode == "bilinear" else 2)  # bicubic weights may exceed 1
         assert (apart > 0).float().mean() < MOST_THAT_DIFFER
 
 

@@ -1,4 +1,4 @@
-"""Complex tensors and numbers: values, dtypes, layouts and errors against PyTorch."""
+"""Tests of complex tensors and numbers, compared with PyTorch's: values, dtypes, layouts and errors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ARITHMETIC = ("add", "sub", "mul", "div", "rsub")
 COMPARISONS = ("eq", "ne")
 NUMBERS = (2, 2.5, True, 1j, 2 - 3j, -0.5j, 0, 0j)
 
-# Of PyTorch's own tests of complex numbers.
+# Tolerances of PyTorch's own tests of complex numbers.
 TOLERANCE = {torch.complex64: 1.3e-6, torch.complex128: 1e-7}
 
 LAYOUTS = {
@@ -43,13 +43,15 @@ PARTS = (0.0, -0.0, 1.0, -1.0, 0.5, 3.0, -40.0, 100.0, 1e-3, 1.00001, math.inf, 
 
 
 def edges(dtype: torch.dtype, *more: float) -> torch.Tensor:
-    """Every pair of parts at which something special happens."""
+    """Return all complex numbers whose parts are special, such as zeros, infinities and NaN."""
     parts = (*PARTS, *more)
     return torch.tensor([complex(x, y) for x in parts for y in parts], dtype=dtype)
 
 
 def parts_agree(call: Any, *operands: torch.Tensor) -> None:
-    """As ``agree``, part by part: where a part is infinite or NaN so is ours, others differ little from the whole."""
+    """Compare complex results part by part: infinite and NaN parts are equal, others are close relative to the
+    number.
+    """
     expected = call(torch, *operands)
     result = call(opdsl, *Twins().of(operands))
     assert (result.dtype.name, result.shape) == (str(expected.dtype).removeprefix("torch."), tuple(expected.shape))
@@ -256,7 +258,7 @@ def test_nan_beside_numbers_that_are_large(name: str, dtype: str) -> None:
     ]
     ours = getattr(opdsl, name)(opdsl.tensor(numbers, dtype=getattr(opdsl, dtype))).numpy()
     theirs = getattr(torch, name)(torch.tensor(numbers, dtype=getattr(torch, dtype))).numpy()
-    for part in ("real", "imag"):  # signs of zeros are not said by C where the other part is NaN
+    for part in ("real", "imag"):  # C does not specify signs of zeros if the other part is NaN
         numpy.testing.assert_allclose(abs(getattr(ours, part)), abs(getattr(theirs, part)), rtol=1e-6)
 
 
@@ -277,7 +279,7 @@ SPECIAL = [complex(real, imag) for real in PARTS for imag in PARTS]
 @pytest.mark.parametrize("exponent", [0j, -0j, 0, 0.0, 1j, 2.0 + 1j, 2, -2, 0.5], ids=str)
 @pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128, torch.float64])
 def test_powers_of_zeros_infinities_and_nan(dtype: torch.dtype, exponent: complex) -> None:
-    """What C99's annex G says of exponentials and logarithms, as PyTorch has it."""
+    """Powers have the special values of C99's annex G for exponentials and logarithms, as in PyTorch."""
     parts = SPECIAL if dtype.is_complex else PARTS
     x = torch.tensor(parts, dtype=dtype)
     result, expected = opdsl.from_numpy(x.numpy()) ** exponent, x**exponent

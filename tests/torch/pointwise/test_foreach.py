@@ -1,4 +1,6 @@
-"""List forms against PyTorch: schemas as its native_functions.yaml has them, results and errors as it gives them."""
+"""Tests of operators on lists of tensors, compared with PyTorch's: schemas of native_functions.yaml, results and
+errors.
+"""
 
 from __future__ import annotations
 
@@ -112,7 +114,7 @@ def expanded() -> Tensor:
     return opdsl.ones(1).expand(3)
 
 
-# The second of two lists' elements, which is refused.
+# Pairs of an element and its factor that are rejected.
 REFUSED = {
     "a dtype that does not hold the result": lambda: (opdsl.ones(3, dtype=opdsl.int64), 0.5),
     "a shape that does not fit": lambda: (opdsl.ones(3), opdsl.ones(2)),
@@ -130,8 +132,8 @@ def overlapping() -> list[Tensor]:
 
 @pytest.mark.parametrize("why", REFUSED)
 def test_lists_are_written_wholly_or_not_at_all(why: str) -> None:
-    """PyTorch's slow path writes the elements before the one that it refuses."""
-    for follows in (False, True):  # an element that is followed is written first
+    """A rejected element leaves all elements unwritten, unlike PyTorch's slow path, which writes those before it."""
+    for follows in (False, True):  # an element that requires grad is written first
         first = opdsl.ones(3)
         start = opdsl.ones(3, requires_grad=True) if follows else 1.0
         for _ in range(3):

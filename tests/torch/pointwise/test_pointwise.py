@@ -1,4 +1,4 @@
-"""Pointwise operators: values, dtypes, shapes and strides against PyTorch."""
+"""Tests of pointwise operators, compared with PyTorch's: values, dtypes, shapes and strides."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ARITHMETIC = ("add", "sub", "mul", "div", "maximum")
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 ROUNDINGS = ("floor", "trunc")
 
-# Functions whose last bits are each library's own: a few units in the last place of float32 and float64.
+# Functions whose last bits differ between libraries, with units in the last place of float32 and float64.
 LOOSE = {"exp": 2, "log": 2, "tanh": 3, "sigmoid": 3}
 
 
@@ -48,7 +48,7 @@ def test_rounded_division(rounding: str, dtype: torch.dtype) -> None:
     if not dtype.is_floating_point:
         divisors = divisors[divisors != 0]
         numerators = numerators[numerators != torch.iinfo(dtype).min]  # its quotient by -1 is undefined in C
-    # PyTorch rounds 16-bit operands once more on the way to a floor.
+    # PyTorch rounds 16-bit operands once more before it computes a floor.
     slack = torch.finfo(dtype).eps if dtype in (torch.float16, torch.bfloat16) else 0.0
     agree(lambda lib, x, y: lib.div(x, y, rounding_mode=rounding), numerators[:, None], divisors, tolerance=slack)
 
@@ -92,7 +92,7 @@ def test_a_zero_is_found_by_a_plan_too() -> None:
 @pytest.mark.parametrize("dtype", INTEGERS, ids=str)
 @pytest.mark.parametrize("rounding", ROUNDINGS)
 def test_no_division_of_integers_crashes(rounding: str, dtype: torch.dtype) -> None:
-    """The least number by -1 is undefined in C."""
+    """Dividing the least integer by -1, which is undefined in C, does not crash."""
     values = special(dtype)
     divisors = values[values != 0]
     expected = torch.broadcast_shapes(values[:, None].shape, divisors.shape)

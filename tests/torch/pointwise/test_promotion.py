@@ -1,4 +1,4 @@
-"""Type promotion: the dtype, and the values, of every pair of dtypes and of every kind of number."""
+"""Tests of type promotion, compared with PyTorch's: dtypes and values for every pair of dtypes and kind of number."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DEFAULTS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 
 @contextmanager
 def default_dtype(dtype: torch.dtype) -> Iterator[None]:
-    """Both libraries with another default dtype."""
+    """Set the default dtype of both libraries for the duration of the context."""
     before = torch.get_default_dtype()
     torch.set_default_dtype(dtype)
     opdsl.set_default_dtype(of(dtype))
@@ -42,7 +42,7 @@ def call(lib: Any, name: str, x: Any, y: Any) -> Any:
 
 
 def outcome(lib: Any, name: str, x: Any, y: Any) -> Any:
-    """The result, or the built-in class of the error."""
+    """Return the result of a call, or RuntimeError if it raises one."""
     try:
         return call(lib, name, x, y)
     except RuntimeError:
@@ -50,9 +50,11 @@ def outcome(lib: Any, name: str, x: Any, y: Any) -> Any:
 
 
 def compare(name: str, x: Any, y: Any, *, computes: bool = True) -> list[str]:
-    """How ours differs, called twice; its form alone where it need not compute."""
+    """Return the differences from PyTorch in two calls; with ``computes=False`` meta tensors compare dtype and shape
+    only.
+    """
     if torch.result_type(x, y) is torch.complex32:
-        return []  # we have no complex numbers of 16-bit parts
+        return []  # opdsl has no complex numbers with 16-bit parts
     expected = outcome(torch, name, x, y)
     if not computes and isinstance(expected, torch.Tensor):
         x, y, expected = x.to("meta"), y.to("meta"), expected.to("meta")
@@ -70,7 +72,7 @@ def compare(name: str, x: Any, y: Any, *, computes: bool = True) -> list[str]:
 @pytest.mark.parametrize("shapes", SHAPES, ids=str)
 @pytest.mark.parametrize("name", OPERATORS)
 def test_pairs_of_dtypes(name: str, shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
-    """All pairs promote; values, each pair of which needs a kernel, take turns between operators and shapes."""
+    """All pairs of dtypes promote as in PyTorch; each test computes the values of every third pair."""
     wrong: list[str] = []
     turn = OPERATORS.index(name) + SHAPES.index(shapes)
     for (row, one), (column, two) in product(enumerate(ALL), enumerate(ALL)):

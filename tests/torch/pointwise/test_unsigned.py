@@ -1,4 +1,6 @@
-"""Unsigned integers of 16, 32 and 64 bits: PyTorch is the oracle where it computes, NumPy where it has no kernels."""
+"""Tests of unsigned integers of 16, 32 and 64 bits, compared with PyTorch, or with NumPy where PyTorch has no
+kernels.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ each_dtype = pytest.mark.parametrize("dtype", UNSIGNED, ids=str)
 
 
 def edges(dtype: DType) -> tuple[opdsl.Tensor, opdsl.Tensor]:
-    """All pairs of numbers at the edges; the second ones are not 0."""
+    """Return all pairs of small and large numbers, the second one not 0."""
     most = opdsl.iinfo(dtype).max
     numbers = [0, 1, 2, 3, 7, most // 2, most // 2 + 1, most - 1, most]
     first, second = np.meshgrid(np.array(numbers, dtype.name), np.array(numbers[1:], dtype.name))
@@ -37,7 +39,7 @@ def test_conversions_are_pytorchs(dtype: DType) -> None:
     for other in ALL_DTYPES:
         expected = theirs.to(getattr(torch, other.name))
         assert testing.assert_close(opdsl.from_dlpack(expected), mine.to(other), rtol=0, atol=0) is None
-        # What does not fit is as the machine has it.
+        # Values that do not fit depend on the machine, as in PyTorch.
         back = mine.to(other) if other.category is not Category.FLOAT else opdsl.tensor([0.0, 2.5, 60000.0]).to(other)
         assert back.to(dtype).tolist() == torch.from_dlpack(back).to(getattr(torch, dtype.name)).tolist()
 
@@ -95,7 +97,7 @@ def test_reductions_and_order(dtype: DType) -> None:
 
 @each_dtype
 def test_numbers_up_to_the_largest(dtype: DType) -> None:
-    """Also in repeated calls, whose plans hand numbers to machine code."""
+    """Numbers up to the largest are exact, also in repeated calls, whose plans pass numbers to machine code."""
     most = opdsl.iinfo(dtype).max
     for value in (most, 1, most - 1, most // 2 + 1, 0, most):
         assert opdsl.full((2,), value, dtype=dtype).tolist() == [value] * 2

@@ -1,4 +1,4 @@
-"""What PyTorch answers of dense tensors where sparse ones are asked for."""
+"""Tests of methods about sparse layouts on dense tensors, compared with PyTorch's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of PyTorch's that are no operators, and names of dtypes and numbers."""
+"""Tests of functions of PyTorch that are not operators, and of names of dtypes and numbers."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ CUBE = numpy.arange(24.0).reshape(2, 3, 4)
 
 
 def in_both(call: Callable[[Any, Any], Any], *arrays: numpy.ndarray) -> tuple[Any, Any]:
-    """What a call gives with our tensors and with PyTorch's, as lists."""
+    """Return the results of a call in opdsl and in PyTorch, as lists."""
 
     def listed(value: Any) -> Any:
         return [listed(element) for element in value] if isinstance(value, (tuple, list)) else value.tolist()
@@ -160,7 +160,7 @@ def test_tensors_one_by_one(call: Callable[[Any, Any, Any], Any]) -> None:
     ],
 )
 def test_functions_of_elements_refuse_what_pytorch_refuses(call: Callable[[Any, Any], Any], error: type) -> None:
-    """Where PyTorch raises a TypeError for a dtype, ours are RuntimeErrors, as all errors about dtypes."""
+    """Calls that PyTorch rejects raise; a TypeError about a dtype is a DTypeError, and so a RuntimeError, in opdsl."""
     with pytest.raises(error):
         call(torch, torch.asarray(MATRIX))
     with pytest.raises((opdsl.errors.DTypeError, error)):

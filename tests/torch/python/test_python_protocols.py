@@ -1,4 +1,4 @@
-"""Tensors where Python and NumPy expect their own kinds: ``in``, NumPy's functions, arrays beside tensors."""
+"""Tests of tensors as operands of Python and NumPy: ``in``, NumPy's functions, operators between arrays and tensors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-# What PyTorch refuses, and NumPy computes.
+# Operations with arrays that PyTorch rejects and NumPy computes.
 BESIDE_ARRAYS: dict[str, Callable[[Any], Any]] = {
     "array before": lambda x: numpy.ones(3) * x,
     "array compared": lambda x: x < numpy.ones(3),
@@ -46,7 +46,7 @@ def test_beside_arrays_elements_are_computed_as_numpy_does(program: str) -> None
 
 
 def plain(value: Any) -> Any:
-    """A value without the library that it comes from."""
+    """Return dtype, shape and elements of a tensor, or another value unchanged."""
     if isinstance(value, (torch.Tensor, opdsl.Tensor)):
         return str(value.dtype).partition(".")[2], tuple(value.shape), value.tolist()
     return value

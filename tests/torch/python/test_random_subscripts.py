@@ -1,4 +1,4 @@
-"""Subscripts that nobody has thought of, read and written: the results, the errors and what is shared are PyTorch's."""
+"""Tests of random subscripts, read and written: results, errors and shared memory equal PyTorch's."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Draw = some.DrawFn
 
 @some.composite
 def index_tensors(draw: Draw, size: int) -> torch.Tensor:
-    """An index tensor for a dimension of a size, and now and then one that leads out of it."""
+    """Return an index tensor for a dimension, sometimes with an index out of bounds."""
     shape = draw(some.sampled_from([(), (1,), (2,), (3,), (2, 1), (1, 3), (2, 3), (0,)]))
     outside = draw(some.integers(0, 15)) == 0
     bound = max(size, 1) + outside
@@ -31,7 +31,7 @@ def index_tensors(draw: Draw, size: int) -> torch.Tensor:
 
 @some.composite
 def masks(draw: Draw, sizes: tuple[int, ...]) -> torch.Tensor:
-    """A mask of the next dimensions, now and then of another size."""
+    """Return a mask of the next dimensions, sometimes of a wrong size."""
     count = draw(some.integers(1, max(len(sizes), 1)))
     shape = [size + (draw(some.integers(0, 20)) == 0) for size in sizes[:count]]
     numel = int(numpy.prod(shape))
@@ -41,7 +41,7 @@ def masks(draw: Draw, sizes: tuple[int, ...]) -> torch.Tensor:
 
 @some.composite
 def subscripts(draw: Draw, shape: tuple[int, ...]) -> Any:
-    """A subscript of a tensor of that shape: parts of every kind, in any order."""
+    """Return a subscript of a tensor of the given shape, with parts of every kind in any order."""
     parts: list[Any] = []
     dim = 0
     while dim < len(shape) and draw(some.integers(0, 4)):
@@ -73,7 +73,9 @@ def subscripts(draw: Draw, shape: tuple[int, ...]) -> Any:
 
 
 def ends_beyond(part: Any) -> bool:
-    """Whether PyTorch compares the end of a slice with a size, which after two ``...`` it reads from other memory."""
+    """Return whether a part is a slice with an end, which PyTorch compares with a size read from other memory after two
+    ``...``.
+    """
     return isinstance(part, slice) and part.stop is not None
 
 
@@ -87,7 +89,7 @@ def outcome(call: Any) -> Any:
 
 
 def raised_alike(result: Any, expected: Any) -> bool:
-    """Whether PyTorch has raised; then ours has to have raised the same kind of error."""
+    """Return whether PyTorch raised; check that opdsl raised the same kind of error, or none."""
     if not isinstance(expected, Exception):
         if isinstance(result, Exception):
             raise result
@@ -125,7 +127,7 @@ def test_writing(data: some.DataObject) -> None:
     theirs = torch.arange(float(base.numel())).reshape(base.shape)
     index = data.draw(subscripts(tuple(theirs.shape)))
     shape = outcome(lambda: theirs[index].shape)
-    # Of equal values it does not matter which of two is written last.
+    # All written values are equal, so that the order of writes to repeated indices does not matter.
     value: Any = -1.5
     if not isinstance(shape, Exception) and data.draw(some.booleans()):
         kept = data.draw(some.integers(0, len(shape)))
@@ -138,7 +140,7 @@ def test_writing(data: some.DataObject) -> None:
 
     before = theirs.clone()
     expected, result = outcome(lambda: write(theirs, index, value)), outcome(lambda: write(ours, own, written))
-    # Where PyTorch raises it may have written already; ours has not.
+    # PyTorch may have written before it raised; opdsl has not.
     assert differences(ours, before if raised_alike(result, expected) else theirs) == []
 
 

@@ -1,4 +1,4 @@
-"""Basic indexing agrees with PyTorch's."""
+"""Tests that basic indexing agrees with PyTorch's."""
 
 from __future__ import annotations
 

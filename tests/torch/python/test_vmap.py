@@ -1,4 +1,4 @@
-"""``opdsl.vmap`` beside ``torch.vmap``."""
+"""Tests of ``opdsl.vmap``, compared with ``torch.vmap``."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def close(ours: Any, theirs: Any) -> bool:
 
 @pytest.fixture(params=[1, 1000], ids=["by rules", "one by one"])
 def fewest(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    """From how many elements on operators are called for all of them together."""
+    """Set the number of elements from which a call is batched by rules instead of run one by one."""
     monkeypatch.setattr(mapping, "FEWEST", request.param)
     return int(request.param)
 
@@ -151,8 +151,8 @@ def test_operators_are_called_once_for_all_elements(name: str, monkeypatch: pyte
 @pytest.mark.parametrize(
     "function",
     [
-        lambda x: x * 2 if x.sum() > 0 else -x,  # elements decide
-        lambda x: x.new_zeros(5).add_(x[0]),  # something is written
+        lambda x: x * 2 if x.sum() > 0 else -x,  # depends on elements
+        lambda x: x.new_zeros(5).add_(x[0]),  # writes in place
         lambda x: opdsl.full((2,), 3.0, device=x.device) + x[0, 0],
         lambda x: opdsl.tensor(x.tolist()),
         lambda x: opdsl.ones(2),  # depends on no element
@@ -168,8 +168,8 @@ def test_errors_are_those_of_one_element(fewest: int) -> None:
         opdsl.vmap(lambda x: x @ x)(opdsl.ones(200, 3, 4))
 
 
-# The packets whose rules are tried; all of them where everything is tested. What is empty is anything, and the last one
-# cancels digits.
+# Packets whose batching rules are tested, all in full runs. Left out are uninitialized results, lists, and an operator
+# whose result cancels digits.
 LEFT_OUT = "empty", "_foreach", "native_batch_norm_backward"
 TRIED = [packet for packet in sorted(PACKETS) if not any(word in packet for word in LEFT_OUT)]
 TRIED = TRIED if os.environ.get("OPDSL_TEST_FULL") else TRIED[::20]
@@ -189,7 +189,7 @@ def batch_of(element: opdsl.Tensor) -> opdsl.Tensor:
 
 @pytest.mark.parametrize("name", TRIED)
 def test_a_rule_gives_what_each_element_gives(name: str) -> None:
-    # Other namespaces have operators of the same names: those of PyTorch's that were called.
+    # The operator is in one of these namespaces; others may have operators of equal names.
     (packet,) = (packet for own in ("aten", "opdsl") if (packet := opdsl.registry.packets.get(f"{own}::{name}")))
     for operator in packet.overloads.values():
         schema = operator.schema
@@ -217,7 +217,7 @@ def hold(function: Callable[..., Any], sample: Sample) -> None:
             result = list(tensors_in(call(*map(batches.element, batch))))
         results = [batches.whole(tensor) for tensor in result]
     except (OpdslError, AttributeError, TypeError, ValueError, RuntimeError):
-        return  # it has no rule as a whole, and is called for each element
+        return  # without a batching rule it is called for each element
     for one, others in zip(results, zip(*expected, strict=True), strict=True):
         other = opdsl.stack(others)
         assert (one.dtype, one.shape) == (other.dtype, other.shape)

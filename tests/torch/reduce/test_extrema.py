@@ -1,4 +1,6 @@
-"""Largest and smallest elements and their positions: ties, NaN, named results, outputs, against PyTorch."""
+"""Tests of largest and smallest elements and their indices, compared with PyTorch's: ties, NaN, named results,
+outputs.
+"""
 
 from __future__ import annotations
 

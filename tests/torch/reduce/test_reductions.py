@@ -1,4 +1,4 @@
-"""Reductions over any dimensions: values, dtypes, shapes and strides against PyTorch."""
+"""Tests of reductions over any dimensions, compared with PyTorch's: values, dtypes, shapes and strides."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from tests.torch.twins import DTYPES, FLOATING, agree, agree_or_fail, of
 from tests.torch.values import layouts, ordinary, positive, special, strided
 
 REDUCTIONS = ("sum", "nansum", "mean", "amax", "var", "any")
-# PyTorch's structured ones see that a dimension is not there before they see that one is named twice.
+# PyTorch's structured operators check for missing dimensions before they check for repeated ones.
 STRUCTURED = ("sum", "mean", "amax", "any")
 EXACT = ("amax", "any")
-# Additions come in another order, so that results differ by what rounding leaves of the terms.
+# Additions in another order change results by rounding errors of the terms.
 LOOSE = {torch.float16: 2e-3, torch.bfloat16: 1.6e-2, torch.float32: 1e-5, torch.float64: 1e-13}
 
 
@@ -68,7 +68,7 @@ def test_every_choice_of_dimensions(name: str, dims: tuple[int, ...]) -> None:
 @pytest.mark.parametrize("keepdim", [False, True])
 @pytest.mark.parametrize("dims", [0, -1, (1, 3), (0, 2), ()], ids=str)
 @pytest.mark.parametrize("layout", layouts(), ids=str)
-# The variance of equal numbers is what rounding leaves of them.
+# The variance of equal numbers is a rounding error.
 @pytest.mark.parametrize("name", [reduction for reduction in REDUCTIONS if reduction != "var"])
 def test_layouts(name: str, layout: str, dims: Any, keepdim: bool) -> None:
     def call(lib: Any, x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Conjugate and negative views against PyTorch's: what shares memory, what is written through them, their gradients."""
+"""Tests of conjugate and negative views, compared with PyTorch's: shared memory, writes through views, gradients."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ VIEWS: dict[str, Call] = {
     "copied deeply": lambda lib, x: copy.deepcopy(x.conj()),
 }
 
-# Singular values are as exact as the largest one lets them be: a 0 among them is what rounding leaves of it, which
-# differs from processor to processor.
+# Singular values have errors relative to the largest one, so a 0 among them becomes a rounding error, which differs
+# between processors.
 INEXACT: dict[str, Callable[[torch.dtype], float]] = {"svd": lambda dtype: 16 * torch.finfo(dtype).eps}
 
 
@@ -135,7 +135,7 @@ COMPUTED: dict[str, Call] = {
 @pytest.mark.parametrize("name", COMPUTED)
 def test_operators_read_what_views_stand_for(name: str) -> None:
     theirs = numbers(3, 3)
-    for _ in range(4):  # by the kernel, by a plan of the form, by one of the sizes
+    for _ in range(4):  # by the kernel, by a plan of the form, by a plan of the sizes
         assert_agree(COMPUTED[name](opdsl, of(theirs)), COMPUTED[name](torch, theirs), tolerance=1e-5)
 
 

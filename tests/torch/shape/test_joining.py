@@ -1,4 +1,4 @@
-"""cat and stack: shapes, dtypes, memory formats and errors against PyTorch."""
+"""Tests of cat and stack, compared with PyTorch's: shapes, dtypes, memory formats and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``slice_inverse``, held against PyTorch's: its result, what that shares, and its gradients."""
+"""Tests of ``slice_inverse``, compared with PyTorch's: its result, its shared memory, and its gradients."""
 
 from __future__ import annotations
 

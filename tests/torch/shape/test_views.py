@@ -1,4 +1,4 @@
-"""Operators that share memory: shape, strides, offset, what is shared, and the errors."""
+"""Tests of views, compared with PyTorch's: shape, strides, offset, shared memory and errors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("plans_at_once")
 
 View = Callable[[Any, Any], Any]
 
-# Of a tensor of shape (2, 3, 4, 5).
+# Views of a tensor of shape (2, 3, 4, 5).
 VIEWS: dict[str, View] = {
     "transpose": lambda lib, x: lib.transpose(x, 1, -1),
     "transpose_same": lambda lib, x: x.transpose(2, 2),
@@ -77,7 +77,7 @@ FULL = ("contiguous", "channels_last", "permuted", "transposed", "sliced", "offs
 
 
 def relation(result: Any, source: Any) -> tuple[bool, bool, int]:
-    """Whether a result is its source, whether it shares its memory, and where it begins there."""
+    """Return whether a result is its source, whether both share memory, and at which offset."""
     if isinstance(result, torch.Tensor):
         shares = result.untyped_storage().data_ptr() == source.untyped_storage().data_ptr()
         return result is source, shares, result.storage_offset() if shares else 0
@@ -86,7 +86,7 @@ def relation(result: Any, source: Any) -> tuple[bool, bool, int]:
 
 
 def agree_as_views(call: View, x: torch.Tensor) -> None:
-    """Forms, values and what is shared with the operand are the same, at first and from a plan."""
+    """Check that geometry, values and memory shared with the operand equal PyTorch's, without and with a plan."""
     twin = Twins().of(x)
     try:
         expected = call(torch, x)
@@ -140,7 +140,7 @@ def test_any_reshape(x: torch.Tensor, size: list[int]) -> None:
 @settings(max_examples=80)
 @given(strided(most=3), some.lists(some.integers(-1, 4), max_size=5))
 def test_any_expansion(x: torch.Tensor, size: list[int]) -> None:
-    assume(x.ndim > 0 or -1 not in size)  # PyTorch makes a tensor with a negative size
+    assume(x.ndim > 0 or -1 not in size)  # PyTorch creates a tensor with a negative size
     agree_as_views(lambda lib, value: value.expand(size), x)
 
 
@@ -176,7 +176,7 @@ def test_any_removed_dimensions(x: torch.Tensor, dims: list[int]) -> None:
 def test_views_of_another_dtype(layout: str, dtype: torch.dtype, to: torch.dtype) -> None:
     x = layouts(torch.int64)[layout].abs().to(dtype)
     kind = {torch: to, opdsl: of(to)}
-    # Bytes that are no bool are undefined in PyTorch, too.
+    # Bytes other than 0 and 1 are undefined as bools in PyTorch, too.
     source = x.clamp(0, 1) if to is torch.bool else x
     agree_as_views(lambda lib, value: value.view(kind[lib]), source)
 

@@ -1,4 +1,4 @@
-"""Writing in place through views, as PyTorch does: which histories change, what counts as a write, what is refused."""
+"""Tests of in-place writes through views, compared with PyTorch's: changed histories, version counts, errors."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ WRITES: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def written(lib: Any, base: str, view: str, viewing: str, writing: str, write: str) -> Facts:
-    """All that autograd says of a view and its base before and after a write."""
+    """Return the autograd properties of a view and its base before and after a write."""
     x = lib.ones(4, 3)
     whole = BASES[base](x)
     with getattr(lib, viewing)():
@@ -71,7 +71,7 @@ def test_a_write_through_a_view(base: str, view: str) -> None:
             expected = written(torch, *case)
         except RuntimeError as error:
             if (view, write) == ("expanded", "zero_") and "more than one element" in str(error):
-                # PyTorch writes it, and fails in the backward pass.
+                # PyTorch accepts the write, and fails in the backward pass.
                 assert written(opdsl, *case)[2:] == ([[0.0] * 3, *[[2.0] * 3] * 3],) * 2
             else:
                 assert_fails(lambda case=case: written(opdsl, *case), error)
@@ -79,7 +79,7 @@ def test_a_write_through_a_view(base: str, view: str) -> None:
             assert written(opdsl, *case) == expected, case
 
 
-# What is written between the forward pass and the backward pass that needs it.
+# Writes between the forward pass and the backward pass that needs the value.
 MEANWHILE: dict[str, Callable[[Any], Any]] = {
     "through a view": lambda w: w[0].add_(1),
     "through a view of a view": lambda w: w.view(3, 1)[0].zero_(),
@@ -108,7 +108,7 @@ def test_a_saved_tensor_that_is_written(write: str) -> None:
         assert gradient(opdsl) == expected
 
 
-# Each is called twice, so that a plan counts, too.
+# Each call is made twice, so that a plan serves the second one.
 COUNTED: dict[str, Callable[[Any, Any], Any]] = {
     "in place": lambda lib, x: x.exp_(),
     "out": lambda lib, x: lib.add(x, 1, out=x),
@@ -273,7 +273,7 @@ def test_normal_tensors_in_inference_mode() -> None:
 
 
 def test_a_detached_tensor_has_its_own_history() -> None:
-    """What is written into it is no business of what it was detached from."""
+    """Writing to a detached tensor does not change the history of the original."""
 
     def facts(lib: Any) -> Facts:
         x, w = lib.ones(3, requires_grad=True), lib.ones((), requires_grad=True)
@@ -303,7 +303,7 @@ VIEWS_BEFORE: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("size", [4, 1000])  # small memory is NumPy's, large memory is kept for the next tensor
+@pytest.mark.parametrize("size", [4, 1000])  # NumPy allocates small memory, large memory is reused
 @pytest.mark.parametrize("view", VIEWS_BEFORE)
 def test_views_from_before_the_first_recorded_write_are_followed(view: str, size: int) -> None:
     def gradients(lib: Any) -> list[Any]:
@@ -323,7 +323,7 @@ def test_views_from_before_the_first_recorded_write_are_followed(view: str, size
 
 
 def test_views_are_not_looked_for_where_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Looking through all objects of a large process takes seconds."""
+    """Writes to tensors without views do not search all objects, which takes seconds in a large process."""
     monkeypatch.setattr(views.gc, "get_referrers", lambda *_: pytest.fail("all objects were looked through"))
     x = opdsl.ones(3, requires_grad=True)
     for _ in range(3):
@@ -337,7 +337,7 @@ def test_young_views_are_found_without_a_look_at_all_objects(monkeypatch: pytest
     monkeypatch.setattr(views.gc, "get_referrers", lambda *_: pytest.fail("all objects were looked through"))
     x = opdsl.ones(2, 3, requires_grad=True)
     gc.collect()
-    gc.disable()  # nothing may grow old meanwhile
+    gc.disable()  # no object may move to an older generation
     try:
         for _ in range(3):
             y = opdsl.zeros(2, 3)
@@ -348,7 +348,7 @@ def test_young_views_are_found_without_a_look_at_all_objects(monkeypatch: pytest
         gc.enable()
 
 
-# ------------------------------------------------------------------------------------- writes where a history begins
+# --------------------------------------------------------------------------------------- writes that begin a history
 
 
 def _rows(lib: Any, x: Any) -> Any:
@@ -397,7 +397,7 @@ def test_bodies_may_write_what_they_have_made(body: Callable[[Any, Any], Any]) -
             assert (result.tolist(), x.grad.tolist()) == (expected.tolist(), theirs.grad.tolist())
 
 
-# Operators whose kernels return views of memory that nobody else has.
+# Operators whose kernels return views of memory that no other tensor has.
 IN_HIDDEN_MEMORY: dict[str, Callable[[Any, Any], Any]] = {
     "repeat": lambda lib, x: x.repeat(2, 1),
     "roll": lambda lib, x: x.roll(1, 0),
@@ -428,9 +428,9 @@ def test_results_in_hidden_memory_are_no_views(name: str) -> None:
         numpy.testing.assert_allclose(ours[1], theirs[1], rtol=1e-12, atol=1e-12)
 
 
-# ----------------------------------------------------------------------------------------- what overlaps, and may be
+# -------------------------------------------------------------------------------------------------- allowed overlaps
 
-# Operators whose gradients are made of their results.
+# Operators whose gradients are computed from their results.
 OF_RESULTS = ("exp", "exp2", "expm1", "sigmoid", "sqrt", "rsqrt", "reciprocal", "tan", "tanh", "relu")
 
 
@@ -444,7 +444,7 @@ def test_what_gradients_are_not_made_of_may_be_written(name: str) -> None:
             z = getattr(y, name)()
             y.mul_(2)
             (first,) = lib.autograd.grad((z * z).sum().abs(), x, create_graph=True)
-            # In place, of a view.
+            # In place, through a view.
             getattr(y.t(), f"{name}_")()
             (second,) = lib.autograd.grad((y * y).sum().abs(), x, create_graph=True)
             (third,) = lib.autograd.grad((second * second).sum().abs(), x)
@@ -471,7 +471,9 @@ FILLS: dict[str, tuple[Callable[[Any, Any], Any], float]] = {
 
 @pytest.mark.parametrize("name", FILLS)
 def test_views_that_overlap_themselves_are_filled(name: str) -> None:
-    """PyTorch counts elements that are shown twice twice in the gradient of the number; here it is that of 2 n + n."""
+    """Filling an overlapping view counts each element once in the number's gradient; PyTorch counts shared elements
+    twice.
+    """
     fill, slope = FILLS[name]
 
     def filled(lib: Any) -> Any:

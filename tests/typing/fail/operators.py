@@ -102,7 +102,7 @@ def stacked_kernel(tensors, size):
 stacked_kernel(1, (1, 2))  # type: ignore[arg-type]
 
 
-# ------------------------------------------------------------------------------------- functions that implement nothing
+# ------------------------------------------------------------------------------- functions that are not implementations
 
 
 class Registry:
