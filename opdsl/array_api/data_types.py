@@ -47,7 +47,7 @@ DTYPES: tuple[DType, ...] = (
     complex64,
     complex128,
 )
-"""The standard's dtypes that opdsl has."""
+"""Dtypes of the standard that opdsl has."""
 
 _KINDS: dict[str, tuple[DType, ...]] = {
     "bool": (bool_,),
@@ -60,7 +60,7 @@ _KINDS["integral"] = _KINDS["signed integer"] + _KINDS["unsigned integer"]
 _KINDS["numeric"] = _KINDS["integral"] + _KINDS["real floating"] + _KINDS["complex floating"]
 
 Numbers = Tensor | complex
-"""What a function of two arguments takes for each: a tensor or a Python number."""
+"""Operand of a function of two arguments: a tensor or a Python number."""
 
 
 class _Typed(NamedTuple):

@@ -52,66 +52,90 @@ def _documented(function: Function, name: str, doc: str, text: str, result: str)
 
 
 abs = _unary(
-    "abs", "The absolute value; of complex numbers a real one.", "numbers", "[-1.5, 2.0]", "tensor([1.5000, 2.0000])"
+    "abs",
+    "Return the absolute value, which is real for complex numbers.",
+    "numbers",
+    "[-1.5, 2.0]",
+    "tensor([1.5000, 2.0000])",
 )
 acos = _unary(
-    "acos", "The inverse cosine.", "floating-point or complex numbers", "[1.0, 0.0]", "tensor([0.0000, 1.5708])"
+    "acos", "Return the inverse cosine.", "floating-point or complex numbers", "[1.0, 0.0]", "tensor([0.0000, 1.5708])"
 )
 acosh = _unary(
     "acosh",
-    "The inverse hyperbolic cosine.",
+    "Return the inverse hyperbolic cosine.",
     "floating-point or complex numbers",
     "[1.0, 2.0]",
     "tensor([0.0000, 1.3170])",
 )
 asin = _unary(
-    "asin", "The inverse sine.", "floating-point or complex numbers", "[0.0, 1.0]", "tensor([0.0000, 1.5708])"
+    "asin", "Return the inverse sine.", "floating-point or complex numbers", "[0.0, 1.0]", "tensor([0.0000, 1.5708])"
 )
 asinh = _unary(
     "asinh",
-    "The inverse hyperbolic sine.",
+    "Return the inverse hyperbolic sine.",
     "floating-point or complex numbers",
     "[0.0, 1.0]",
     "tensor([0.0000, 0.8814])",
 )
 atan = _unary(
-    "atan", "The inverse tangent.", "floating-point or complex numbers", "[0.0, 1.0]", "tensor([0.0000, 0.7854])"
+    "atan", "Return the inverse tangent.", "floating-point or complex numbers", "[0.0, 1.0]", "tensor([0.0000, 0.7854])"
 )
 atanh = _unary(
     "atanh",
-    "The inverse hyperbolic tangent.",
+    "Return the inverse hyperbolic tangent.",
     "floating-point or complex numbers",
     "[0.0, 0.5]",
     "tensor([0.0000, 0.5493])",
 )
 bitwise_invert = _unary(
     "bitwise_invert",
-    "Every bit turned over; ``not`` for bools.",
+    "Invert every bit; compute ``not`` for bools.",
     "integers or bools",
     "[0, 5]",
     "tensor([-1, -6])",
     "bitwise_not",
 )
-ceil = _unary("ceil", "The least integer that is not smaller.", "real numbers", "[1.2, -1.2]", "tensor([ 2., -1.])")
-conj = _unary("conj", "The complex conjugate.", "numbers", "[1.0 + 2.0j]", "tensor([1.-2.j])", "conj_physical")
-cos = _unary("cos", "The cosine.", "floating-point or complex numbers", "[0.0, 1.0]", "tensor([1.0000, 0.5403])")
+ceil = _unary("ceil", "Round up to an integer.", "real numbers", "[1.2, -1.2]", "tensor([ 2., -1.])")
+conj = _unary("conj", "Return the complex conjugate.", "numbers", "[1.0 + 2.0j]", "tensor([1.-2.j])", "conj_physical")
+cos = _unary("cos", "Return the cosine.", "floating-point or complex numbers", "[0.0, 1.0]", "tensor([1.0000, 0.5403])")
 cosh = _unary(
-    "cosh", "The hyperbolic cosine.", "floating-point or complex numbers", "[0.0, 1.0]", "tensor([1.0000, 1.5431])"
+    "cosh",
+    "Return the hyperbolic cosine.",
+    "floating-point or complex numbers",
+    "[0.0, 1.0]",
+    "tensor([1.0000, 1.5431])",
 )
-exp = _unary("exp", "The exponential.", "floating-point or complex numbers", "[0.0, 1.0]", "tensor([1.0000, 2.7183])")
-floor = _unary("floor", "The greatest integer that is not larger.", "real numbers", "[1.2, -1.2]", "tensor([ 1., -2.])")
-imag = _unary("imag", "The imaginary part of complex numbers.", "complex numbers", "[1.0 + 2.0j]", "tensor([2.])")
+exp = _unary(
+    "exp", "Return the exponential.", "floating-point or complex numbers", "[0.0, 1.0]", "tensor([1.0000, 2.7183])"
+)
+floor = _unary("floor", "Round down to an integer.", "real numbers", "[1.2, -1.2]", "tensor([ 1., -2.])")
+imag = _unary(
+    "imag", "Return the imaginary part of complex numbers.", "complex numbers", "[1.0 + 2.0j]", "tensor([2.])"
+)
 isfinite = _unary(
     "isfinite",
-    "Whether it is neither infinite nor NaN.",
+    "Return whether each element is neither infinite nor NaN.",
     "numbers",
     "[1.0, xp.inf, xp.nan]",
     "tensor([ True, False, False])",
 )
-isinf = _unary("isinf", "Whether it is infinite.", "numbers", "[1.0, xp.inf, xp.nan]", "tensor([False,  True, False])")
-isnan = _unary("isnan", "Whether it is NaN.", "numbers", "[1.0, xp.inf, xp.nan]", "tensor([False, False,  True])")
+isinf = _unary(
+    "isinf",
+    "Return whether each element is infinite.",
+    "numbers",
+    "[1.0, xp.inf, xp.nan]",
+    "tensor([False,  True, False])",
+)
+isnan = _unary(
+    "isnan", "Return whether each element is NaN.", "numbers", "[1.0, xp.inf, xp.nan]", "tensor([False, False,  True])"
+)
 log = _unary(
-    "log", "The natural logarithm.", "floating-point or complex numbers", "[1.0, 10.0]", "tensor([0.0000, 2.3026])"
+    "log",
+    "Return the natural logarithm.",
+    "floating-point or complex numbers",
+    "[1.0, 10.0]",
+    "tensor([0.0000, 2.3026])",
 )
 log1p = _unary(
     "log1p",
@@ -120,74 +144,116 @@ log1p = _unary(
     "[0.0, 1e-10]",
     "tensor([0.0000e+00, 1.0000e-10])",
 )
-log2 = _unary("log2", "The logarithm to base 2.", "floating-point or complex numbers", "[1.0, 8.0]", "tensor([0., 3.])")
-log10 = _unary(
-    "log10", "The logarithm to base 10.", "floating-point or complex numbers", "[1.0, 100.0]", "tensor([0., 2.])"
+log2 = _unary(
+    "log2", "Return the logarithm to base 2.", "floating-point or complex numbers", "[1.0, 8.0]", "tensor([0., 3.])"
 )
-logical_not = _unary("logical_not", "``not``.", "bools", "[True, False]", "tensor([False,  True])")
-negative = _unary("negative", "The negative.", "numbers", "[1, -2]", "tensor([-1,  2])")
-positive = _unary("positive", "The same.", "numbers", "[1, -2]", "tensor([ 1, -2])")
-real = _unary("real", "The real part.", "numbers", "[1.0 + 2.0j]", "tensor([1.])")
+log10 = _unary(
+    "log10", "Return the logarithm to base 10.", "floating-point or complex numbers", "[1.0, 100.0]", "tensor([0., 2.])"
+)
+logical_not = _unary(
+    "logical_not", "Return ``not x`` for each element.", "bools", "[True, False]", "tensor([False,  True])"
+)
+negative = _unary("negative", "Return ``-x``.", "numbers", "[1, -2]", "tensor([-1,  2])")
+positive = _unary("positive", "Return ``x`` unchanged, as ``+x``.", "numbers", "[1, -2]", "tensor([ 1, -2])")
+real = _unary("real", "Return the real part.", "numbers", "[1.0 + 2.0j]", "tensor([1.])")
 reciprocal = _unary(
     "reciprocal", "``1 / x``.", "floating-point or complex numbers", "[2.0, -4.0]", "tensor([ 0.5000, -0.2500])"
 )
 signbit = _unary(
     "signbit",
-    "Whether the sign bit is set, that of -0.0 too.",
+    "Return whether the sign bit is set, as it is for -0.0.",
     "floating-point numbers",
     "[1.0, -0.0]",
     "tensor([False,  True])",
 )
-sin = _unary("sin", "The sine.", "floating-point or complex numbers", "[0.0, 1.0]", "tensor([0.0000, 0.8415])")
+sin = _unary("sin", "Return the sine.", "floating-point or complex numbers", "[0.0, 1.0]", "tensor([0.0000, 0.8415])")
 sinh = _unary(
-    "sinh", "The hyperbolic sine.", "floating-point or complex numbers", "[0.0, 1.0]", "tensor([0.0000, 1.1752])"
+    "sinh", "Return the hyperbolic sine.", "floating-point or complex numbers", "[0.0, 1.0]", "tensor([0.0000, 1.1752])"
 )
-sqrt = _unary("sqrt", "The square root.", "floating-point or complex numbers", "[4.0, 2.0]", "tensor([2.0000, 1.4142])")
+sqrt = _unary(
+    "sqrt", "Return the square root.", "floating-point or complex numbers", "[4.0, 2.0]", "tensor([2.0000, 1.4142])"
+)
 square = _unary("square", "``x * x``.", "numbers", "[3, -2]", "tensor([9, 4])")
-tan = _unary("tan", "The tangent.", "floating-point or complex numbers", "[0.0, 1.0]", "tensor([0.0000, 1.5574])")
-trunc = _unary("trunc", "The integer next to it towards 0.", "real numbers", "[1.7, -1.7]", "tensor([ 1., -1.])")
+tan = _unary(
+    "tan", "Return the tangent.", "floating-point or complex numbers", "[0.0, 1.0]", "tensor([0.0000, 1.5574])"
+)
+trunc = _unary("trunc", "Round towards 0 to an integer.", "real numbers", "[1.7, -1.7]", "tensor([ 1., -1.])")
 
-add = _binary("add", "The sum.", "numbers", "[1, 2]", "0.5", "tensor([1.5000, 2.5000])")
+add = _binary("add", "``x1 + x2``.", "numbers", "[1, 2]", "0.5", "tensor([1.5000, 2.5000])")
 atan2 = _binary(
     "atan2",
-    "The angle of the point ``(x2, x1)``.",
+    "Return the angle of the point ``(x2, x1)``.",
     "real numbers",
     "[1.0, 1.0]",
     "xp.asarray([1.0, -1.0])",
     "tensor([0.7854, 2.3562])",
 )
-bitwise_and = _binary("bitwise_and", "The bits that both have.", "integers or bools", "[6, 5]", "3", "tensor([2, 1])")
-bitwise_left_shift = _binary(
-    "bitwise_left_shift", "The bits of the first, moved to the left.", "integers", "[1, 3]", "2", "tensor([ 4, 12])"
+bitwise_and = _binary(
+    "bitwise_and", "``x1 & x2``: the bits that are set in both.", "integers or bools", "[6, 5]", "3", "tensor([2, 1])"
 )
-bitwise_or = _binary("bitwise_or", "The bits that either has.", "integers or bools", "[6, 5]", "3", "tensor([7, 7])")
+bitwise_left_shift = _binary(
+    "bitwise_left_shift",
+    "``x1 << x2``: the bits of ``x1``, shifted to the left.",
+    "integers",
+    "[1, 3]",
+    "2",
+    "tensor([ 4, 12])",
+)
+bitwise_or = _binary(
+    "bitwise_or", "``x1 | x2``: the bits that are set in either.", "integers or bools", "[6, 5]", "3", "tensor([7, 7])"
+)
 bitwise_right_shift = _binary(
     "bitwise_right_shift",
-    "The bits of the first, moved to the right; the sign stays.",
+    "``x1 >> x2``: the bits of ``x1``, shifted to the right; the sign is kept.",
     "integers",
     "[8, -8]",
     "2",
     "tensor([ 2, -2])",
 )
 bitwise_xor = _binary(
-    "bitwise_xor", "The bits that one of both has.", "integers or bools", "[6, 5]", "3", "tensor([5, 6])"
+    "bitwise_xor",
+    "``x1 ^ x2``: the bits that are set in exactly one of both.",
+    "integers or bools",
+    "[6, 5]",
+    "3",
+    "tensor([5, 6])",
 )
 copysign = _binary(
     "copysign",
-    "The first with the sign of the second.",
+    "Return ``x1`` with the sign of ``x2``.",
     "floating-point numbers",
     "[1.0, 2.0]",
     "-0.0",
     "tensor([-1., -2.])",
 )
 divide = _binary(
-    "divide", "The quotient; of integers a floating-point one.", "numbers", "[1, 2]", "4", "tensor([0.2500, 0.5000])"
+    "divide",
+    "``x1 / x2``, of a floating-point dtype for integers, too.",
+    "numbers",
+    "[1, 2]",
+    "4",
+    "tensor([0.2500, 0.5000])",
 )
-equal = _binary("equal", "Whether both are equal.", "numbers or bools", "[1, 2]", "2", "tensor([False,  True])", "eq")
-greater = _binary("greater", "Whether the first is greater.", "real numbers", "[1, 2]", "1", "tensor([False,  True])")
+equal = _binary(
+    "equal",
+    "Return whether elements are equal: ``x1 == x2``.",
+    "numbers or bools",
+    "[1, 2]",
+    "2",
+    "tensor([False,  True])",
+    "eq",
+)
+greater = _binary(
+    "greater",
+    "Return whether elements of ``x1`` are greater: ``x1 > x2``.",
+    "real numbers",
+    "[1, 2]",
+    "1",
+    "tensor([False,  True])",
+)
 greater_equal = _binary(
     "greater_equal",
-    "Whether the first is greater, or both are equal.",
+    "Return whether elements of ``x1`` are greater or equal: ``x1 >= x2``.",
     "real numbers",
     "[1, 2]",
     "2",
@@ -195,16 +261,23 @@ greater_equal = _binary(
 )
 hypot = _binary(
     "hypot",
-    "The length of the vector ``(x1, x2)``, without overflow.",
+    "Return the length of the vector ``(x1, x2)``, without overflow.",
     "floating-point numbers",
     "[3.0, 5.0]",
     "xp.asarray([4.0, 12.0])",
     "tensor([ 5., 13.])",
 )
-less = _binary("less", "Whether the first is less.", "real numbers", "[1, 2]", "2", "tensor([ True, False])")
+less = _binary(
+    "less",
+    "Return whether elements of ``x1`` are less: ``x1 < x2``.",
+    "real numbers",
+    "[1, 2]",
+    "2",
+    "tensor([ True, False])",
+)
 less_equal = _binary(
     "less_equal",
-    "Whether the first is less, or both are equal.",
+    "Return whether elements of ``x1`` are less or equal: ``x1 <= x2``.",
     "real numbers",
     "[1, 2]",
     "1",
@@ -219,39 +292,64 @@ logaddexp = _binary(
     "tensor([6.9315e-01, 1.0007e+03])",
 )
 logical_and = _binary(
-    "logical_and", "``and``.", "bools", "[True, True]", "xp.asarray([True, False])", "tensor([ True, False])"
+    "logical_and",
+    "Return ``x1 and x2`` for each pair of elements.",
+    "bools",
+    "[True, True]",
+    "xp.asarray([True, False])",
+    "tensor([ True, False])",
 )
 logical_or = _binary(
-    "logical_or", "``or``.", "bools", "[False, False]", "xp.asarray([True, False])", "tensor([ True, False])"
+    "logical_or",
+    "Return ``x1 or x2`` for each pair of elements.",
+    "bools",
+    "[False, False]",
+    "xp.asarray([True, False])",
+    "tensor([ True, False])",
 )
 logical_xor = _binary(
     "logical_xor",
-    "Whether one of both is true.",
+    "Return whether exactly one element of each pair is true.",
     "bools",
     "[True, True]",
     "xp.asarray([True, False])",
     "tensor([False,  True])",
 )
 maximum = _binary(
-    "maximum", "The larger one; NaN where either is.", "real numbers", "[1.0, xp.nan]", "2.0", "tensor([2., nan])"
+    "maximum",
+    "Return the larger element of each pair; NaN if either is NaN.",
+    "real numbers",
+    "[1.0, xp.nan]",
+    "2.0",
+    "tensor([2., nan])",
 )
 minimum = _binary(
-    "minimum", "The smaller one; NaN where either is.", "real numbers", "[1.0, xp.nan]", "2.0", "tensor([1., nan])"
+    "minimum",
+    "Return the smaller element of each pair; NaN if either is NaN.",
+    "real numbers",
+    "[1.0, xp.nan]",
+    "2.0",
+    "tensor([1., nan])",
 )
-multiply = _binary("multiply", "The product.", "numbers", "[2, 3]", "4", "tensor([ 8, 12])")
+multiply = _binary("multiply", "``x1 * x2``.", "numbers", "[2, 3]", "4", "tensor([ 8, 12])")
 nextafter = _binary(
     "nextafter",
-    "The number next to the first, towards the second.",
+    "Return the next representable number after ``x1`` in the direction of ``x2``.",
     "floating-point numbers",
     "[1.0]",
     "2.0",
     "tensor([1.0000])",
 )
 not_equal = _binary(
-    "not_equal", "Whether both are unequal.", "numbers or bools", "[1, 2]", "2", "tensor([ True, False])"
+    "not_equal",
+    "Return whether elements are unequal: ``x1 != x2``.",
+    "numbers or bools",
+    "[1, 2]",
+    "2",
+    "tensor([ True, False])",
 )
-pow = _binary("pow", "The first to the power of the second.", "numbers", "[2, 3]", "2", "tensor([4, 9])")
-subtract = _binary("subtract", "The difference.", "numbers", "[1, 2]", "0.5", "tensor([0.5000, 1.5000])")
+pow = _binary("pow", "``x1 ** x2``.", "numbers", "[2, 3]", "2", "tensor([4, 9])")
+subtract = _binary("subtract", "``x1 - x2``.", "numbers", "[1, 2]", "0.5", "tensor([0.5000, 1.5000])")
 
 
 def expm1(x: Tensor, /) -> Tensor:

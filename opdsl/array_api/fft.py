@@ -38,14 +38,14 @@ def _transform(name: str, doc: str, text: str, result: str) -> Transform:
         return aten[f"fft_{name}"](x, n, axis, norm)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"""{doc} of vectors along an axis.
+    function.__doc__ = f"""{doc} along an axis.
 
 Args:
     x: the vectors.
-    n: to how many elements they are cut, or filled with zeros; as they are for None.
-    axis: along which they lie.
-    norm: what is divided by the number of elements: inverse transforms for ``"backward"``, the others for
-        ``"forward"``, and both by its root for ``"ortho"``.
+    n: the length to which the vectors are cut or padded with zeros; their own length for None.
+    axis: the axis of the vectors.
+    norm: which transforms are divided by the number of elements: inverse ones for ``"backward"``, others for
+        ``"forward"``; for ``"ortho"``, both are divided by its square root.
 
 >>> from opdsl import array_api as xp
 >>> xp.fft.{name}(xp.asarray({text})).real
@@ -67,9 +67,9 @@ def _transform_of_axes(name: str, doc: str, text: str, result: str) -> Transform
 
 Args:
     x: the tensor.
-    s: to which sizes it is cut, or filled with zeros, along these axes; as it is for None.
-    axes: which ones; all for None, or as many of the last as ``s`` has sizes.
-    norm: as of ``fft``.
+    s: the sizes to which the tensor is cut or padded with zeros along the axes; its own sizes for None.
+    axes: the axes of the transform; for None the last axes, one for each size of ``s``, or all axes without ``s``.
+    norm: see ``fft``.
 
 >>> from opdsl import array_api as xp
 >>> xp.fft.{name}(xp.asarray({text})).real
@@ -78,33 +78,49 @@ Args:
     return function
 
 
-fft = _transform("fft", "The Fourier transform", "[1.0, 0.0, -1.0, 0.0]", "tensor([0., 2., 0., 2.])")
-ifft = _transform("ifft", "The inverse Fourier transform", "[4.0, 0.0, 0.0, 0.0]", "tensor([1., 1., 1., 1.])")
-rfft = _transform(
-    "rfft", "The first half of the Fourier transform, of real numbers", "[1.0, 0.0, -1.0, 0.0]", "tensor([0., 2., 0.])"
+fft = _transform("fft", "Return the Fourier transform of vectors", "[1.0, 0.0, -1.0, 0.0]", "tensor([0., 2., 0., 2.])")
+ifft = _transform(
+    "ifft", "Return the inverse Fourier transform of vectors", "[4.0, 0.0, 0.0, 0.0]", "tensor([1., 1., 1., 1.])"
 )
-irfft = _transform("irfft", "The inverse of ``rfft``", "[4.0 + 0j, 0j, 0j]", "tensor([1., 1., 1., 1.])")
+rfft = _transform(
+    "rfft",
+    "Return the first half of the Fourier transform of real vectors",
+    "[1.0, 0.0, -1.0, 0.0]",
+    "tensor([0., 2., 0.])",
+)
+irfft = _transform(
+    "irfft", "Apply the inverse of ``rfft`` to vectors", "[4.0 + 0j, 0j, 0j]", "tensor([1., 1., 1., 1.])"
+)
 hfft = _transform(
     "hfft",
-    "The Fourier transform, given by its first half and so real,",
+    "Return the real-valued Fourier transform of Hermitian symmetric vectors, given by their first halves,",
     "[1.0 + 0j, 0j, 0j]",
     "tensor([1., 1., 1., 1.])",
 )
-ihfft = _transform("ihfft", "The inverse of ``hfft``", "[4.0, 0.0, 0.0, 0.0]", "tensor([1., 1., 1.])")
+ihfft = _transform("ihfft", "Apply the inverse of ``hfft`` to vectors", "[4.0, 0.0, 0.0, 0.0]", "tensor([1., 1., 1.])")
 fftn = _transform_of_axes(
-    "fftn", "The Fourier transform", "[[1.0, 0.0], [0.0, 0.0]]", "tensor([[1., 1.],\n        [1., 1.]])"
+    "fftn",
+    "Return the Fourier transform of a tensor",
+    "[[1.0, 0.0], [0.0, 0.0]]",
+    "tensor([[1., 1.],\n        [1., 1.]])",
 )
 ifftn = _transform_of_axes(
-    "ifftn", "The inverse Fourier transform", "[[4.0, 0.0], [0.0, 0.0]]", "tensor([[1., 1.],\n        [1., 1.]])"
+    "ifftn",
+    "Return the inverse Fourier transform of a tensor",
+    "[[4.0, 0.0], [0.0, 0.0]]",
+    "tensor([[1., 1.],\n        [1., 1.]])",
 )
 rfftn = _transform_of_axes(
     "rfftn",
-    "The first half of the Fourier transform, of real numbers,",
+    "Return the first half of the Fourier transform of a real tensor",
     "[[1.0, 0.0], [0.0, 0.0]]",
     "tensor([[1., 1.],\n        [1., 1.]])",
 )
 irfftn = _transform_of_axes(
-    "irfftn", "The inverse of ``rfftn``", "[[4.0 + 0j, 0j], [0j, 0j]]", "tensor([[1., 1.],\n        [1., 1.]])"
+    "irfftn",
+    "Apply the inverse of ``rfftn`` to a tensor",
+    "[[4.0 + 0j, 0j], [0j, 0j]]",
+    "tensor([[1., 1.],\n        [1., 1.]])",
 )
 
 

@@ -44,7 +44,7 @@ class Application(click.Group):
 def main() -> None:
     """Inspect tensor operators declared in typed Python, and export them.
 
-    Exit code 0: done. 1: nothing was found, or something is wrong; stderr has the reason. 2: the command line itself is
+    Exit code 0: success. 1: nothing was found, or a check failed; stderr has the reason. 2: the command line itself is
     wrong.
     """
 

@@ -32,22 +32,21 @@ _NOISY = 0.15
 
 @click.command("bench", short_help="Time calls of operators.")
 @click.argument("pattern", default="", shell_complete=complete_operators)
-@click.option("--size", type=click.IntRange(min=1), help="Elements of each tensor; for pointwise operators.")
-@click.option("--dtype", default="float32", metavar="NAME", help="Of the tensors.", show_default=True)
-@click.option("--beside", type=click.Choice(["torch"]), help="Time torch's operator of the same name in turns.")
+@click.option("--size", type=click.IntRange(min=1), help="Elements of each tensor, for pointwise operators.")
+@click.option("--dtype", default="float32", metavar="NAME", help="The dtype of the tensors.", show_default=True)
+@click.option("--beside", type=click.Choice(["torch"]), help="Also time torch's operator of the same name.")
 @module_option
 @json_option
 def bench(
     pattern: str, size: int | None, dtype: str, beside: str | None, modules: tuple[str, ...], as_json: bool
 ) -> None:
-    """Time calls of operators on the CPU: medians, of functional operators whose names match PATTERN.
+    """Time calls of functional operators on the CPU whose names match PATTERN, and print medians.
 
     Each is called repeatedly with its first sample that has elements (`opdsl.testing.samples_of`), so that its plan is
-    timed. With --beside torch both sides run in turns, and the ratio is our column divided by torch's.
+    timed. With --beside torch, both sides run alternately, and the ratio is our column divided by torch's.
 
-    The spread is the interquartile range of a call's turns, relative to their median. A line whose spread is above 15 %
-    is
-    marked as noisy: time it again while the machine does nothing else.
+    The spread is the interquartile range of a call's timings, relative to their median. A line whose spread is above
+    15 % is marked as noisy: time it again while the machine is idle.
     """
     wanted = load(modules)
     operators = [

@@ -24,7 +24,7 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.command(short_help="Check native_functions.yaml.")
 @click.argument("files", nargs=-1, required=True, type=FILE, metavar="FILE...")
 @click.option(
-    "--tags", "tags_file", type=FILE, metavar="FILE", help="The tags that entries may carry, as in tags.yaml."
+    "--tags", "tags_file", type=FILE, metavar="FILE", help="A file of the tags that entries may have, like tags.yaml."
 )
 @click.option("--derivatives", type=FILE, metavar="FILE", help="Check a derivatives.yaml against the entries, too.")
 @dialect_option
@@ -35,7 +35,7 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="NEW",
-    help="With --upgrade: write there, not to stdout.",
+    help="With --upgrade: write to this file, not to stdout.",
 )
 def check(
     files: tuple[Path, ...],
@@ -46,14 +46,14 @@ def check(
     is_upgrade: bool,
     output: Path | None,
 ) -> None:
-    """Check files like native_functions.yaml, and show everything that is wrong with them.
+    """Check files like native_functions.yaml, and show all faults.
 
     Each fault has its file, line and column, the rule that it breaks, and the offending text underlined; a fault
-    between two entries shows both. The exit code is 1 if there is any.
+    between two entries shows both. The exit code is 1 if there is a fault.
 
-    With --dialect, a file of an older release of PyTorch only has to be readable as such. With --upgrade it is
-    rewritten into today's form, comments and order kept: what was changed is listed, then what needs a person, each
-    with its place. The exit code is 1 if anything does.
+    With --dialect, a file of an older release of PyTorch only has to be readable as such. With --upgrade, it is
+    rewritten into today's form, with comments and in the same order: the changes are listed first, then the entries
+    that have to be changed by hand, each with its location. The exit code is 1 if there are such entries.
     """
     tags = TAGS if tags_file is None else load_tags(tags_file)
     if is_upgrade:

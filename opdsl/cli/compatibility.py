@@ -17,13 +17,13 @@ _HEADER = ("place", "name")
 _STYLES = ("cyan", "bold")
 
 
-@click.command(short_help="List the names of PyTorch that a script uses and opdsl has not.")
+@click.command(short_help="List the names of PyTorch that a script uses and opdsl lacks.")
 @click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def compat(files: tuple[Path, ...]) -> None:
     """List the names of torch that the Python FILES use and opdsl lacks, so that `import opdsl as torch` would fail.
 
-    The files are read, not run. Names are found where they are written out, through any import alias: torch.nn.Linear,
-    F.gelu. Methods of tensors are not checked. Exit code 1 if any name is missing.
+    The files are read, not run. Names are found if they are written out, through any import alias: torch.nn.Linear,
+    F.gelu. Methods of tensors are not checked. The exit code is 1 if a name is missing.
     """
     missing = [(f"{file}:{use.line}", use.name) for file in files for use in _read(file) if not is_here(use.name)]
     if missing:

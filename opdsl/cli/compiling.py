@@ -31,24 +31,26 @@ if TYPE_CHECKING:
 _LABEL = "compiling"
 
 
-@click.command("compile", short_help="Compile kernels ahead.")
+@click.command("compile", short_help="Compile kernels ahead of time.")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @select_option
-@click.option("--dtype", "dtypes", multiple=True, metavar="NAME", help="Only this dtype; may be given again.")
-@click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", help="What to compile for.")
+@click.option("--dtype", "dtypes", multiple=True, metavar="NAME", help="Compile only for this dtype; may be repeated.")
+@click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", help="The device to compile for.")
 @click.option(
     "--arch",
     "architectures",
     multiple=True,
     metavar="sm_NN",
-    help="With --device cuda: the architecture of the GPU, of which none need be here; may be given again.",
+    help="With --device cuda: the architecture to compile for; needs no such GPU; may be repeated.",
 )
-@click.option("--jobs", type=click.IntRange(min=1), default=None, help="How many processes; one for each core.")
+@click.option(
+    "--jobs", type=click.IntRange(min=1), default=None, help="The number of processes; by default one for each core."
+)
 @click.option(
     "--from",
     "script",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Run a script, whose arguments follow --, and compile what it wants.",
+    help="Run a script, whose arguments follow --, and compile the kernels that it uses.",
 )
 @module_option
 def compile_kernels(
@@ -63,12 +65,12 @@ def compile_kernels(
 ) -> None:
     """Compile the kernels of operators into the cache, for all dtypes and classes of memory layouts.
 
-    Of each NAME: `opdsl compile add softmax`; the name of a packet stands for all of its overloads. With --select, of
-    those that the file selects too; with neither, of all operators. Kernels in the cache are not compiled again: a
-    second run does nothing.
+    With NAMEs, those of the named operators: `opdsl compile add softmax`; the name of a packet selects all of its
+    overloads. With --select, those of the operators that the file selects; with neither, those of all operators.
+    Kernels in the cache are not compiled again: a second run does nothing.
 
-    With --from, run a script instead: `opdsl compile --from train.py -- --steps 1`. The kernels that it uses are in the
-    cache then; with OPDSL_CACHE_DIR, in a folder that can be shipped in an image.
+    With --from, run a script instead: `opdsl compile --from train.py -- --steps 1`. Afterwards the cache contains the
+    kernels that it uses; with OPDSL_CACHE_DIR, it is a folder that can be shipped in an image.
     """
     started = time.perf_counter()
     if script is not None:
@@ -127,11 +129,10 @@ def from_script(script: Path, arguments: Sequence[str]) -> str:
 
 
 def targets_of(device: str, architectures: Sequence[str]) -> tuple[str, ...]:
-    """Return the architectures to compile for; an empty one stands for the CPU.
+    """Return the architectures to compile for; an empty one denotes the CPU.
 
     Raises:
-        OptionError: none is given for CUDA, some are given for the CPU, or NVRTC does not know one.
-        MissingDependencyError: NVRTC is not installed.
+        OptionError: no architecture is given for CUDA, one is given for the CPU, or NVRTC does not support one.
     """
     if device == "cpu":
         if architectures:
@@ -164,7 +165,7 @@ def dtype_named(name: str) -> DType:
 
 
 def operators_wanted(names: Sequence[str], selection: Path | None, modules: Sequence[str]) -> list[Operator]:
-    """Return the operators that names and a selection ask for; with neither, those of the modules, or of ``aten``.
+    """Return the operators that names and a selection request; with neither, those of the modules, or of ``aten``.
 
     Raises:
         UnknownOperatorError: no operator or packet has one of the names.

@@ -15,10 +15,10 @@ from opdsl.kernels.definitions.view_kernel import ViewKernel
 from opdsl.primitives import LOOPS
 
 PURE = ("formula", *LOOPS.values(), "view", "forward", "overload")
-"""Constructs that say what is computed and nothing of how."""
+"""Constructs that declare the result of an operator, but not the way to compute it."""
 
 EXPRESSION = "expression"
-"""A body that is one expression of operators alone."""
+"""Name of the construct for a body that consists of one expression of operators."""
 
 HEADER = ("construct", "declarations", "share")
 STYLES = ("bold", "cyan", "")

@@ -1,4 +1,4 @@
-"""Command ``opdsl new``: makes a package with a library of operators.
+"""Command ``opdsl new``: creates a package with a library of operators.
 
 Its files are copied from the folder ``library`` next to this module, where it is called ``mylib``.
 """
@@ -33,7 +33,7 @@ _TAKEN = {
 }
 
 
-@click.command(short_help="Make a library of operators, in a package of its own.")
+@click.command(short_help="Create a package with a library of operators.")
 @click.argument("name")
 @click.option(
     "-o",
@@ -41,10 +41,10 @@ _TAKEN = {
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
     default=".",
-    help="The folder in which the package's folder is made; the current one by default.",
+    help="The folder in which the package's folder is created; the current one by default.",
 )
 def new(name: str, output: Path) -> None:
-    """Make a library of operators in the new folder NAME: the package NAME, with tests, stubs and a README.
+    """Create a library of operators in the new folder NAME: the package NAME, with tests, stubs and a README.
 
     It has one operator of each kind, registers them in PyTorch, and passes its own tests.
     """

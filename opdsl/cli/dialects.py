@@ -25,7 +25,7 @@ def dialect_option(command: Callable[P, R]) -> Callable[P, R]:
         default="today",
         show_default=True,
         metavar="VERSION",
-        help="The release of PyTorch whose form the file has: 0.4.1, 1.5 ..., or detect.",
+        help="The release of PyTorch whose format the file has: 0.4.1, 1.5 ..., or detect.",
     )(command)
 
 

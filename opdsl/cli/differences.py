@@ -19,19 +19,19 @@ OWN = "opdsl"
 YAML = (".yaml", ".yml")
 
 
-@click.command(short_help="Compare operators, old and new.")
+@click.command(short_help="Compare old and new operators.")
 @click.argument("old")
 @click.argument("new")
-@click.option("--breaking", is_flag=True, help="Show only what breaks callers.")
+@click.option("--breaking", is_flag=True, help="Show only changes that break callers.")
 @dialect_option
 @json_option
 def diff(old: str, new: str, breaking: bool, dialect: str, as_json: bool) -> None:
-    """Show what changed from OLD to NEW, first what breaks callers.
+    """Show the changes from OLD to NEW, first those that break callers.
 
     Each is a file like native_functions.yaml, a module of declarations (my_ops.py, mylib.ops), or the word opdsl for
-    the operators that opdsl has itself. Changes that break callers are those of PyTorch's own compatibility check: a
-    renamed argument or overload, a removed default, a changed alias, a new argument without a default. The exit code is
-    1 if there is any.
+    the operators of opdsl itself. Changes that break callers are those of PyTorch's own compatibility check: a renamed
+    argument or overload, a removed default, a changed alias, a new argument without a default. The exit code is 1 if
+    there is such a change.
     """
     changes = compare(_entries(old, dialect), _entries(new, dialect))
     broken = [change for change in changes if change.breaks]

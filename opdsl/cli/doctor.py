@@ -1,4 +1,4 @@
-"""Command ``opdsl doctor``: reports what is installed, what is missing, and how to fix it."""
+"""Command ``opdsl doctor``: reports installed and missing parts of an installation, and how to fix problems."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from opdsl.cli.output import Row, Section, print_sections
 from opdsl.cli.probes import Finding, Mark, findings
 
 
-@click.command(short_help="Look at this installation.")
+@click.command(short_help="Inspect this installation.")
 @json_option
 def doctor(as_json: bool) -> None:
     """Inspect this installation: packages, processor, kernel cache, CUDA, and optional packages.

@@ -23,7 +23,7 @@ from opdsl.native import NativeFunction, dumps, json_schema, to_json
     type=click.Choice(("yaml", "json", "json-schema")),
     default="yaml",
     show_default=True,
-    help="YAML as torchgen reads it, JSON for tools, or the JSON Schema of that.",
+    help="YAML as torchgen reads it, JSON for tools, or the JSON Schema of that JSON.",
 )
 @click.option("--namespace", "namespaces", multiple=True, metavar="NS", help="Only operators of this namespace.")
 @module_option
@@ -33,7 +33,7 @@ from opdsl.native import NativeFunction, dumps, json_schema, to_json
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Write there, not to stdout.",
+    help="Write to this file, not to stdout.",
 )
 def export(
     form: str, namespaces: tuple[str, ...], modules: tuple[str, ...], selection: Path | None, output: Path | None
@@ -41,7 +41,7 @@ def export(
     """Write operators as entries of native_functions.yaml, as torchgen reads them, or as JSON.
 
     Without --namespace, the operators of aten are written; with --module, those that the module declares. The module is
-    loaded into a registry of its own, so that it may declare operators that opdsl has already.
+    loaded into a separate registry, so it may declare operators that opdsl has already.
     """
     if form == "json-schema":
         click.echo(json.dumps(json_schema(), indent=2))

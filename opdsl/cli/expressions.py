@@ -11,7 +11,7 @@ from types import FunctionType
 from opdsl.runtime import Tensor
 
 PLAIN = (abs, bool, float, int, len, max, min, sum)
-"""Functions of Python that numbers in a formula are made with."""
+"""Python functions that compute numbers in a formula."""
 
 
 def is_expression(function: FunctionType) -> bool:

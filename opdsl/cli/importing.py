@@ -22,14 +22,13 @@ from opdsl.native import load
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="MODULE.py",
-    help="Write there, not to stdout.",
+    help="Write to this file, not to stdout.",
 )
 def import_file(file: Path, selection: Path | None, dialect: str, output: Path | None) -> None:
     """Write the operators of a file like native_functions.yaml as declarations in Python.
 
     In-place and out= entries that can be derived are merged into the declaration of their functional operator.
-    Exporting
-    the module gives the entries back: opdsl export --module MODULE.py.
+    Exporting the module returns the entries: opdsl export --module MODULE.py.
     """
     entries = selected(load(file, dialect=dialect), selection)
     with progress("writing declarations", len(entries)) as advance:

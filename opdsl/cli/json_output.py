@@ -14,7 +14,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 VERSION = 1
-"""Version of the forms: it grows when a key goes away or changes its meaning, not when one is added."""
+"""Version of the JSON documents: increases when a key disappears or changes its meaning, not when one is added."""
 
 
 def json_option(command: Callable[P, R]) -> Callable[P, R]:

@@ -16,7 +16,7 @@ class Description(NamedTuple):
     """Description of a kernel for users.
 
     text: its kind and the names of its functions.
-    place: ``file:line`` of the first function; empty if there is none.
+    place: ``file:line`` of the first function; empty without functions.
     """
 
     text: str

@@ -34,9 +34,9 @@ _NOTHING = "-"
     "file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="What this native_functions.yaml has and is not here.",
+    help="List the operators of this native_functions.yaml that opdsl lacks.",
 )
-@click.option("--constructs", "counts", is_flag=True, help="What operators are declared with, counted.")
+@click.option("--constructs", "counts", is_flag=True, help="Count the constructs that operators are declared with.")
 @module_option
 @json_option
 def list_operators(
@@ -50,13 +50,13 @@ def list_operators(
     """List operators: name, kind, dispatch keys that have kernels, tags.
 
     PATTERN is a part of the name, or has wildcards: `opdsl list '*.out'`. Without --namespace, the operators of aten
-    are listed; with --module, those of the namespaces in which the module declares some.
+    are listed; with --module, those of the namespaces in which the module declares operators.
 
-    With --missing: name, category, replacement, and why it is missing. `wrap` means that
-    opdsl.interop.torch.wrap("aten::name") calls PyTorch's, `-` that opdsl has no tensors of the kind that it takes.
+    With --missing: name, category, replacement, and the reason why it is missing. `wrap` means that
+    opdsl.interop.torch.wrap("aten::name") calls PyTorch's operator, `-` that opdsl lacks the tensors that it takes.
 
-    With --constructs: how many declarations use each construct. `pure` are those that say what is computed, but not
-    how; derived variants and list operators are not counted separately.
+    With --constructs: the number of declarations that use each construct. `pure` ones declare the result, but not the
+    way to compute it; derived variants and list operators are not counted separately.
     """
     loaded = load(modules)
     declare_generated(registry, "aten")

@@ -36,13 +36,13 @@ CATEGORIES = (
         "nested",
         ("nested", "jagged", "to_padded_tensor"),
         "-",
-        "a layout of rows of different lengths: lists stand for it",
+        "a layout of rows of different lengths: use lists of tensors",
     ),
     Category(
         "sparse",
         ("sparse", "csr", "csc", "bsr", "bsc", "coalesce", "to_dense", "crow_", "ccol_", "smm", "sspaddmm", "spdiags"),
         "-",
-        "layouts that keep some elements alone, which tensors here have not",
+        "layouts that store only some elements: tensors of opdsl are dense",
     ),
     Category(
         "quantized",
@@ -72,22 +72,22 @@ CATEGORIES = (
             "_copy_from",
         ),
         "-",
-        "a library's or device's own entry, beside one for all devices",
+        "for one library or device only: another operator serves all devices",
     ),
     Category(
         "cuda",
         ("_flash_attention_", "_efficient_attention_", "_fill_mem_eff_", "_philox_"),
         "wrap",
-        "PyTorch has kernels for CUDA alone, in layouts or of random numbers of their own",
+        "PyTorch has CUDA kernels only, with their own layouts or random numbers",
     ),
     Category("dtype", ("_scaled_", "chalf"), "wrap", "8-bit floats and complex32, which opdsl lacks"),
     Category(
         "level",
         ("_add_batch_dim", "_remove_batch_dim", "_make_dual", "_unpack_dual"),
         "-",
-        "levels of PyTorch's transforms: opdsl.vmap and opdsl.autograd.forward are here",
+        "levels of PyTorch's transforms: use opdsl.vmap and opdsl.autograd.forward",
     ),
-    Category("storage", ("Storage",), "wrap", "storages are no values here: set_ takes a tensor"),
+    Category("storage", ("Storage",), "wrap", "opdsl has no storage objects: set_ accepts a tensor"),
 )
 DENSE = Category("dense", (), "wrap", "not written yet")
 

@@ -180,7 +180,7 @@ def _import(text: str, name: str, load: Callable[[], ModuleType]) -> ModuleType:
 
 
 def _message(name: str, error: BaseException) -> str:
-    """Format an error of a module as ``file:line: what is wrong``."""
+    """Format an error of a module as ``file:line: description``."""
     place = _place(error, error.__traceback__) or name
     text = str(error)
     if isinstance(error, SyntaxError):

@@ -59,11 +59,11 @@ def find(name: str) -> Operator | Packet:
     Only the part of the operator library that declares the packet is loaded; all of it if the name is unknown.
 
     Args:
-        name: ``add.Tensor``, ``aten::add.Tensor``, ``add``; ``default`` stands for the empty overload name. Without a
+        name: ``add.Tensor``, ``aten::add.Tensor``, ``add``; ``default`` denotes the empty overload name. Without a
             namespace, ``aten`` comes first.
 
     Raises:
-        UnknownOperatorError: there is none; the message suggests similar names.
+        UnknownOperatorError: there is no such operator; the message suggests similar names.
     """
     packet = name.rpartition("::")[2].partition(".")[0]
     if packet in PACKETS:

@@ -1,4 +1,6 @@
-"""Probes of ``opdsl doctor``. They avoid imports; a module is imported only if nothing else tells whether it works."""
+"""Probes of ``opdsl doctor``. They avoid imports; a module is imported only if no other probe shows whether it
+works.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,7 @@ _MYPY_FILES = ("mypy.ini", ".mypy.ini", "pyproject.toml", "setup.cfg")
 
 
 class Mark(Enum):
-    """State of a finding, as it is printed."""
+    """State of a finding, in its printed form."""
 
     OK = "OK"
     MISSING = "missing"
@@ -60,7 +62,7 @@ class Finding:
     subject: its name.
     mark: its state.
     detail: its version, or its purpose.
-    remedy: how to fix a problem; empty if there is none.
+    remedy: how to fix a problem; empty without a problem.
     is_needed: whether opdsl does not work without it.
     """
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from threading import Timer
 
 PATIENCE = 1.0
-"""How many seconds work may take without a word."""
+"""Number of seconds after which work without output shows a progress bar."""
 
 Advance = Callable[[], None]
 

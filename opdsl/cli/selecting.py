@@ -21,7 +21,7 @@ def select_option(command: Callable[P, R]) -> Callable[P, R]:
         "selection",
         type=click.Path(exists=True, dir_okay=False, path_type=Path),
         metavar="FILE",
-        help="Only what selected_operators.yaml asks for, and what that needs.",
+        help="Only operators that this file selects (selected_operators.yaml), and those that they need.",
     )(command)
 
 

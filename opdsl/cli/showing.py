@@ -27,25 +27,25 @@ from opdsl.sharding.operators import rule_of
 _TELLING_KEYS = ("CPU", "CUDA", "Meta", "AutogradCPU", "AutogradCUDA", "ADInplaceOrView")
 
 
-@click.command(short_help="Show all that was derived for an operator.")
+@click.command(short_help="Show everything that is derived for an operator.")
 @click.argument("name", shell_complete=complete_operators)
 @module_option
 @json_option
-@click.option("--all-keys", is_flag=True, help="Show every row of the computed dispatch table, also the missing ones.")
-@click.option("--lowered", "views", flag_value="lowered", multiple=True, help="Print the plan of a sample's call.")
+@click.option("--all-keys", is_flag=True, help="Show all rows of the computed dispatch table, also without a kernel.")
+@click.option("--lowered", "views", flag_value="lowered", multiple=True, help="Print the plan of a call with a sample.")
 @click.option("--loops", "views", flag_value="loops", multiple=True, help="Print the loop programs of that call.")
 @click.option("--llvm", "views", flag_value="llvm", multiple=True, help="Print the LLVM IR of that call's kernels.")
 @click.option(
     "--cuda", "views", flag_value="cuda", multiple=True, help="Print the CUDA C++ of its last kernel; needs no GPU."
 )
 def show(name: str, modules: tuple[str, ...], as_json: bool, all_keys: bool, views: tuple[str, ...]) -> None:
-    """Show all that was derived for an operator: `opdsl show add.Tensor`.
+    """Show everything that is derived for an operator: `opdsl show add.Tensor`.
 
     Its schema, variants, entry, kernels, overrides, computed dispatch table, scalar graph and generated source. The
     name of a packet (`opdsl show add`) shows its overloads.
 
-    With --lowered, --loops, --llvm or --cuda only that code is printed, for a call with the operator's first sample:
-    one of them as plain text for other programs, several with a title each.
+    With --lowered, --loops, --llvm or --cuda, only this code is printed, for a call with the operator's first sample:
+    as plain text for a single option, with a title for each of several options.
     """
     load_modules(modules)
     operator_or_packet = find(name)

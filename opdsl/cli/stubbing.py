@@ -17,11 +17,11 @@ from opdsl.cli.progress import progress
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="The folder of stubs; stubs by default, with a library typings.",
+    help="The folder of the stubs; by default stubs, or typings for a library.",
 )
 @click.option("--check", "is_check", is_flag=True, help="Write nothing; exit with 1 if a file is not up to date.")
 def stubs(libraries: tuple[str, ...], output: Path | None, is_check: bool) -> None:
-    """Write stubs (.pyi) of every operator: functions, methods of Tensor, and opdsl.ops.
+    """Write stubs (.pyi) of all operators: functions, methods of Tensor, and opdsl.ops.
 
     opdsl contains its own stubs. For a LIBRARY, a module or file that declares operators, the stubs of its modules are
     written, and opdsl's with the library's methods and operators. Type checkers find them in DIR: set mypy_path = DIR

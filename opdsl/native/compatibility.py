@@ -21,7 +21,9 @@ WIDER: dict[BaseType, tuple[BaseType, ...]] = {
     BaseType.float: (BaseType.Scalar,),
     BaseType.bool: (BaseType.SymBool,),
 }
-"""The types that take all values of another. What takes int takes SymInt: as a size that is known, where it must be."""
+"""Types that accept all values of another type, keyed by the latter. ``int`` accepts the values of ``SymInt``, as a
+known size where necessary.
+"""
 
 OTHER_KEYS = (
     "tags",
@@ -36,7 +38,7 @@ OTHER_KEYS = (
     "category_override",
     "use_const_ref_for_mutable_tensors",
 )
-"""The keys that callers do not see."""
+"""Keys of entries that callers do not see."""
 
 
 @attrs.frozen
@@ -59,7 +61,7 @@ class Change:
 
 
 Difference = tuple[str, bool]
-"""What changed, and whether it breaks callers."""
+"""Description of a change, and whether it breaks callers."""
 
 
 def compare(old: Iterable[NativeFunction], new: Iterable[NativeFunction]) -> list[Change]:

@@ -25,7 +25,7 @@ from opdsl.native.values import BOOLEANS
 from opdsl.schema import BaseType, FunctionSchema, Type
 
 DEFAULT_KEY = "Default"
-"""What formulas belong to that name no dispatch key."""
+"""Key of formulas for which derivatives.yaml names no dispatch key."""
 
 BACKENDS = (
     "CPU CUDA HIP XLA MPS IPU XPU HPU VE Lazy MTIA MAIA PrivateUse1 PrivateUse2 PrivateUse3 Meta NestedTensor Other"
@@ -33,7 +33,7 @@ BACKENDS = (
 AUTOGRAD_KEYS = frozenset(f"Autograd{backend}" for backend in BACKENDS.split())
 
 RESERVED_ARGUMENTS = ("grad_input_mask", "result")
-"""Names that formulas have for other things than arguments."""
+"""Names that have another meaning in formulas, so no argument of an operator with formulas may have them."""
 
 NAME = r"(?<![A-Za-z0-9_.>]){}(?![A-Za-z0-9_])"
 NAMED_GRADIENT = r"(?<![A-Za-z0-9_.>:])grad_[A-Za-z0-9_]+(?![A-Za-z0-9_(<])"
@@ -41,21 +41,24 @@ GRADIENT_INDEX = r"(?<![A-Za-z0-9_])grads\[(\d+)\]"
 BRACKETS = {")": "(", "]": "[", "}": "{"}
 
 QUOTED = r'"(?:[^"\\]|\\.?)*+(?:"|\Z)'
-"""A text in quotes, to the end where they are not closed."""
+"""Pattern of a quoted text, up to the end of the formula if the quotes are not closed."""
 
 ASIDE = rf"{QUOTED}|/\*.*?(?:\*/|\Z)"
-"""Texts in quotes and comments: no code."""
+"""Pattern of quoted texts and comments, which are not code."""
 
 BARE_NAME = r"(?<![A-Za-z0-9_.:>])[a-z_][A-Za-z0-9_]*(?![A-Za-z0-9_>]|\s*(?:\(|::|<))"
-"""A value by its name: no function, no member, no type, and no constant like ``M_PI`` or ``kMessage``."""
+"""Pattern of a name that denotes a value: no function, no member, no type, and no constant like ``M_PI`` or
+``kMessage``.
+"""
 
 CONSTANT = r"k[A-Z]\w*"
 
 LAMBDA = "]("
-"""What formulas have that name values of their own."""
+"""Text that only formulas with C++ lambdas contain; their parameters and local names are not checked."""
 
 WORDS = frozenset(("true", "false", "nullptr", "grad", "grads", "grad_input_mask", "result", "retain_variables", "i"))
-"""What formulas may name beside arguments and results; ``i`` is an element's place, for lists of Tensors.
+"""Names that formulas may use in addition to arguments and results; ``i`` is an element's index, for lists of
+Tensors.
 
 Source: ``gen_autograd_functions.py``.
 """
@@ -424,10 +427,10 @@ FORMULA_RULES: dict[str, Callable[[FunctionSchema, Formula], Iterator[str]]] = {
     "gradient-index": _indices,
     "known-names": _known_names,
 }
-"""The rules of single formulas, by name."""
+"""Rules about single formulas, by name."""
 
 RULES_OF_TEXTS = frozenset(("brackets", "named-gradients", "gradient-index", "known-names"))
-"""The rules about what a formula says; the others are about what it is for."""
+"""Rules about the text of a formula; the others are about the arguments that it is declared for."""
 
 
 def _gradient_use(schema: FunctionSchema, formulas: list[Formula]) -> Iterator[str]:

@@ -23,10 +23,10 @@ from opdsl.native.values import BOOLEANS, NOT_TEXT
 from opdsl.schema import Argument
 
 PLAIN_TEXT = r"[A-Za-z0-9_](?:[^\n:#\x00-\x1f\x7f-\uffff]|:(?! |$)|(?<! )#)*(?<![ :])"
-"""Text that YAML reads back as it is, without quotes; ASCII, to be safe."""
+"""Pattern of text that YAML reads back unchanged without quotes; ASCII only, to be safe."""
 
 PLAIN_ITEM = r"[A-Za-z0-9_][A-Za-z0-9_.]*"
-"""The same inside ``[...]``."""
+"""Pattern of text inside ``[...]`` that YAML reads back unchanged without quotes."""
 
 FUNCTION_ONLY = frozenset((Variant.function,))
 
@@ -130,7 +130,9 @@ def _last_index(node: Node, text: str) -> int:
 
 
 def _without_markers(text: str) -> str:
-    """Remove YAML directives and document markers from text between entries, since they are valid in one place only."""
+    """Remove YAML directives and document markers from text between entries, since they are valid only once in
+    a file.
+    """
     if not any(mark in text for mark in ("---", "...", "%")):
         return text
     return "".join(line for line in text.splitlines(keepends=True) if not line.startswith(("---", "...", "%")))

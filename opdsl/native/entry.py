@@ -11,13 +11,13 @@ from opdsl.native.source import Location, Origin
 from opdsl.schema import FunctionSchema, OperatorName, Precomputed, SchemaKind
 
 MOST_KERNEL_NAMESPACES = 3
-"""How many levels of namespace a kernel's name may have (INV-26)."""
+"""Maximum number of namespace levels in a kernel's name (INV-26)."""
 
 METADATA_ONLY = frozenset(("resize_", "resize_as_"))
-"""Tagged ``inplace_view``, yet no views. Source: torchgen's note "resize_ in Functionalization"."""
+"""Operators with the tag ``inplace_view`` that are no views. Source: torchgen's note "resize_ in Functionalization"."""
 
 MADE = Location("<made>", 1, 1)
-"""Where an entry stands that stands nowhere."""
+"""Location of entries that were not read from a file."""
 
 
 class Variant(enum.Enum):
@@ -135,7 +135,7 @@ class Structured:
     r"""Structure of an out entry whose meta function is shared by the other variants.
 
     inherits: the class that its meta class derives from.
-    precomputed: what the meta function computes for the kernel.
+    precomputed: the values that the meta function computes for the kernel.
     ufunc: scalar functions from which kernels are generated.
 
     >>> from opdsl.native import loads

@@ -16,10 +16,10 @@ Kinds = dict[SchemaKind, NativeFunction]
 """Entries with one signature, by their kind."""
 
 INHERITED_TAGS = ("nondeterministic_seeded", "view_copy")
-"""The tags that a generated operator has from the entry it is made from."""
+"""Tags that a generated operator inherits from the entry that it is generated from."""
 
 BASES = (SchemaKind.mutable, SchemaKind.inplace, SchemaKind.out, SchemaKind.functional)
-"""From which kind of entry the others are made, the first that there is."""
+"""Kinds of entries from which the others are generated, in order of preference."""
 
 
 def generated(entries: Iterable[NativeFunction]) -> tuple[NativeFunction, ...]:

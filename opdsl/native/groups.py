@@ -52,11 +52,11 @@ class VariantGroup:
 
 @attrs.frozen
 class ViewGroup:
-    r"""View with its copying variant and its in-place variant, which turns the argument into the view.
+    r"""View with its copying variant and its in-place variant, which makes the argument the view.
 
     view: the view.
     view_copy: the variant that copies.
-    view_inplace: the variant that turns its argument into the view.
+    view_inplace: the variant that makes its argument the view.
 
     >>> from opdsl.native import loads, structured_groups, variant_groups, view_groups
     >>> entries = loads("- func: t(Tensor(a) self) -> Tensor(a)\n- func: t_copy(Tensor self) -> Tensor")

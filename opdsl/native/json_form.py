@@ -12,10 +12,10 @@ from opdsl.schema import Alias, Argument, FunctionSchema, ListType, OptionalType
 from opdsl.schema.model import DEFAULT_NAMESPACE, DefaultValue
 
 VERSION = 1
-"""Changes when something that was there goes away or means something else."""
+"""Version of the JSON document: increases when a key disappears or changes its meaning."""
 
 SCHEMA_FILE = Path(__file__).with_name("entries.schema.json")
-"""The JSON Schema of what ``to_json`` gives."""
+"""Path of the JSON Schema for the result of ``to_json``."""
 
 
 def to_json(entries: Iterable[NativeFunction]) -> str:

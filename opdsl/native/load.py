@@ -22,10 +22,10 @@ from opdsl.native.source import Fault, Location, Mapping, Node, Origin, Sequence
 from opdsl.native.values import FIELDS, MOST_FAULTS, READERS, Reading, meant
 
 MOST_SHOWN = 50
-"""How many faults an error's message shows; ``faults`` has all."""
+"""Maximum number of faults in an error's message; the attribute ``faults`` has all."""
 
 STUB_KEYS = frozenset(("backend", "cpp_namespace", "supported", "full_codegen", "ir_gen"))
-"""What stands in a backend's own file. Source: ``torchgen/gen_backend_stubs.py``."""
+"""Keys of a backend's own file, by which it is recognized. Source: ``torchgen/gen_backend_stubs.py``."""
 
 
 def read_file(path: str | PathLike[str]) -> str:

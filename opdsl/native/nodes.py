@@ -12,10 +12,10 @@ from opdsl.errors import NativeYamlError
 from opdsl.native.source import Fault, Location, Mapping, Mark, Node, Scalar, Sequence, Source
 
 DEEPEST = 6
-"""How deep values may be nested; an entry needs four levels."""
+"""Maximum nesting depth of values; an entry needs four levels."""
 
 MOST_ITEMS = 100_000
-"""How many elements or keys stand in one value; PyTorch's file has some 2,600 entries."""
+"""Maximum number of elements or keys of a value; PyTorch's file has about 2,600 entries."""
 
 
 def read_nodes(source: Source) -> Node | None:

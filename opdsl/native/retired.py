@@ -33,7 +33,7 @@ DISPATCHER = "every operator goes through the dispatcher today"
 BY_KERNEL = "the kernel itself tells which dtypes it takes"
 
 CPP = "1.0.1"
-"""The last release whose schemas had the types and values of C++."""
+"""Last release whose schemas had the types and values of C++."""
 
 RETIRED_KEYS = {
     "python_default_init": Retired(
@@ -61,7 +61,7 @@ RETIRED_KEYS = {
     "common_device_guard": Retired("", "", "write device_check: NoCheck for False", is_lost=True),
     "device_check_and_guard": Retired("", "", "write device_check and device_guard", is_lost=True),
 }
-"""The keys of entries. Source: the file, and its reader ``native_parse.py``, in all releases since 0.4."""
+"""Former keys of entries. Source: the file, and its reader ``native_parse.py``, in all releases since 0.4."""
 
 RETIRED_DISPATCH_KEYS = {
     "Vulkan": Retired("1.6", "1.6", "its kernels are registered in C++: TORCH_LIBRARY_IMPL(aten, Vulkan, m)", True),
@@ -70,20 +70,20 @@ RETIRED_DISPATCH_KEYS = {
     "SparseGCS_CUDA": Retired("", "", "write SparseCsrCUDA", is_lost=True),
     "Named": Retired("", "", NAMED, is_lost=True),
 }
-"""The dispatch keys that took kernels."""
+"""Former dispatch keys of kernels."""
 
 RENAMED_DISPATCH_KEYS = {
     "Math": ("CompositeImplicitAutograd", "1.8.1"),
     "DefaultBackend": ("CompositeExplicitAutograd", "1.8.1"),
 }
-"""The dispatch keys that go by another name today, and the last release with the former one."""
+"""Former names of dispatch keys, each with today's name and the last release with the former name."""
 
 RETIRED_TYPES = {
     "Dimname": Retired("1.2", "2.12.1", NAMED, is_lost=True),
     "ConstQuantizerPtr": Retired("1.2", "1.7.1", "quantizers are no arguments of operators any more", is_lost=True),
     "void*": Retired("1.0", "1.1", "a pointer is no value of an operator: bind the function by hand", is_lost=True),
 }
-"""The types that nothing stands for today."""
+"""Former types that have no replacement today."""
 
 FORMER_TYPES = {
     "TensorList": ("Tensor", "[]", CPP),
@@ -99,7 +99,9 @@ FORMER_TYPES = {
     "BoolTensor": ("Tensor", "", CPP),
     "SparseTensorRef": ("Tensor", "", "1.1"),
 }
-"""Former types: the base type of today, what stands behind it, and the last release that had them."""
+"""Former types, each with today's base type, the suffix that follows it, and the last release that had the
+former type.
+"""
 
 FIRST_RELEASES = {
     "python_module": "1.0",
@@ -117,7 +119,7 @@ FIRST_RELEASES = {
     "ufunc_inner_loop": "1.12",
     "autogen": "1.12",
 } | {key: retired_key.since for key, retired_key in RETIRED_KEYS.items() if retired_key.since > "0.4.1"}
-"""The first release with a key, of those that came after 0.4."""
+"""First release of each key that was introduced after 0.4."""
 
 
 def former_key(name: str) -> str:

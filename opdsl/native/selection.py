@@ -44,7 +44,7 @@ class SelectedOperator:
 
     is_root: whether models call it directly; others are called by operators.
     is_used_for_training: whether gradients are needed.
-    include_all_overloads: whether a name without overload stands for all overloads of the packet.
+    include_all_overloads: whether a name without overload selects all overloads of the packet.
 
     >>> from opdsl.native import SelectedOperator, Selection, load_selection, loads, select
     >>> SelectedOperator(include_all_overloads=False).is_root
@@ -176,7 +176,7 @@ def _flag(reading: Reading, node: Node | None, *, default: bool) -> bool:
 
 
 def select(entries: Iterable[NativeFunction], selection: Selection) -> tuple[NativeFunction, ...]:
-    r"""Return the entries that a selection asks for, and those that they depend on, in the order of the file.
+    r"""Return the entries that a selection requests, and those that they depend on, in the order of the file.
 
     An entry depends on the structured entry that it delegates to; a mutable one on its other variants; a generated
     operator on the entry that it is generated from; a view on its copying variant, and an in-place view on the view.

@@ -24,31 +24,33 @@ from opdsl.native.source import Fault, Mapping, Node, Scalar, Sequence, Source, 
 from opdsl.schema import Argument, OperatorName, Precomputed, examine_schema, parse_argument, parse_operator_name
 
 MOST_FAULTS = 10_000
-"""Reading stops after so many faults: the file is of another kind."""
+"""Number of faults after which no more are recorded: the file is of another kind."""
 
 MOST_GUESSES = 100
 LONGEST_GUESS = 64
-"""For how many faults, and for names up to which length, the name that was meant is guessed: a guess takes long."""
+"""Longest name, and above it the largest number of faults, for which a similar known name is searched; the search is
+slow.
+"""
 
 BOOLEANS = {
     **dict.fromkeys(("true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON"), True),
     **dict.fromkeys(("false", "False", "FALSE", "no", "No", "NO", "off", "Off", "OFF"), False),
 }
-"""What YAML 1.1 reads as booleans, as torchgen's loader does."""
+"""Texts that YAML 1.1 reads as booleans, as torchgen's loader does."""
 
 NOT_TEXT = (
     r"~|null|Null|NULL||[-+]?0b[01_]+|[-+]?0[0-7_]+|[-+]?(?:0|[1-9][0-9_]*)(?::[0-5]?[0-9])*|[-+]?0x[0-9a-fA-F_]+"
     r"|[-+]?(?:[0-9][0-9_]*)\.[0-9_]*(?:[eE][-+][0-9]+)?|\.[0-9][0-9_]*(?:[eE][-+][0-9]+)?|[-+]?\.(?:inf|Inf|INF)"
     r"|\.(?:nan|NaN|NAN)|[0-9]{4}-[0-9]{2}-[0-9]{2}.*|=|<<"
 )
-"""What YAML 1.1 reads as numbers, dates, nothing and the like when it is not quoted. Source: yaml.resolver."""
+"""Pattern of unquoted text that YAML 1.1 reads as a number, a date, null and the like. Source: yaml.resolver."""
 
 USUAL_VARIANTS = {
     "function": frozenset((Variant.function,)),
     "method": frozenset((Variant.method,)),
     "function, method": frozenset((Variant.function, Variant.method)),
 }
-"""The spellings of ``variants`` in nearly all entries."""
+"""Values of ``variants`` in nearly all entries."""
 
 Member = TypeVar("Member", bound=enum.Enum)
 
@@ -374,10 +376,10 @@ READERS: dict[str, Callable[[Reading, Node], object]] = {
     "category_override": _text,
     "use_const_ref_for_mutable_tensors": _boolean,
 }
-"""The keys of an entry (INV-17), each with the reader of its value."""
+"""Keys of an entry (INV-17), each with the function that reads its value."""
 
 FIELDS = {"func": "schema", "structured_inherits": "inherits", "ufunc_inner_loop": "ufunc"}
-"""Keys whose values go by another name."""
+"""Field names of the keys whose field has another name."""
 
 
 @cache
@@ -386,7 +388,7 @@ def _not_text() -> re.Pattern[str]:
 
 
 def meant(reading: Reading, name: str, known: Iterable[str]) -> str:
-    """Return a hint with the most similar known name, as part of a message; an empty string if there is none."""
+    """Return a hint with the most similar known name, as part of a message; an empty string if no name is similar."""
     import difflib
 
     if len(reading.faults) > MOST_GUESSES or len(name) > LONGEST_GUESS:

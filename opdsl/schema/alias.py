@@ -7,7 +7,7 @@ import attrs
 from opdsl.errors import AnnotationError
 
 WILDCARD = "*"
-"""The after-set of an argument whose memory may end up anywhere, as the members of a list do."""
+"""After-set of an argument whose memory may end up in any result, such as a member of a list."""
 
 
 @attrs.frozen(init=False, repr=False)

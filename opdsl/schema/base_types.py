@@ -109,4 +109,4 @@ PYTHON_TYPES: Mapping[BaseType, PythonType] = MappingProxyType(
         BaseType.GraphModule: PythonType("GraphModule", _VOCABULARY),
     }
 )
-"""By base type."""
+"""Python counterparts of schema types, by base type."""

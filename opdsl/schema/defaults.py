@@ -11,7 +11,7 @@ from opdsl.schema.model import Default, DefaultValue, Symbol
 from opdsl.schema.types import BaseType, ListType, OptionalType, Type
 
 REDUCTIONS = {"Mean": 1, "Sum": 2}
-"""The names of loss reductions, which schemas keep as integers. Source: at::Reduction."""
+"""Names of loss reductions, which schemas store as integers. Source: at::Reduction."""
 
 _UNKNOWN = PythonType("object")
 

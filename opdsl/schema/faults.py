@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 LONGEST_LINE = 200
-"""Longer lines are shown as a window around the fault."""
+"""Line length above which only a window around the fault is shown."""
 
 LONGEST_MESSAGE = 300
 

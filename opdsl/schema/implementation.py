@@ -1,7 +1,7 @@
 """Checks of functions that implement an operator: their parameters, and the number of returned values.
 
 The decorators check functions when they attach them, and the mypy plugin when it reads them. The checks return a
-description of the fault; an empty text means that there is none.
+description of the fault; an empty text means no fault.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from opdsl.schema.parameters import NUMBERS, Parameter, Role, parameters_of
 from opdsl.schema.types import BaseType, ListType, OptionalType, Type
 
 OUTPUT_MASK = "output_mask"
-"""What a derivative calls the tuple that says which of several gradients are asked for."""
+"""Parameter of a derivative: the tuple of bools that selects which of several gradients are computed."""
 
 OUT = "out"
-"""The parameter of a body or kernel that is that of the ``out=`` variant, too."""
+"""Parameter of a body or kernel that serves the ``out=`` variant, too."""
 
 GRADIENTS = ("grad", "grads")
-"""What a derivative calls the gradient of the first result, or those of all results."""
+"""Parameters of a derivative: the gradient of the first result, and the gradients of all results."""
 
 
 class Fault(NamedTuple):

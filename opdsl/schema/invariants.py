@@ -24,7 +24,7 @@ from opdsl.schema.types import ALIASABLE, BaseType, ListType, OptionalType, Type
 from opdsl.schema.violation import NAME, Part, Violation, argument_part, return_part
 
 MOST_NESTING = 8
-"""How many lists and question marks may stand around a type: deeper ones are no operator's."""
+"""Maximum number of lists and question marks around a type; no operator has more."""
 
 Rule = Callable[[FunctionSchema], Iterator[Violation]]
 

@@ -218,12 +218,16 @@ _KINDS = (
 )
 
 KINDS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _KINDS})
-"""The kinds by the names of their decorators."""
+"""Kinds by the names of their decorators."""
 
 DECORATORS: Mapping[str, Kind] = MappingProxyType(
     {name: kind for name, kind in KINDS.items() if kind.function is not Function.NUMBERS}
 )
-"""The kinds that a decorator beneath a declaration attaches; loops over scalar functions are bodies of formulas."""
+"""Kinds with a decorator that attaches an implementation to a declaration; loops over scalar functions are bodies of
+formulas.
+"""
 
 COMPILED = (*(kind.name for kind in _KINDS if kind.definition and kind.is_structured), "recurrence")
-"""The kinds that backends compile; a backend's function for one has its name (``opdsl.kernels.compiler``)."""
+"""Names of the kinds that backends compile; a backend's function for a kind has its name
+(``opdsl.kernels.compiler``).
+"""

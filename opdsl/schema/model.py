@@ -11,23 +11,24 @@ from opdsl.schema.alias import Alias
 from opdsl.schema.types import BaseType, OptionalType, Type
 
 DEFAULT_NAMESPACE = "aten"
-"""The namespace of a name that is written without one."""
+"""Namespace of a name that is written without one."""
 
 AUGMENTED_ASSIGNMENTS = frozenset(("add", "sub", "mul", "div", "mod", "pow", "lshift", "rshift", "and", "xor", "or"))
-"""The names for which ``__iX__`` is the in-place form of ``__X__``. Source: PEP 203, as torchgen reads it."""
+"""Names for which ``__iX__`` is the in-place form of ``__X__``. Source: PEP 203, as torchgen reads it."""
 
 SCRATCH_PREFIX = "_scratch_"
-"""Out arguments that begin so are working memory and are never returned."""
+"""Prefix of out arguments that are working memory and are never returned."""
 
 FUNCTIONAL_SUFFIX = "_functional"
-"""Ends the base name of the functional form of a mutable operator."""
+"""Suffix of the base name of a mutable operator's functional form."""
 
 GENERATED = "generated"
-"""The tag of what an entry's ``autogen`` stands for: it has no entry of its own."""
+"""Tag of the operators that an entry's ``autogen`` generates; they have no entries themselves."""
 
 SIGNATURE_DEFAULTS = {("bernoulli", "p"): ("p", "0.5")}
-"""Defaults that only the signature has, so that an entry pairs with the others of its name. Source: torchgen's
-note "bernoulli.p schema"."""
+"""Defaults that only the signature has, so that an entry pairs with the others of its name. Source: torchgen's note
+"bernoulli.p schema".
+"""
 
 
 @attrs.frozen
@@ -41,7 +42,7 @@ class Symbol:
 
 
 DefaultValue = None | bool | int | float | str | Symbol | tuple["DefaultValue", ...]
-"""What a default means; lists are tuples."""
+"""Value of a default; lists are tuples."""
 
 
 @attrs.frozen
@@ -142,7 +143,7 @@ class OperatorName:
 
 
 FORBIDDEN = frozenset((*kwlist, "__debug__"))
-"""The names that Python assigns to nothing."""
+"""Names to which Python cannot assign."""
 
 
 def python_name(name: str) -> str:
@@ -227,7 +228,7 @@ class FunctionSchema:
     out: tuple[Argument, ...]
     returns: tuple[Return, ...]
     _signature: FunctionSchema | None = attrs.field(init=False, default=None, eq=False, repr=False)
-    """What ``signature`` gave, which every rule between entries asks for."""
+    """Cached result of ``signature``, which every rule between entries needs."""
 
     def __str__(self) -> str:
         arguments = [str(argument) for argument in self.positional]
@@ -317,7 +318,7 @@ class FunctionSchema:
         strip_defaults: drop the defaults too.
         strip_view_copy: also drop the suffix that distinguishes ``x_copy`` (and ``x_scatter`` from ``x_inverse``) from
             the view ``x``.
-        keep_return_names: keep the names of returns, and name returns that stand for a written argument ``x_out``.
+        keep_return_names: keep the names of returns, and name returns that are a written argument ``x_out``.
         """
         if strip_defaults or keep_return_names:
             return self._make_signature(strip_defaults, strip_view_copy, keep_return_names)
@@ -348,7 +349,7 @@ TENSOR_OPTIONS = (
     ("device", BaseType.Device),
     ("pin_memory", BaseType.bool),
 )
-"""The names and types of the arguments that together are TensorOptions; each may be optional."""
+"""Names and types of the arguments that together are TensorOptions; each may be optional."""
 
 _OPTION_NAMES, _OPTION_TYPES = map(list, zip(*TENSOR_OPTIONS, strict=True))
 

@@ -38,11 +38,13 @@ STRING = r'"(?:[^"\\\n]|\\.)*"|' r"'(?:[^'\\\n]|\\.)*'"
 LONGEST_NUMBER = 40
 LONGEST_GUESS = 64
 MOST_PARTS = 256
-"""How many arguments or returns a schema may have: no operator comes near, and rules compare them pairwise."""
+"""Maximum number of arguments or returns of a schema: no operator has nearly as many, and rules compare them
+pairwise.
+"""
 MOST_CHARACTERS = 1 << 16
-"""How long the text of a schema may be."""
+"""Maximum length of a schema's text."""
 MOST_REMEMBERED = 8192
-"""How many argument and return texts are kept; schemas repeat few of them very often."""
+"""Maximum number of argument and return texts in the cache; schemas repeat few of them very often."""
 LONGEST_REMEMBERED = 512
 
 BASE_TYPES: dict[str, Type] = {type.value: type for type in BaseType}

@@ -29,7 +29,7 @@ class _Missing:
 MISSING = _Missing()
 
 UNIONS = (typing.Union, types.UnionType)
-"""The origins of ``Optional[X]`` and of ``X | None``."""
+"""Origins of ``Optional[X]`` and of ``X | None``."""
 
 PYTHON_NAMES: dict[object, BaseType] = {
     int: BaseType.int,
@@ -50,7 +50,7 @@ ADVICE: dict[object, str] = {
     Alias: 'Alias takes the alias sets: Tensor[Alias("a")]',
     Size: "Size takes a number and stands in Annotated[IntList, Size(2)]",
 }
-"""What to write instead of what cannot be a schema type."""
+"""Advice for annotations that are no schema type: the annotation to write instead."""
 
 _parse_type = lru_cache(maxsize=256)(parse_type)  # cached, since declarations repeat few types very often
 
@@ -82,7 +82,7 @@ class Meaning(NamedTuple):
 
 
 def type_of(annotation: object) -> Meaning:
-    """Return the schema type that an annotation stands for.
+    """Return the schema type that an annotation denotes.
 
     Raises AnnotationError, which shows the annotation and the allowed types.
 
@@ -134,7 +134,7 @@ def from_signature(name: OperatorName, parameters: Sequence[ParameterSpec], retu
 
 
 def _arguments_of(name: OperatorName, parameter: ParameterSpec) -> Iterable[Argument]:
-    """Return the argument that a parameter stands for; the four arguments of TensorOptions."""
+    """Return the argument that a parameter denotes; four arguments for TensorOptions."""
     if parameter.annotation is TensorOptions:
         if parameter.kind != "keyword_only":
             raise AnnotationError(f"{name}: parameter {parameter.name}: TensorOptions is keyword-only, put it after *")
@@ -160,7 +160,7 @@ def _default_of(value: object, type: Type) -> Default | None:
 
 
 def _returns_of(annotation: object) -> Iterable[Return]:
-    """Return the returns that a return annotation stands for."""
+    """Return the returns that a return annotation denotes."""
     if annotation is None or annotation is type(None):
         return []
     if annotation is MISSING:
@@ -298,7 +298,7 @@ READERS: dict[object, Callable[[Any], Meaning]] = {
     Sequence: _list,
     tuple: _tuple,
 }
-"""How to read an annotation, by its origin."""
+"""Functions that convert an annotation to a schema type, by the annotation's origin."""
 
 
 def _advice(annotation: object, origin: object) -> str:

@@ -8,13 +8,13 @@ import enum
 import attrs
 
 CLASS_PREFIX = "__torch__.torch.classes."
-"""What the schema text of every custom class begins with."""
+"""Prefix of every custom class in schema text."""
 
 
 class BaseType(enum.Enum):
     """Schema type without parts; its value is its text.
 
-    Source: the base types that torchgen and PyTorch's native functions know (facts, section 1).
+    Source: the base types of torchgen and PyTorch's native functions (facts, section 1).
     """
 
     Generator = "Generator"
@@ -110,7 +110,7 @@ ALIASABLE: tuple[Type, ...] = (
     OptionalType(BaseType.Tensor),
     ListType(BaseType.Tensor),
 )
-"""The types that an alias annotation may stand on: ``Tensor``, ``Tensor?`` and ``Tensor[]``."""
+"""Types that may have an alias annotation: ``Tensor``, ``Tensor?`` and ``Tensor[]``."""
 
 
 def list_of(type: Type) -> ListType | None:

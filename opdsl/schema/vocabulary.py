@@ -1,6 +1,6 @@
-"""Names for the annotations of declarations that have no class of their own at run time.
+"""Names for the annotations of declarations that are no classes at run time.
 
-A class with an attribute ``__schema_type__`` stands for the schema type with that text: so do ``Tensor``, ``DType``,
+A class with an attribute ``__schema_type__`` denotes the schema type with that text: ``Tensor``, ``DType``,
 ``Device``, ``Layout`` and ``MemoryFormat`` of the runtime, and a user's own class for a custom one
 (``__schema_type__ = "__torch__.torch.classes.mylib.Index"``).
 """
@@ -33,7 +33,7 @@ class _Marker:
 
 
 class SchemaType(_Marker):
-    """Marker of the schema type that an annotation stands for: ``Annotated[int, SchemaType("SymInt")]``."""
+    """Marker of the schema type that an annotation denotes: ``Annotated[int, SchemaType("SymInt")]``."""
 
 
 class Size(_Marker):
@@ -87,7 +87,9 @@ Scalar = Annotated[int | float | bool | complex, SchemaType("Scalar")]
 DimVector = Annotated[Sequence[int], SchemaType("DimVector")]
 
 IntList = int | Sequence[int]
-"""What an ``int[2]`` takes; the plain spelling of ``Ints[2]`` is ``Annotated[IntList, Size(2)]``."""
+"""Values that an argument of type ``int[2]`` accepts; the plain spelling of ``Ints[2]`` is ``Annotated[IntList,
+Size(2)]``.
+"""
 SymIntList = SymInt | Sequence[SymInt]
 FloatList = float | Sequence[float]
 BoolList = bool | Sequence[bool]

@@ -222,4 +222,4 @@ TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     "aten::to.dtype": _conversions,
     "aten::to.device": _moves,
 }
-"""By an operator's name; one without an overload stands for the empty overload alone."""
+"""Sample functions by operator name; a name without an overload denotes the empty overload only."""

@@ -17,7 +17,7 @@ from opdsl.testing.subject import LawNotTried, Subject, operator_of
 class Violation(NamedTuple):
     """Violation of a law by an operator.
 
-    law: the law's number. title: what the law says. problem: what is wrong, with the sample that shows it.
+    law: the law's number. title: the law's statement. problem: the violation, with the sample that shows it.
 
     >>> import opdsl
     >>> from opdsl.testing import Violation

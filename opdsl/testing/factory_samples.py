@@ -99,7 +99,7 @@ TABLE: dict[str, Samples] = {
     "aten::unsafe_split_with_sizes.out": _sized_parts_into,
     "aten::unbind_copy.int_out": _slices_into,
 }
-"""By an operator's name; one without an overload stands for the empty overload alone."""
+"""Sample functions by operator name; a name without an overload denotes the empty overload only."""
 
 
 def _with_generator(samples: Samples) -> Samples:

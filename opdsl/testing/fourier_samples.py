@@ -65,4 +65,4 @@ TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     "aten::fft_fftfreq": _frequencies,
     "aten::fft_rfftfreq": _frequencies,
 }
-"""By an operator's name; one without an overload stands for the empty overload alone."""
+"""Sample functions by operator name; a name without an overload denotes the empty overload only."""

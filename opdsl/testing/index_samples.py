@@ -231,4 +231,4 @@ TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     "aten::_index_put_impl_": _indexed_and_written,
     "aten::_index_put_impl": _indexed_and_written,
 }
-"""By an operator's name; one without an overload stands for the empty overload alone."""
+"""Sample functions by operator name; a name without an overload denotes the empty overload only."""

@@ -102,7 +102,7 @@ def _gru_gradients_of_gates(make: Maker) -> Iterator[Sample]:
     yield Sample(make(2, 3), make(2, 9), make(2, 9), make(2, 3), None, None)
 
 
-# ----------------------------------------------------------------------------------------------- batch normalisation
+# -------------------------------------------------------------------------------------------------- batch normalization
 
 
 def _positive(make: Maker, *shape: int) -> Tensor:
@@ -329,7 +329,7 @@ def _second_gradients(make: Maker) -> Iterator[Sample]:
     yield Sample(make(2, 2, 5), None, None, *tensors, *values, (True, False, True))
 
 
-# -------------------------------------------------------------------------------------------------- fake quantisation
+# ---------------------------------------------------------------------------------------------------- fake quantization
 
 
 def _number(make: Maker, value: float, dtype: object = float32) -> Tensor:
@@ -570,4 +570,4 @@ TABLE: dict[str, Samples] = {
     "aten::_fake_quantize_learnable_per_channel_affine": _learned(channels=True),
     "aten::_fake_quantize_learnable_per_channel_affine_backward": _learned("grad", channels=True),
 }
-"""By an operator's name; one without an overload stands for the empty overload alone."""
+"""Sample functions by operator name; a name without an overload denotes the empty overload only."""

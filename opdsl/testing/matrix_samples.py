@@ -285,4 +285,4 @@ TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     "aten::linalg_tensorinv": _tensors,
     "aten::linalg_tensorsolve": _tensor_systems,
 }
-"""By an operator's name; one without an overload stands for the empty overload alone."""
+"""Sample functions by operator name; a name without an overload denotes the empty overload only."""

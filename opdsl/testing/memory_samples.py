@@ -98,4 +98,4 @@ TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     "aten::slice_inverse": _slices,
     "aten::from_file": _files,
 }
-"""By an operator's name; one without an overload stands for the empty overload alone."""
+"""Sample functions by operator name; a name without an overload denotes the empty overload only."""

@@ -381,4 +381,4 @@ TABLE: dict[str, Samples] = {
     "aten::_pad_circular": _margins,
     "aten::_pad_enum": _numbered_margins,
 }
-"""By an operator's name; one without an overload stands for the empty overload alone."""
+"""Sample functions by operator name; a name without an overload denotes the empty overload only."""

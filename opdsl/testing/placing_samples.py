@@ -110,4 +110,4 @@ TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     "aten::as_strided_scatter": _strided,
     "aten::constant_pad_nd": _padded,
 }
-"""By an operator's name; one without an overload stands for the empty overload alone."""
+"""Sample functions by operator name; a name without an overload denotes the empty overload only."""

@@ -165,4 +165,4 @@ TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     "opdsl::pair_distances": _columns,
     "opdsl::order_keys": _elements,
 }
-"""By an operator's name; one without an overload stands for the empty overload alone."""
+"""Sample functions by operator name; a name without an overload denotes the empty overload only."""

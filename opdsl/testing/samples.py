@@ -197,7 +197,7 @@ def _sample(operator: Operator, make: Maker, form: Callable[[Maker, int], Tensor
 
 
 def _value(argument: Argument, make: Maker, tensor: Callable[[], Tensor]) -> object:
-    """Return a value for an argument of a schema; None if there is none for its type."""
+    """Return a value for an argument of a schema; None if its type is not supported."""
     kind = argument.type
     if isinstance(kind, OptionalType):
         kind = kind.element

@@ -76,4 +76,4 @@ TABLE: dict[str, Samples] = {
     "aten::rrelu_with_noise": _noisy_slopes,
     "aten::rrelu_with_noise_": _noisy_slopes,
 }
-"""By an operator's name; one without an overload stands for the empty overload alone."""
+"""Sample functions by operator name; a name without an overload denotes the empty overload only."""

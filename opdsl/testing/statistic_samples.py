@@ -148,4 +148,4 @@ TABLE: dict[str, Samples] = {
     "aten::_sobol_engine_scramble_": _matrices,
     **{f"aten::range{end}": lambda make: iter([Sample(1, 5, dtype=make.dtype)]) for end in ("", ".step")},
 }
-"""By an operator's name; one without an overload stands for the empty overload alone."""
+"""Sample functions by operator name; a name without an overload denotes the empty overload only."""

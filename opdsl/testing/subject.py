@@ -24,7 +24,7 @@ _UNTAGGED = frozenset(
             "aten::_rowwise_prune",
             "aten::tensor_split.tensor_indices_or_sections",
         ),
-        # Lengths of sequences, which lie on the CPU.
+        # Lengths of sequences, which are on the CPU.
         *("aten::_pack_padded_sequence", "aten::_pack_padded_sequence.out", "aten::_pack_padded_sequence_backward"),
         *("aten::_pad_packed_sequence", "aten::_padded_dense_to_jagged_forward"),
         *("aten::lstm.data", "aten::gru.data", "aten::rnn_tanh.data", "aten::rnn_relu.data"),
@@ -33,7 +33,9 @@ _UNTAGGED = frozenset(
 
 
 class LawNotTried(Exception):
-    """Raised when a law cannot be tried on this machine, for any operator; the message says what is missing."""
+    """Raised when a law cannot be tried on this machine, for any operator; the message states the missing device or
+    package.
+    """
 
 
 class Subject:

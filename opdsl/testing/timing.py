@@ -1,4 +1,4 @@
-"""Benchmark timer that runs statements in turns, so that disturbances of the machine affect all sides of a
+"""Benchmark timer that runs statements alternately, so that disturbances of the machine affect all sides of a
 comparison.
 """
 
@@ -51,14 +51,14 @@ def compare(
     clock: Callable[[], float] = time.perf_counter,
     seconds: float = SECONDS_OF_A_TURN,
 ) -> list[Measured]:
-    """Time both sides of every case, in turns.
+    """Time both sides of every case alternately.
 
     Args:
         cases: what to time.
         names: the global names of the statements.
-        rounds: how many turns each case has; all cases run in a round before the next one begins.
+        rounds: how often each case is timed; all cases run in a round before the next one begins.
         clock: returns seconds; ``time.process_time`` suits single-threaded code on a shared machine.
-        seconds: how long a turn takes; longer for calls that a program would repeat.
+        seconds: how long one timing takes; longer for calls that a program would repeat.
     """
     timers = [
         (Timer(case.ours, timer=clock, globals=dict(names)), Timer(case.theirs, timer=clock, globals=dict(names)))
@@ -69,7 +69,7 @@ def compare(
     for turn in range(rounds):
         for index, (ours, theirs) in enumerate(timers):
             first, second = loops[index]
-            # The sides alternate in being first, since a turn may influence the next one.
+            # The sides alternate in being first, since one timing may influence the next one.
             if turn % 2:
                 pair = ours.timeit(first) / first, theirs.timeit(second) / second
             else:
@@ -80,24 +80,24 @@ def compare(
 
 
 def measured(name: str, pairs: Sequence[tuple[float, float]], goal: float | None) -> Measured:
-    """Return the medians of the turns of one case."""
+    """Return the medians of the timings of one case."""
     ours, theirs = (statistics.median(side) for side in zip(*pairs, strict=True))
     return Measured(name, ours, theirs, statistics.median(one / other for one, other in pairs), goal)
 
 
 class Times(NamedTuple):
-    """Seconds per call of a statement, for every turn."""
+    """Seconds per call of a statement, for every timing."""
 
     turns: tuple[float, ...]
 
     @property
     def median(self) -> float:
-        """Return the median of the turns."""
+        """Return the median of the timings."""
         return statistics.median(self.turns)
 
     @property
     def spread(self) -> float:
-        """Return the interquartile range of the turns, relative to the median.
+        """Return the interquartile range of the timings, relative to the median.
 
         >>> Times((1.0, 2.0, 2.0, 3.0, 4.0)).spread
         1.0
@@ -107,12 +107,12 @@ class Times(NamedTuple):
 
 
 def times_in_turns(statements: Sequence[str], names: Mapping[str, object], *, rounds: int = ROUNDS) -> list[Times]:
-    """Time statements in turns, each of which is first in a round equally often.
+    """Time statements alternately, each of which is first in a round equally often.
 
     Args:
         statements: run with ``names`` as their global names.
         names: the global names.
-        rounds: how many turns each has; 2 or more.
+        rounds: how often each is timed; 2 or more.
 
     >>> [times] = times_in_turns(["sum(numbers)"], {"numbers": range(10)}, rounds=3)
     >>> times.median > 0
@@ -141,7 +141,7 @@ def shown(seconds: float) -> str:
 
 
 def _loops(timer: Timer, seconds: float = SECONDS_OF_A_TURN) -> int:
-    """Return the number of calls that fill a turn."""
+    """Return the number of calls that fill the duration of one timing."""
     timer.timeit(_FIRST_CALLS)  # compile and make plans
     loops = 1
     while (taken := timer.timeit(loops)) < seconds / 2:

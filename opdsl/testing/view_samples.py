@@ -132,4 +132,4 @@ TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     "aten::imag": _complex,
     "aten::view_as_complex": _pairs,
 }
-"""By an operator's name; one without an overload stands for the empty overload alone."""
+"""Sample functions by operator name; a name without an overload denotes the empty overload only."""

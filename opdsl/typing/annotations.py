@@ -13,7 +13,7 @@ from mypy.types import AnyType, Instance, RawExpressionType, Type, TypeOfAny, Un
 TENSOR_MODULE = "opdsl.runtime.tensor"
 
 TENSORS = tuple(f"{TENSOR_MODULE}.{name}" for name in ("Tensor", "CPUTensor", "CUDATensor"))
-"""The classes that take an Alias."""
+"""Full names of the classes that accept an Alias."""
 
 SIZED_LISTS = {
     "opdsl.schema.vocabulary.Ints": "builtins.int",
@@ -21,10 +21,10 @@ SIZED_LISTS = {
     "opdsl.schema.vocabulary.Floats": "builtins.float",
     "opdsl.schema.vocabulary.Bools": "builtins.bool",
 }
-"""The classes that take a size, with the type of one element."""
+"""Full names of the classes that accept a size, each with the type of one element."""
 
 LISTS = frozenset(("builtins.list", "typing.Sequence", "builtins.tuple"))
-"""The classes that stand for a list of a schema."""
+"""Full names of the classes that denote a list in a schema."""
 
 TypeHook = Callable[[AnalyzeTypeContext], Type]
 
@@ -89,4 +89,4 @@ HOOKS: dict[str, TypeHook] = {
     **{fullname: partial(tensor, fullname) for fullname in TENSORS},
     **{fullname: partial(sized_list, element) for fullname, element in SIZED_LISTS.items()},
 }
-"""How the classes that annotations subscript are read, by full name."""
+"""Hooks that analyze subscripted classes in annotations, by full name."""

@@ -273,4 +273,4 @@ def _plain_tuple(named: TupleType) -> Instance:
 
 
 HOOKS: dict[str, SignatureHook] = {f"{OPERATOR}.__call__": call}
-"""The methods whose signatures depend on what they are called on, by full name."""
+"""Hooks for methods whose signatures depend on the object that they are called on, by full name."""

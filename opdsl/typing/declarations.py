@@ -36,7 +36,7 @@ from opdsl.typing.annotations import TypeHook, named
 from opdsl.typing.syntax import is_declaring, local_name, set_types, written_types
 
 NUMBERS = ("builtins.int", "builtins.float", "builtins.bool", "builtins.complex")
-"""What may stand for a tensor where numbers are accepted; the same as ``Scalar``."""
+"""Full names of the number types that are accepted for a tensor; the same as for ``Scalar``."""
 
 OPTIONS = {
     "dtype": "opdsl.runtime.dtype.DType",
@@ -44,7 +44,7 @@ OPTIONS = {
     "device": "opdsl.runtime.device.Device",
     "pin_memory": "builtins.bool",
 }
-"""What ``options: TensorOptions`` stands for; all of them may be None."""
+"""Arguments that ``options: TensorOptions`` denotes, with their types; each may be None."""
 
 
 def mark_declarations(block: Iterable[Statement]) -> bool:
@@ -193,11 +193,11 @@ def option_attribute(name: str, context: AttributeContext) -> Type:
 ATTRIBUTES: dict[str, Callable[[AttributeContext], Type]] = {
     f"opdsl.schema.vocabulary.TensorOptions.{name}": partial(option_attribute, name) for name in OPTIONS
 }
-"""The types of attributes, by full name."""
+"""Hooks for the types of attributes, by full name."""
 
 HOOKS: dict[str, TypeHook] = {
     "opdsl.typing.received.SequenceOf": sequence,
     "opdsl.typing.received.OrNumber": or_number,
     "opdsl.typing.received.Option": option,
 }
-"""How what is written here is read, by full name."""
+"""Hooks that analyze the annotations that this module writes, by full name."""

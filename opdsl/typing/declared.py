@@ -23,7 +23,7 @@ class Reported(NamedTuple):
     """Error in a declaration.
 
     line: of its ``def``.
-    message: what is wrong, and how to fix it.
+    message: the fault, and how to fix it.
     """
 
     line: int
@@ -63,12 +63,12 @@ NAMES: Mapping[str, Any] = {
     "Annotated": Annotated,
     "None": None,
 }
-"""What names mean in the annotations of a declaration."""
+"""Objects by the names that annotations of a declaration may use."""
 
 _MARKERS = ("Alias", "Size", "Name", "SchemaType")
 
 
-@lru_cache(maxsize=1)  # mypy asks several times in succession about one module
+@lru_cache(maxsize=1)  # mypy calls this several times in succession for one module
 def faults_in(text: str) -> tuple[Reported, ...]:
     """Return the errors in the declarations of a file that can be found from its text.
 

@@ -32,7 +32,7 @@ def misfit(place: Place, declared: Declared) -> str:
     """Return the error message for an implementation that does not match its operator; an empty string if it does.
 
     Args:
-        place: any of its places.
+        place: the place of any of its parameters, or of its result.
         declared: its operator.
     """
     fault = _FAULTS[KINDS[place.decorator].function](place, declared)
@@ -45,7 +45,7 @@ def misfit(place: Place, declared: Declared) -> str:
 
 
 def options_name(place: Place, schema: FunctionSchema) -> str:
-    """Return the parameter that stands for all four TensorOptions; an empty string if there is none."""
+    """Return the parameter that denotes all four TensorOptions; an empty string without such a parameter."""
     options = [tensor_option.name for tensor_option in schema.tensor_options]
     expected = [argument.python_name for argument in schema.arguments]
     further = [parameter for parameter in place.parameters if parameter not in expected]
@@ -124,4 +124,4 @@ _FAULTS: dict[Function, Callable[[Place, Declared], Fault | None]] = {
     **dict.fromkeys(_EXPECTED, _handed_over),
     Function.GRADIENTS: _derivative,
 }
-"""What can be wrong with an implementation, by what it is."""
+"""Checks of an implementation, by the kind of its function."""

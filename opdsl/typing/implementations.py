@@ -1,7 +1,8 @@
-"""Detection of implementations in a parsed file. Since they need no annotations, their parameters are marked as places.
+"""Detection of implementations in a parsed file, and encoding of their parameters and results in annotations.
 
 An implementation is a function decorated with ``@f.meta``, ``@f.kernel("CPU")`` and so on, or passed by name, as in
-``f.kernel("CPU")(function)``. ``resolution`` then computes the type of each place.
+``f.kernel("CPU")(function)``. It needs no annotations: each one becomes an encoded ``Place``, from which
+``resolution`` computes the type.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from opdsl.typing.precomputed import Precomputed, precomputed_in
 from opdsl.typing.syntax import called, options_of, path_of, set_types, texts_of, written_types
 
 KEY_SETS = frozenset(("DispatchKeySet", "KeySet"))
-"""How a kernel's first parameter is annotated when it asks for the key set of the call."""
+"""Annotations of a kernel's first parameter with which it requests the key set of the call."""
 
 
 class Known(NamedTuple):
@@ -48,7 +49,7 @@ class Known(NamedTuple):
 
 
 def mark_implementations(block: Iterable[Statement]) -> bool:
-    """Annotate the implementations of a block with places; return whether there were any."""
+    """Annotate the implementations of a block with encoded ``Place`` values; return whether there were any."""
     statements = list(block)
     known = Known(dict(precomputed_in(statements)), dict(_assigned(statements)))
     handed_over = {name: attaching for statement in statements for name, attaching in _handed_over(statement)}
@@ -122,7 +123,9 @@ def _handed_over(statement: Statement) -> Iterator[tuple[str, Expression]]:
 
 
 def _mark(function: FuncDef, attaching: Expression, known: Known) -> bool:
-    """Replace the annotations of a function by its places; return whether the function belongs to an operator."""
+    """Replace the annotations of a function by encoded ``Place`` values; return whether the function belongs to an
+    operator.
+    """
     place = _place(function, attaching, known)
     if not place.operator:
         return False
@@ -139,7 +142,7 @@ def _mark(function: FuncDef, attaching: Expression, known: Known) -> bool:
 
 
 def _place(function: FuncDef, attaching: Expression, known: Known) -> Place:
-    """Return the place of a function's result."""
+    """Return the ``Place`` of a function's result."""
     callee = called(attaching)
     assert isinstance(callee, MemberExpr), "what attaches is an attribute of an operator"
     kind = DECORATORS[callee.name]

@@ -1,4 +1,4 @@
-"""Plugin for mypy that checks modules of declarations; ``plugins = opdsl.typing.mypy_plugin`` turns it on.
+"""Plugin for mypy that checks modules of declarations; ``plugins = opdsl.typing.mypy_plugin`` enables it.
 
 Its features, one per module: ``Tensor[Alias("a", write=True)]`` is a Tensor in any annotation, and ``Ints[2]`` is one
 element or a list of them (``annotations``); a declaration whose body is ``...`` may have a return type, and accepts
@@ -109,4 +109,4 @@ def report(analyzer: SemanticAnalyzer) -> None:
 
 
 HOOKS: dict[str, TypeHook] = {"builtins.str": text, **ANNOTATIONS, **DECLARATIONS, **IMPLEMENTATIONS}
-"""How names in annotations are read, by full name."""
+"""Hooks that analyze names in annotations, by full name."""

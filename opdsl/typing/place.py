@@ -29,7 +29,7 @@ class Place:
     precomputed: the values that a shape function passes to out-kernels: the replaced argument and its replacements, or
         "" and added values; None if the operator is declared elsewhere.
     made_by: the dotted name of the function whose result the operator is assigned from; "" if it is declared.
-    parameter: the parameter of this place; "" for the result.
+    parameter: the name of the parameter; "" for the result.
     """
 
     operator: str
@@ -53,7 +53,7 @@ class Place:
         return f"@{self.operator}.{self.decorator}"
 
     def annotation(self, written: Type | None, line: int, column: int) -> UnboundType:
-        """Encode the place as an unanalyzed type.
+        """Encode the description as an unanalyzed type.
 
         Args:
             written: the annotation of the function there; None if it has none.

@@ -16,7 +16,9 @@ from opdsl.typing.syntax import is_declaring, options_of
 _PREFIX = "_opdsl_precomputed"
 
 Precomputed = tuple[tuple[str, ...], ...]
-"""Of each line the argument that is replaced, "" for what is added; then the names of what out-kernels get."""
+"""Lines of ``precomputed``: each has the replaced argument, or "" for an additional value, and the names that
+out-kernels receive.
+"""
 
 
 def precomputed_in(block: Iterable[Statement]) -> Iterator[tuple[str, Precomputed]]:

@@ -1,4 +1,5 @@
-"""Types of the parameters and results of implementations, which ``implementations`` has marked as places.
+"""Types of the parameters and results of implementations, whose annotations ``implementations`` has replaced by encoded
+``Place`` values.
 
 The operator is looked up like any name, so it may be declared in another module. If it is not an operator, no types are
 set, and mypy reports missing annotations.
@@ -62,7 +63,9 @@ UNSEEN = Signature(None)
 
 
 def received(context: AnalyzeTypeContext) -> Type:
-    """Return the type of a place: the written annotation, or else the type that the operator passes or expects."""
+    """Return the type of a parameter or result: the written annotation, or else the type that the operator passes or
+    expects.
+    """
     place = Place.of(context.type)
     api = context.api
     if place is None or not isinstance(api, TypeAnalyser):
@@ -89,7 +92,9 @@ def received(context: AnalyzeTypeContext) -> Type:
 
 
 def _operator(api: TypeAnalyser, place: Place, context: AnalyzeTypeContext) -> Signature | None:
-    """Return the signature of a place's operator; None if the name does not refer to an operator of opdsl."""
+    """Return the signature of the operator that a ``Place`` belongs to; None if the name does not refer to an operator
+    of opdsl.
+    """
     parts = place.operator.split(".")
     module = ""
     for count in range(1, len(parts) + 1):
@@ -175,11 +180,13 @@ def _callable_of(node: Decorator | Var) -> CallableType | Signature | None:
     return CallableType(parameters.arg_types, parameters.arg_kinds, parameters.arg_names, result, kind)
 
 
-# -------------------------------------------------------------------------------------------------- what is handed over
+# --------------------------------------------------------------------------------------------------- received arguments
 
 
 def _meta(api: TypeAnalyser, place: Place, signature: Signature) -> Type | None:
-    """Return the type of a place in a shape function: the context, or an argument; results are precomputed values."""
+    """Return the type of a parameter of a shape function: the context, or an argument; results are precomputed
+    values.
+    """
     if not place.parameter:
         return None if place.returns_value else NoneType()
     if place.parameter == place.parameters[0]:
@@ -188,7 +195,9 @@ def _meta(api: TypeAnalyser, place: Place, signature: Signature) -> Type | None:
 
 
 def _out_kernel(api: TypeAnalyser, place: Place, signature: Signature) -> Type | None:
-    """Return the type of a place in an out-kernel: arguments, then precomputed values of any type, then the outputs."""
+    """Return the type of a parameter of an out-kernel: arguments, then precomputed values of any type, then the
+    outputs.
+    """
     if not place.parameter:
         return NoneType()
     declared = signature.types.get(place.parameter)
@@ -201,9 +210,7 @@ def _out_kernel(api: TypeAnalyser, place: Place, signature: Signature) -> Type |
 
 
 def _kernel(api: TypeAnalyser, place: Place, signature: Signature) -> Type | None:
-    """Return the type of a place in a kernel: an argument or the result, which a kernel that writes an argument may
-    omit.
-    """
+    """Return the type of a kernel's parameter or result, which a kernel that writes an argument may omit."""
     if place.parameter:
         return _argument(api, place, signature)
     if not place.returns_value:
@@ -212,8 +219,8 @@ def _kernel(api: TypeAnalyser, place: Place, signature: Signature) -> Type | Non
 
 
 def _view_kernel(api: TypeAnalyser, place: Place, signature: Signature) -> Type | None:
-    """Return the type of a place in a view kernel, which maps the View of the first argument to the View of the
-    result.
+    """Return the type of a parameter or result of a view kernel, which maps the View of the first argument to the View
+    of the result.
     """
     if not place.parameter or place.parameter == place.parameters[0]:
         return named(api, VIEW)
@@ -221,8 +228,8 @@ def _view_kernel(api: TypeAnalyser, place: Place, signature: Signature) -> Type 
 
 
 def _derivative(api: TypeAnalyser, place: Place, signature: Signature) -> Type | None:
-    """Return the type of a place in a derivative: gradients of results, arguments and results by name, or its
-    result.
+    """Return the type of a parameter or result of a derivative: gradients of results, arguments and results by name, or
+    gradients of arguments.
     """
     tensor = named(api, TENSORS[0])
     if not place.parameter:
@@ -263,7 +270,7 @@ TYPES: dict[Function, Callable[[TypeAnalyser, Place, Signature], Type | None]] =
     Function.VIEW: _view_kernel,
     Function.GRADIENTS: _derivative,
 }
-"""The type of a place by what the function is; None where every type is right."""
+"""Functions that return the type of a parameter or result, by kind of implementation; None accepts every type."""
 
 
 def _type(api: TypeAnalyser, place: Place, signature: Signature) -> Type | None:
@@ -312,7 +319,7 @@ def _handed_over(api: TypeAnalyser, declared: Type, place: Place, tensor: str = 
 
 
 def _without_elements(union: UnionType) -> list[Type]:
-    """Return the items of a union. Of ``int | Sequence[int]``, where an int stands for a list, only the list is
+    """Return the items of a union. Of ``int | Sequence[int]``, where an int is accepted for a list, only the list is
     kept.
     """
     items = [get_proper_type(nested_union) for nested_union in flatten_nested_unions(union.items)]
@@ -334,7 +341,7 @@ def _returned(api: TypeAnalyser, declared: Type) -> Type:
     return kind
 
 
-# ------------------------------------------------------------------------------------------------------ what is written
+# ---------------------------------------------------------------------------------------------------------- annotations
 
 
 def disagreement(api: TypeAnalyser, place: Place, signature: Signature, written: Type) -> str:
@@ -396,4 +403,4 @@ def _is_complete(kind: Type) -> bool:
 
 
 HOOKS: dict[str, TypeHook] = {f"{RECEIVED}.Received": received}
-"""How a place is read, by the full name of what it is written as."""
+"""Hook that computes the type of a parameter or result from its encoded ``Place``, by full name."""

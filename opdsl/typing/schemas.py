@@ -40,7 +40,7 @@ BASES: dict[str, SchemaType] = {
     **dict.fromkeys(TENSORS, BaseType.Tensor),
     "builtins.complex": BaseType.Scalar,
 }
-"""The schema types of classes, by full name."""
+"""Schema types of classes, by full name."""
 
 
 def schema_of(
@@ -80,7 +80,7 @@ def _of_union(union: UnionType) -> SchemaType:
     present = [schema_type(tensor) for tensor in items if not isinstance(tensor, NoneType)]
     lists = [base_type for base_type in present if isinstance(base_type, ListType)]
     if BaseType.Tensor in present:
-        list_type: SchemaType = BaseType.Tensor  # numbers in the union stand for a tensor
+        list_type: SchemaType = BaseType.Tensor  # numbers in the union are accepted for a tensor
     elif lists:
         list_type = ListType(lists[0].element, 1) if len(present) > 1 else lists[0]
     else:

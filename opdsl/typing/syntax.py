@@ -30,7 +30,7 @@ from mypy.nodes import (
 from mypy.types import AnyType, CallableType, Instance, Type, TypeOfAny
 
 DECLARING = frozenset(("op", "overload", "inplace_variant", "out_variant"))
-"""The decorators that declare: ``@op``, ``@lib.op(...)``, ``@f.overload("Scalar")``."""
+"""Names of the decorators that declare: ``@op``, ``@lib.op(...)``, ``@f.overload("Scalar")``."""
 
 
 def imports_opdsl(file: MypyFile) -> bool:
@@ -53,7 +53,7 @@ def declares(file: MypyFile) -> bool:
 
 
 RECEIVED = "opdsl.typing.received"
-"""The module of what the plugin writes into annotations."""
+"""Module of the classes that the plugin writes into annotations."""
 
 
 def local_name(name: str) -> str:

@@ -92,4 +92,4 @@ def is_ordered(dtype: DType) -> bool:
 
 
 CONVERT = ". Convert first: x.to(float32)."
-"""What may be done about it."""
+"""End of an error message: the remedy for an unsupported dtype."""

@@ -10,25 +10,27 @@ from opdsl.declare import Inplace, Out
 F = TypeVar("F", bound=Callable[..., object])
 
 UNARY: dict[str, Any] = {"variants": "function, method", "tags": "pointwise", "inplace": True, "out": True}
-"""A function of one tensor."""
+"""Options of ``op`` for a function of one tensor."""
 
 CORE_UNARY: dict[str, Any] = {**UNARY, "tags": ("core", "pointwise")}
-"""A function of one tensor, of PyTorch's core set."""
+"""Options of ``op`` for a function of one tensor in PyTorch's core set."""
 
 BINARY: dict[str, Any] = {**UNARY, "inplace": Inplace(variants="method")}
-"""A function of two tensors, whose in-place variant is a method only."""
+"""Options of ``op`` for a function of two tensors, whose in-place variant is a method only."""
 
 CORE_BINARY: dict[str, Any] = {**BINARY, "tags": ("core", "pointwise")}
-"""A function of two tensors, of PyTorch's core set."""
+"""Options of ``op`` for a function of two tensors in PyTorch's core set."""
 
 GRAD_INPUT = Out(".grad_input", args=("grad_input",))
-"""The out variant of a gradient; a structured one."""
+"""Options of a gradient operator's ``out=`` variant, for a structured kernel."""
 
 OWN_GRAD_INPUT = Out(".grad_input", args=("grad_input",), explicit=True)
-"""The same of a kernel that is not structured."""
+"""Options of a gradient operator's ``out=`` variant, for a kernel that is not structured."""
 
 WITH_GRADIENT = ("CPU", "CUDA", "Meta", "Autograd")
-"""What the body of an operator is the kernel of that has the gradients of what it calls, and no formula."""
+"""Dispatch keys of an operator's body that serves autograd, too: without a derivative formula, its gradients are those
+of the operators that it calls.
+"""
 
 
 def number_entry(
@@ -43,7 +45,7 @@ def number_entry(
 
     Args:
         name: the packet's name.
-        overload: the overload's name, which the out variant's name is made of.
+        overload: the overload's name, which the out variant's name contains.
         core: whether the operator belongs to PyTorch's core set.
         inplace_tags: the tags of the in-place variant.
         device_check: the device check of all three variants.
@@ -70,11 +72,12 @@ def number_entry(
 
 
 def unbound_number_entry(name: str, *, overload: str = "Scalar", **options: object) -> dict[str, Any]:
-    """Return the ``op`` options of an overload for numbers that calls the tensor overload and is not bound in Python.
+    """Return the ``op`` options of an overload for numbers that calls the tensor overload and is not bound in
+    Python.
 
     Args:
         name: the packet's name.
-        overload: the overload's name, which the out variant's name is made of.
+        overload: the overload's name, which the out variant's name contains.
         options: further options of ``op``.
     """
     return {

@@ -3,4 +3,4 @@
 from __future__ import annotations
 
 EVERYWHERE = ("CPU", "CUDA", "Meta", "PrivateUse1", "PrivateUse2", "PrivateUse3")
-"""Keys for kernels that allocate, fill, copy and make views."""
+"""Dispatch keys for kernels that allocate, fill, copy and make views."""

@@ -14,7 +14,7 @@ from opdsl.runtime.geometry import geometry
 from opdsl.runtime.lowering import Lowering, SymbolicArray, lowering
 from opdsl.runtime.values import readable
 
-# A tensor with fewer elements is searched as it is: a comparison with 0 would take longer than it saves.
+# A tensor with fewer elements is searched unchanged: a comparison with 0 would take longer than it saves.
 _FEW = 128
 
 BOTH = (int64, int32)

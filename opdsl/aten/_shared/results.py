@@ -1,4 +1,4 @@
-"""Helper that stores several results in ``out`` tensors: all of them, or none where one does not fit."""
+"""Helper that stores several results in ``out`` tensors, after checking that all of them fit."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from opdsl.schema import Alias
     autogen="clone.out",
 )
 def clone_tensor(self: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
-    """Return a copy of the tensor with memory of its own."""
+    """Return a copy of the tensor, which shares no memory with it."""
     return clone(self, memory_format or MemoryFormat.preserve_format)
 
 
@@ -31,7 +31,7 @@ clone_tensor.derivative(self=lambda grad: grad)
 def contiguous(
     self: Tensor[Alias("a")], *, memory_format: MemoryFormat = MemoryFormat.contiguous_format
 ) -> Tensor[Alias("a")]:
-    """Return the tensor itself if its elements lie in the order of ``memory_format``, else a copy whose elements do."""
+    """Return the tensor itself if it has the memory layout ``memory_format``, else a copy that has it."""
     if self.is_contiguous(memory_format):
         return self
     return self.clone(memory_format=memory_format)

@@ -262,10 +262,10 @@ def dtype_method(name: str, dtype: DType) -> Callable[..., Tensor]:
         return in_dtype(self, dtype, memory_format=memory_format)
 
     method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"""The tensor as {dtype}; itself if it has that dtype.
+    method.__doc__ = f"""Return the tensor converted to {dtype}; the tensor itself if it has that dtype.
 
     Args:
-        memory_format: how the elements of the result lie; as they did by default.
+        memory_format: the memory layout of the result; by default that of the tensor.
     """
     return method
 
@@ -285,15 +285,17 @@ for key, method in METHODS.items():
 def _autocast_to_reduced_precision(
     self: Tensor[Alias("a")], cuda_enabled: bool, cpu_enabled: bool, cuda_dtype: DType, cpu_dtype: DType
 ) -> Tensor[Alias("a")]:
-    """Return a float32 tensor converted to the autocast dtype of its device, if enabled there; others as they are."""
+    """Return a float32 tensor converted to the autocast dtype of its device, if autocast is enabled; return others
+    unchanged.
+    """
     enabled, dtype = (cpu_enabled, cpu_dtype) if self.is_cpu else (cuda_enabled and self.is_cuda, cuda_dtype)
     return self.to(dtype) if enabled and self.dtype is float32 else self
 
 
 @op("aten::_autocast_to_full_precision", variants="method", device_guard=False)
 def _autocast_to_full_precision(self: Tensor[Alias("a")], cuda_enabled: bool, cpu_enabled: bool) -> Tensor[Alias("a")]:
-    """Return a float16 or bfloat16 tensor converted to float32, if autocast is enabled for its device; others as they
-    are.
+    """Return a float16 or bfloat16 tensor converted to float32, if autocast is enabled for its device; return others
+    unchanged.
     """
     enabled = cuda_enabled if self.is_cuda else cpu_enabled
     return self.to(float32) if enabled and self.dtype in (float16, bfloat16) else self

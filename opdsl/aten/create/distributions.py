@@ -227,7 +227,7 @@ def declare_numbers(name: str, text: str, distribution: str, out_key: str | None
     """
 
     entry: dict[str, Any] = {"kernel": "CompositeExplicitAutograd", **SEEDED}
-    word = f"{text}, of a given generator"
+    word = f"{text}, drawn from ``generator``"
 
     def filled(tensor: Tensor, generator: Generator | None) -> Tensor:
         fill: Callable[..., Tensor] = getattr(tensor, distribution)
@@ -253,12 +253,12 @@ def declare_numbers(name: str, text: str, distribution: str, out_key: str | None
         return filled(of_size(size, options, out), generator)
 
     @op(f"aten::{name}_like", autogen=f"{name}_like.out", **entry)
-    @documented(f"{text}, in the form of a tensor.")
+    @documented(f"{text}, in a tensor like ``self``.")
     def like(self: Tensor, *, options: TensorOptions, memory_format: MemoryFormat | None = None) -> Tensor:
         return filled(empty_like(self, memory_format=memory_format, **options), None)
 
     @op(f"aten::{name}_like.generator", autogen=f"{name}_like.generator_out", **entry)
-    @documented(f"{word}, in the form of a tensor.")
+    @documented(f"{word}, in a tensor like ``self``.")
     def like_of_generator(
         self: Tensor,
         *,
@@ -274,8 +274,10 @@ def declare_numbers(name: str, text: str, distribution: str, out_key: str | None
     return of_given_size
 
 
-rand = declare_numbers("rand", "Numbers from [0, 1)", "uniform_", "CompositeExplicitAutograd")
-declare_numbers("randn", "Normally distributed numbers", "normal_", None)
+rand = declare_numbers(
+    "rand", "Return uniformly distributed random numbers from [0, 1)", "uniform_", "CompositeExplicitAutograd"
+)
+declare_numbers("randn", "Return random numbers from the standard normal distribution", "normal_", None)
 
 
 # --------------------------------------------------------------------------------------------------------------- normal

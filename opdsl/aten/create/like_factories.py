@@ -35,7 +35,7 @@ def empty_strided(size: list[SymInt], stride: list[SymInt], *, options: TensorOp
 
 @op("aten::empty_permuted", kernel="CompositeExplicitAutograd", autogen="empty_permuted.out")
 def empty_permuted(size: list[SymInt], physical_layout: list[int], *, options: TensorOptions) -> Tensor:
-    """Return an uninitialized dense tensor whose dimensions lie in memory in a given order, outermost first."""
+    """Return an uninitialized dense tensor whose dimensions are in a given order in memory, outermost first."""
     count = len(size)
     check(
         len(physical_layout) == count,
@@ -167,8 +167,8 @@ for _make in (new_empty, new_empty_strided, new_full, new_zeros, new_ones):
     autogen="_new_zeros_with_same_feature_meta.out",
 )
 def _new_zeros_with_same_feature_meta(self: Tensor, other: Tensor, *, self_num_batch_dims: int = 0) -> Tensor:
-    """Return zeros of the dtype of ``self`` with the shape and strides of ``other``, behind the first dimensions of
-    ``self``.
+    """Return zeros of the dtype of ``self`` with the first dimensions of ``self``, followed by the shape and strides of
+    ``other``.
 
     Args:
         self: provides the dtype and the sizes of the batch dimensions.

@@ -1,4 +1,4 @@
-"""Operators that place a tensor in other memory: another tensor's (``set_``), a file's, or page-locked;
+"""Operators that move a tensor to other memory: another tensor's (``set_``), a file's, or page-locked;
 ``record_stream``.
 """
 
@@ -22,10 +22,10 @@ from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Stream, SymInt, TensorOptions
 
 SETS: dict[str, Any] = {"variants": "method", "tags": "inplace_view"}
-"""What the entries say alike."""
+"""Options of ``op`` that the overloads of ``set_`` share."""
 
 FREELY: dict[str, Any] = {**SETS, "device_check": "NoCheck", "device_guard": False}
-"""Of those that take another tensor."""
+"""Options of the overloads of ``set_`` that take another tensor, without device checks."""
 
 
 def check_source(self: Tensor, source: Tensor) -> None:
@@ -67,7 +67,7 @@ def set_source_tensor_storage_offset_(
 
 @set_source_tensor_.overload("", kernel=True, autogen="set, set.out", **SETS)
 def set_nothing_(self: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
-    """Make the tensor an empty one: a single dimension of size 0, in memory of its own."""
+    """Make the tensor empty, with a single dimension of size 0, in new memory."""
     output = empty((0,), dtype=self.dtype, device=self.device)
     check_source(self, output)
     return take_memory(self, output)
@@ -88,7 +88,7 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
 
 @op("aten::is_pinned", kernel="CompositeExplicitAutograd", variants="method")
 def is_pinned(self: Tensor, device: Device | None = None) -> bool:
-    """Return whether the tensor lies in page-locked host memory, which devices read and write by themselves."""
+    """Return whether the tensor is in page-locked host memory, which devices read and write by themselves."""
     if not self.is_cpu:
         return False
     is_pinned = getattr(device_memory(device or Device("cuda")), "is_pinned", None)
@@ -97,7 +97,7 @@ def is_pinned(self: Tensor, device: Device | None = None) -> bool:
 
 @op("aten::pin_memory", variants="method")
 def pin_memory(self: Tensor[Alias("a")], device: Device | None = None) -> Tensor[Alias("a")]:
-    """Return the tensor itself if it lies in page-locked memory, else a copy that does."""
+    """Return the tensor itself if it is in page-locked memory, else a copy in page-locked memory."""
     return self if self.is_pinned(device) else _pin_memory(self, device)
 
 

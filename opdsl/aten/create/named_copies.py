@@ -14,7 +14,7 @@ def declare_cast(name: str, dtype: DType) -> None:
     """Declare the operator ``_cast_NAME``, PyTorch's older name of a copy that is converted to a dtype."""
 
     @op(f"aten::_cast_{name}")
-    @documented(f"A copy in {dtype.name}.")
+    @documented(f"Return a copy converted to {dtype.name}.")
     def cast(self: Tensor, non_blocking: bool = False) -> Tensor:
         return self.to(dtype, non_blocking, True)
 

@@ -31,7 +31,7 @@ _LARGEST = (1 << 63) - 1
     kernel=True,
     overloads={
         "": Overload(
-            "Fills the tensor with integers from 0 to the largest that its dtype holds without gaps below.",
+            "Fill the tensor with random integers from 0 to the largest up to which its dtype holds all integers.",
             fixed={"from_": 0, "to": None},
             autogen="random, random.out",
         ),
@@ -69,7 +69,7 @@ def fill_between(self: Tensor, from_: int, to: int | None, generator: Generator 
     If ``to`` is None, the range ends with the integer that ``highest`` returns for the tensor's dtype.
 
     Raises:
-        ShapeError: no integer lies in the range.
+        ShapeError: no integer is in the range.
     """
     if to is not None:
         check(from_ < to, f"random_ expects 'from' to be less than 'to', but got from={from_} >= to={to}")
@@ -117,11 +117,16 @@ def fill_integers(target: Tensor, low: int, last: int, generator: Generator | No
     "aten::randint.low_generator",
     kernel="CompositeExplicitAutograd",
     overloads={
-        "": Overload("Integers from 0 up to, but not including, ``high``.", fixed={"low": 0, "generator": None}),
-        "generator": Overload(
-            "Integers from 0 up to, but not including, ``high``, of a given generator.", fixed={"low": 0}
+        "": Overload(
+            "Return random integers from 0 up to, but not including, ``high``.", fixed={"low": 0, "generator": None}
         ),
-        "low": Overload("Integers from ``low`` up to, but not including, ``high``.", fixed={"generator": None}),
+        "generator": Overload(
+            "Return random integers from 0 up to, but not including, ``high``, drawn from ``generator``.",
+            fixed={"low": 0},
+        ),
+        "low": Overload(
+            "Return random integers from ``low`` up to, but not including, ``high``.", fixed={"generator": None}
+        ),
         "low_generator": Overload(),
     },
     out=Out(explicit=True, **SEEDED),
@@ -159,14 +164,14 @@ def filled_like(
 
 
 LIKE: dict[str, Any] = {"kernel": "CompositeExplicitAutograd", **SEEDED}
-"""The options of all overloads of ``randint_like``."""
+"""Options of all overloads of ``randint_like``."""
 
 
 @op(
     "aten::randint_like.generator",
     overloads={
         "": Overload(
-            "Integers from 0 up to, but not including, ``high``, in the form of a tensor.",
+            "Return random integers from 0 up to, but not including, ``high``, in a tensor like ``self``.",
             fixed={"generator": None},
             autogen="randint_like.out",
         ),
@@ -193,7 +198,8 @@ def randint_like(
     "Tensor_generator",
     overloads={
         "Tensor": Overload(
-            "``randint_like`` up to the element of a zero-dim tensor.",
+            "Return random integers from 0 up to, but not including, the element of the zero-dim tensor ``high``, in a "
+            "tensor like ``self``.",
             fixed={"generator": None},
             autogen="randint_like.Tensor_out",
         ),
@@ -220,7 +226,7 @@ def randint_like_below_tensor(
     "low_generator_dtype",
     overloads={
         "low_dtype": Overload(
-            "Integers from ``low`` up to, but not including, ``high``, in the form of a tensor.",
+            "Return random integers from ``low`` up to, but not including, ``high``, in a tensor like ``self``.",
             fixed={"generator": None},
             autogen="randint_like.low_dtype_out",
         ),
@@ -268,7 +274,7 @@ def int_of(high: Tensor) -> int:
     kernel="CompositeExplicitAutograd",
     overloads={
         "": Overload(
-            "The integers below ``n`` in a random order, every order being as likely as the others.",
+            "Return the integers from 0 up to, but not including, ``n`` in a random order, all equally likely.",
             fixed={"generator": None},
             tags=("core", "nondeterministic_seeded"),
             out=Out(explicit=True),

@@ -49,10 +49,12 @@ def ranging(start: complex, step: complex, count: int, options: TensorOptions, o
     kernel="CompositeExplicitAutograd",
     overloads={
         "start": Overload(
-            "Numbers from ``start`` up to, but not including, ``end``.", fixed={"step": 1, "out": None}, tags=()
+            "Return numbers from ``start`` up to, but not including, ``end``, in steps of 1.",
+            fixed={"step": 1, "out": None},
+            tags=(),
         ),
         "": Overload(
-            "Numbers from 0 up to, but not including, ``end``.",
+            "Return numbers from 0 up to, but not including, ``end``, in steps of 1.",
             fixed={"start": 0, "step": 1},
             tags=(),
             out=Out(explicit=True),
@@ -248,14 +250,14 @@ OF_NUMBERS: dict[str, Any] = {
     "kernel": "CompositeExplicitAutograd",
     "out": Out(explicit=True, dispatch="CPU, CUDA, Meta"),
 }
-"""The options of ranges between numbers."""
+"""Options of ranges between two numbers."""
 
 OF_TENSORS: dict[str, Any] = {
     "kernel": "CompositeExplicitAutograd",
     "category_override": "factory",
     "out": Out(explicit=True),
 }
-"""The options of ranges of which one end or both are zero-dim tensors."""
+"""Options of ranges with one or two zero-dim tensors as ends."""
 
 
 def spaced(
@@ -369,7 +371,9 @@ def size_of(start: complex, end: complex, step: complex, dtype: DType) -> int:
     kernel="CompositeExplicitAutograd",
     overloads={
         "": Overload(
-            "Numbers from ``start`` to ``end``, 1 apart.", fixed={"step": 1}, out=Out("range.out_", explicit=True)
+            "Return numbers from ``start`` up to and including ``end``, in steps of 1.",
+            fixed={"step": 1},
+            out=Out("range.out_", explicit=True),
         )
     },
     out=Out("range.out", explicit=True, dispatch="CPU, CUDA, Meta", cpp_no_default_args=["step"]),

@@ -28,7 +28,9 @@ Array = numpy.ndarray[Any, Any]
 SEEDED = "nondeterministic_seeded"
 
 EXACT = 2.0**53
-"""Up to where float64 holds all integers; beyond it numbers of events are as good as normally distributed."""
+"""Largest count up to which float64 holds all integers; larger counts of events are drawn from a normal
+distribution.
+"""
 
 
 def drawn(draw: Callable[..., None], generator: Generator | None, first: Tensor, *others: Tensor) -> Tensor:

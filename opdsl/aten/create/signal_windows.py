@@ -78,7 +78,7 @@ def window_of(name: str, shape: Shape, length: int, options: TensorOptions, peri
 
 
 ENTRY: dict[str, Any] = {"kernel": "CompositeExplicitAutograd"}
-"""What the entries of windows say alike."""
+"""Options of ``op`` that all window functions share."""
 
 
 def lacking(name: str, overload: str, **fixed: object) -> Overload:

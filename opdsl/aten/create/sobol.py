@@ -1,4 +1,4 @@
-"""Operators behind ``quasirandom.SobolEngine``, which generates Sobol sequences (ATen/native/SobolEngineOps.cpp).
+"""Operators of ``quasirandom.SobolEngine``, which generates Sobol sequences (ATen/native/SobolEngineOps.cpp).
 
 The next point of a sequence is the exclusive or of the last point and a column of the state: the column of the lowest
 bit that is 0 in the index. A later point is reached by the columns of all bits in which the Gray codes of both indices
@@ -19,7 +19,7 @@ from opdsl.runtime import DType, Tensor, int64
 from opdsl.schema import Alias
 
 BITS = 30
-"""How many bits numbers have."""
+"""Number of bits of the numbers in a Sobol sequence."""
 
 
 def require_state(sobolstate: Tensor, quasi: Tensor, dimension: int, num_generated: int) -> None:

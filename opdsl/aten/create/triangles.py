@@ -73,8 +73,14 @@ def declare_triangle(name: str, text: str, function: Callable[..., Any]) -> None
     triangle.derivative(self=lambda grad, diagonal: getattr(grad, name)(diagonal))
 
 
-declare_triangle("tril", "The lower triangle of a matrix, up to a diagonal; zeros elsewhere.", lower_scalar_function)
-declare_triangle("triu", "The upper triangle of a matrix, from a diagonal on; zeros elsewhere.", upper_scalar_function)
+declare_triangle(
+    "tril",
+    "Return the lower triangle of matrices, up to and including a diagonal, and zeros elsewhere.",
+    lower_scalar_function,
+)
+declare_triangle(
+    "triu", "Return the upper triangle of matrices, from a diagonal on, and zeros elsewhere.", upper_scalar_function
+)
 
 
 def triangle_indices(
@@ -200,7 +206,7 @@ def trace_derivative(grad, self):
 @op(
     "aten::eye.m",
     kernel="CompositeExplicitAutograd",
-    overloads={"": Overload("The unit matrix.", fixed={"m": None}), "m": Overload()},
+    overloads={"": Overload("Return the identity matrix with ``n`` rows.", fixed={"m": None}), "m": Overload()},
     out=Out(explicit=True, dispatch="CPU, CUDA, Meta"),
 )
 @traceable

@@ -166,7 +166,7 @@ def _fft_c2r_kernel(self, dim, normalization, out):
 
 @_fft_c2r.derivative("self")
 def _fft_c2r_derivative(grad, dim, normalization):
-    """Transform the real gradient; a frequency that also stands for its negative counts twice."""
+    """Transform the real gradient; a frequency that also represents its negative counts twice."""
     last = dim[-1]
     c2r_derivative = _fft_r2c(grad, dim, normalization, True)
     twice = grad.shape[last] - c2r_derivative.shape[last]

@@ -35,7 +35,7 @@ def centered(window: Tensor, size: int) -> Tensor:
     variants="function, method",
     overloads={
         "": Overload(
-            "``stft`` without ``center``.",
+            "Return the short-time Fourier transform, as ``stft`` with ``center=False``.",
             fixed={"center": False, "pad_mode": "constant"},
             cpp_no_default_args=["hop_length", "win_length", "window", "normalized"],
         )

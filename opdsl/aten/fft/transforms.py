@@ -94,7 +94,7 @@ class Region(NamedTuple):
 
 
 def region_of(self: Tensor, s: Sizes | None, dim: Sizes | None) -> Region:
-    """Return the dimensions and sizes that the arguments ``s`` and ``dim`` stand for
+    """Return the dimensions and sizes that the arguments ``s`` and ``dim`` denote
     (``canonicalize_fft_shape_and_dim_args``).
 
     Raises:
@@ -317,23 +317,23 @@ def declare_box(name: str, transform: Callable[..., Tensor], direction: Directio
 
 FORWARD, BACK = Direction(forward=True), Direction(forward=False)
 HERMITIAN = {"use_const_ref_for_mutable_tensors": True}
-DISCRETE = "The discrete Fourier transform"
-INVERSE = "The inverse discrete Fourier transform"
-HALF = "The half that says all of the transform of real numbers"
-SYMMETRIC = "The transform, which is real, of half a symmetric signal"
+DISCRETE = "Return the discrete Fourier transform"
+INVERSE = "Return the inverse discrete Fourier transform"
+HALF = "Return the first half of the Fourier transform of real signals"
+SYMMETRIC = "Return the real-valued Fourier transform of Hermitian symmetric signals, given by their first halves,"
 
 declare_line("fft", full_line, FORWARD, DISCRETE)
 declare_complex_line("ifft", full_line, INVERSE)
 declare_line("rfft", half_line, FORWARD, HALF)
-declare_line("irfft", real_line, BACK, "The inverse of ``rfft``")
+declare_line("irfft", real_line, BACK, "Return the inverse of ``rfft``: real signals")
 declare_line("hfft", real_line, FORWARD, SYMMETRIC)
-declare_complex_line("ihfft", half_line, "The inverse of ``hfft``")
+declare_complex_line("ihfft", half_line, "Return the inverse of ``hfft``, applied to real signals")
 declare_box("fft", full_box, FORWARD, DISCRETE)
 declare_box("ifft", full_box, BACK, INVERSE)
 declare_box("rfft", half_box, FORWARD, HALF)
-declare_box("irfft", real_box, BACK, "The inverse of ``rfftn``")
+declare_box("irfft", real_box, BACK, "Return the inverse of ``rfftn``: real signals")
 declare_box("hfft", real_box, FORWARD, SYMMETRIC, **HERMITIAN)
-declare_box("ihfft", half_box, BACK, "The inverse of ``hfftn``", **HERMITIAN)
+declare_box("ihfft", half_box, BACK, "Return the inverse of ``hfftn``, applied to real signals", **HERMITIAN)
 
 # ---------------------------------------------------------------------------------------------------------- frequencies
 

@@ -20,7 +20,7 @@ from opdsl.runtime import MemoryFormat, Tensor, TensorMeta, contiguous_strides, 
 lib = Library("opdsl")
 
 LONG = 32768
-"""From so many elements on equal ones stay in order, as those of PyTorch's integers do."""
+"""Row length from which equal elements keep their order, as in PyTorch's sort of integers."""
 
 
 # ----------------------------------------------------------------------------------------------------- rows of a matrix

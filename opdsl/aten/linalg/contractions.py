@@ -26,7 +26,7 @@ _ELLIPSIS = "..."
 class Equation(NamedTuple):
     """Parsed equation of ``einsum``.
 
-    operands: the labels of each operand's dimensions; ``...`` stands for any number of dimensions.
+    operands: the labels of each operand's dimensions; ``...`` denotes any number of dimensions.
     output: the labels of the result; None if the equation has no ``->``.
     """
 
@@ -126,7 +126,7 @@ def output_labels(equation: Equation) -> list[str]:
 
 
 def unlabelled(labels: list[str], tensor: Tensor, place: int) -> int:
-    """Return how many dimensions of an operand its ellipsis stands for.
+    """Return how many dimensions of an operand its ellipsis denotes.
 
     Raises:
         ShapeError: there are more labels than dimensions, or fewer without an ellipsis.
@@ -155,7 +155,7 @@ def aligned(tensor: Tensor, labels: list[str], order: dict[str, int], covered: i
         tensor: the operand.
         labels: of its dimensions; the diagonal is taken of dimensions with the same label.
         order: the dimension for each label in the result; for the ellipsis the first of its dimensions.
-        covered: how many dimensions the ellipsis stands for.
+        covered: how many dimensions the ellipsis denotes.
         total: how many dimensions the result has.
         place: the index of the operand, for messages.
     """
@@ -269,10 +269,10 @@ def einsum(equation: str, tensors: list[Tensor], *, path: list[int] | None = Non
 
     Args:
         equation: the labels of each operand's dimensions, letters, separated by commas; after ``->`` those of the
-            result. Labels that are not in the result are summed over. ``...`` stands for any dimensions, which
+            result. Labels that are not in the result are summed over. ``...`` denotes any dimensions, which
             broadcast.
         tensors: the operands.
-        path: indices of the two operands to contract, for each step in turn; the result is appended to the remaining
+        path: indices of the two operands to contract in each step; the result is appended to the remaining
             operands. By default the first two are contracted, and the result becomes the first.
 
     >>> import opdsl

@@ -17,10 +17,10 @@ from opdsl.runtime import Tensor
 from opdsl.schema import Alias
 
 LINALG: dict[str, Any] = {"python_module": "linalg", "variants": "function"}
-"""What most entries of linear algebra say."""
+"""Options of ``op`` for most functions of ``torch.linalg``."""
 
 WRITTEN = Out(dispatch=None)
-"""``out=`` of what is written with other operators."""
+"""Option ``out=`` of operators that are composed of other operators."""
 
 
 # ------------------------------------------------------------------------------------------------------------- products

@@ -198,7 +198,7 @@ def _grouped_mm(
         "_grouped_mm: expected an offset for each group",
         got=offs.shape,
     )
-    # An index of the dimension in which the groups lie belongs to the first group that ends after it.
+    # An index of the dimension of the groups belongs to the first group that ends after it.
     length = self.shape[-1] if is_summed else self.shape[0] if self.ndim == 2 else mat2.shape[1]
     ends = offs.to(int64).unsqueeze(1)
     places = arange(length, device=offs.device)

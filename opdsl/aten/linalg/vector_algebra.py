@@ -75,7 +75,7 @@ def cross(self: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | 
 
 
 def first_of_three(self: Tensor, other: Tensor) -> int:
-    """Return the first dimension of size 3. Raises ShapeError: there is none."""
+    """Return the first dimension of size 3. Raises ShapeError: no dimension has size 3."""
     check(self.ndim == other.ndim, "linalg.cross: inputs must have the same number of dimensions.")
     number = next((dim for dim, size in enumerate(self.shape) if size == 3), -1)
     check(number >= 0, "no dimension of size 3 in input")

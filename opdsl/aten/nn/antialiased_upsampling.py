@@ -43,7 +43,9 @@ FILTERS: dict[str, tuple[Callable[[Tensor], Tensor], int]] = {
     "bicubic": (cubic, 2),
     "lanczos": (lanczos, 3),
 }
-"""The weight of a distance, and the distance from which on it is 0."""
+"""Filters by interpolation mode: the function from a distance to its weight, and the distance from which the weight is
+0.
+"""
 
 
 def shares(mode: str, size: int, count: int, aligned: bool, scale: float | None, device: Any) -> Tensor:

@@ -61,10 +61,10 @@ def mean_3(total: Any, windows: Any, parts: Any, divisor: Any, is_whole: Any, i:
 
 
 ELEMENTS: dict[int, Callable[..., Any]] = {2: element_2, 3: element_3}
-"""An element of a window, by how many dimensions windows have."""
+"""Functions that return an element of a window, keyed by the number of window dimensions."""
 
 MEANS: dict[int, Callable[..., Any]] = {2: mean_2, 3: mean_3}
-"""The mean of a window, from the sum."""
+"""Functions that compute the mean of a window from its sum, keyed by the number of window dimensions."""
 
 
 def set_means(
@@ -151,7 +151,7 @@ def declare_avg_pool(
     Args:
         dims: the number of pooled dimensions.
         taken: the dtypes that PyTorch has kernels for.
-        precomputed: the names of the numbers that the out kernel takes in place of size, stride and padding.
+        precomputed: the names of the numbers that the out kernel receives in place of size, stride and padding.
         backward_tags: the tags of the gradient operator.
     """
     name = f"avg_pool{dims}d"

@@ -1,7 +1,7 @@
 """Negative log likelihood loss and cross entropy.
 
 The rules are those of ATen/native/LossNLL.cpp and LossNLL2d.cpp. One kernel serves vectors, rows and images: the
-classes have a dimension of their own, and elements whose class is ignored have weight 0.
+classes have a separate dimension, and elements whose class is ignored have weight 0.
 """
 
 from __future__ import annotations
@@ -201,7 +201,7 @@ def check_gradient(grad_output: Tensor, shape: tuple[int, ...], total_weight: Te
 
 
 Check = Callable[[Tensor, Tensor, Tensor | None], None]
-"""Refuses logarithms, classes and weights that do not fit."""
+"""Function that raises if log-probabilities, classes and weights do not fit each other."""
 
 
 def shape_of(self: Tensor, target: Tensor, reduction: int) -> tuple[int, ...]:

@@ -328,7 +328,7 @@ def ctc_loss(
         targets: (batch, labels), padded, or a vector of the labels of all sequences, one sequence after another.
         input_lengths: the number of time steps of each sequence that count.
         target_lengths: the number of labels of each sequence.
-        blank: the label that stands for no label.
+        blank: the label that denotes no label.
         reduction: 0 for a loss per sequence, 1 for the mean of losses per label, 2 for the sum.
         zero_infinity: whether the loss and the gradient are 0 for sequences with too many labels for their time steps.
     """

@@ -109,7 +109,7 @@ SHAPES = {
     2: "images, (channels, height, width)",
     3: "volumes, (channels, depth, height, width)",
 }
-"""What is convolved, by how many dimensions windows have."""
+"""Words for the input and its shape in docstrings, keyed by the number of window dimensions."""
 
 
 def declare_convolutions(dims: int, overload: str) -> None:
@@ -123,7 +123,7 @@ def declare_convolutions(dims: int, overload: str) -> None:
     own = f"conv_transpose{dims}d"
 
     @op(f"aten::{name}")
-    @documented(f"A convolution of {SHAPES[dims]}, {batch}")
+    @documented(f"Return the convolution of {SHAPES[dims]}, {batch}")
     def convolve(
         input: Tensor,
         weight: Tensor,
@@ -136,7 +136,9 @@ def declare_convolutions(dims: int, overload: str) -> None:
         return convolved(name, dims, input, weight, bias, stride, padding, dilation, groups)
 
     @op(f"aten::{name}.padding", cpp_no_default_args=("bias", "stride", "padding"))
-    @documented(f"``{name}`` with padding ``valid``, none, or ``same``, so that the result has the size of the input.")
+    @documented(
+        f"Return ``{name}`` without padding for ``valid``, or padded to a result of the size of the input for ``same``."
+    )
     def convolve_padded(
         input: Tensor,
         weight: Tensor,
@@ -149,7 +151,7 @@ def declare_convolutions(dims: int, overload: str) -> None:
         return padded_by_name(name, dims, input, weight, bias, stride, padding, dilation, groups)
 
     @op(f"aten::{own}{overload}")
-    @documented(f"A transposed convolution of {SHAPES[dims]}, {batch}")
+    @documented(f"Return the transposed convolution of {SHAPES[dims]}, {batch}")
     def transpose(
         input: Tensor,
         weight: Tensor,

@@ -16,10 +16,12 @@ from opdsl.runtime import Category, DType, MemoryFormat, Tensor, bfloat16, bool_
 from opdsl.runtime.geometry import TensorMeta
 
 _FEW = 8
-"""Channels of groups that are read in rows of one channel, unless it is one, which may be a lane."""
+"""Number of channels per group below which grouped convolutions compute in the contiguous layout; with one channel per
+group they keep the layout of the result, whose channels can be vector lanes.
+"""
 
 COMMON = (float32, float16, bfloat16)
-"""The dtypes for which PyTorch has a library of its own."""
+"""Dtypes for which PyTorch calls a convolution library."""
 
 LAYOUTS = {2: MemoryFormat.channels_last, 3: MemoryFormat.channels_last_3d}
 

@@ -73,21 +73,23 @@ def declare_dropout(name: str, text: str, *, by_feature: bool, keeps_variance: b
         return dropped(input, p, train, in_place=False, **how)
 
     @op(f"aten::{name}_", tags="nondeterministic_seeded")
-    @documented(f"``{name}`` in place.")
+    @documented(f"Apply ``{name}`` in place.")
     def write_zeros(self: Tensor[Alias("a", write=True)], p: float, train: bool) -> Tensor[Alias("a", write=True)]:
         return dropped(self, p, train, in_place=True, **how)
 
     return with_zeros
 
 
-DROPPED = "Zeros for elements with the probability ``p``, the others divided by ``1 - p``; ``input`` if not training."
-ALPHA = "Dropout that keeps mean and variance of standardised input, as networks with SELU need it."
-FEATURES = "of whole features, the second dimension."
+DROPPED = (
+    "Set elements to 0 with the probability ``p`` and divide others by ``1 - p``; return ``input`` if not training."
+)
+ALPHA = "Apply dropout that preserves the mean and the variance of standardized input, for networks with SELU."
+FEATURES = "to whole features (channels), along the second dimension."
 
 dropout = declare_dropout("dropout", DROPPED, by_feature=False, keeps_variance=False)
-declare_dropout("feature_dropout", f"``dropout`` {FEATURES}", by_feature=True, keeps_variance=False)
+declare_dropout("feature_dropout", f"Apply ``dropout`` {FEATURES}", by_feature=True, keeps_variance=False)
 alpha_dropout = declare_dropout("alpha_dropout", ALPHA, by_feature=False, keeps_variance=True)
-declare_dropout("feature_alpha_dropout", f"``alpha_dropout`` {FEATURES}", by_feature=True, keeps_variance=True)
+declare_dropout("feature_alpha_dropout", f"Apply ``alpha_dropout`` {FEATURES}", by_feature=True, keeps_variance=True)
 for _dropout in (dropout, alpha_dropout):
     _dropout.sharding(elementwise=True)
 

@@ -25,7 +25,7 @@ from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Name
 
 SMALLEST_SCALE = 6.1e-5
-"""Below which a scale would have no reciprocal in 16 bits."""
+"""Smallest scale, about the smallest normal float16 number; smaller scales are raised to it."""
 
 
 def observed(self: Tensor, ch_axis: int, per_row: bool) -> tuple[Tensor, Tensor]:
@@ -38,7 +38,7 @@ def observed(self: Tensor, ch_axis: int, per_row: bool) -> tuple[Tensor, Tensor]
 
 
 NOTHING_SEEN = (math.inf, -math.inf, 1.0, 0)
-"""What empty statistics begin with: extrema, a scale, and a zero point."""
+"""Initial values of the statistics: minimum, maximum, scale and zero point."""
 
 
 def averaged(running: Tensor, current: Tensor, constant: float) -> Tensor:

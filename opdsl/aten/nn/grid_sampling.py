@@ -12,10 +12,10 @@ from opdsl.kernels import check
 from opdsl.runtime import Tensor
 
 MODES = ("bilinear", "nearest", "bicubic")
-"""The numbers that ``interpolation_mode`` takes."""
+"""Interpolation modes; ``interpolation_mode`` is an index into this tuple."""
 
 PADDINGS = ("zeros", "border", "reflection")
-"""The numbers that ``padding_mode`` takes."""
+"""Padding modes; ``padding_mode`` is an index into this tuple."""
 
 # The free parameter of the cubic convolution.
 _CUBIC = -0.75

@@ -77,9 +77,7 @@ def declare_backward(dims: int, what: str) -> Any:
         dispatch="CPU, CUDA, MPS",
         autogen=f"grid_sampler_{dims}d_backward.out",
     )
-    @documented(
-        f"The gradients of {what} at points: those of the {what} and of the points that ``output_mask`` asks for."
-    )
+    @documented(f"Return the gradients of sampled {what}: of the {what} and of the points, as ``output_mask`` selects.")
     def backward(
         grad_output: Tensor,
         input: Tensor,

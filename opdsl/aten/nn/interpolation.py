@@ -43,7 +43,7 @@ def first_of(mode: Any, at: Any, size: Any) -> Any:
 
 
 def share_of(at: Any, first: Any) -> Any:
-    """Return the fraction by which an index lies beyond the element before it, at most 1."""
+    """Return the fractional distance of an index from the element before it, at most 1."""
     return min(at - first, 1.0)
 
 
@@ -111,7 +111,7 @@ def resized_3(self: Any, mode: Any, steps: Any, shifts: Any, is_double: Any, i: 
 
 
 RESIZED: dict[int, Callable[..., Any]] = {1: resized_1, 2: resized_2, 3: resized_3}
-"""Elements in another size, by how many dimensions get one."""
+"""Functions that return an element of the resized tensor, keyed by the number of resized dimensions."""
 
 
 def numbers(

@@ -76,7 +76,7 @@ def multi_margin_meta(self: Tensor, target: Tensor, p: Scalar, weight: Tensor | 
 class Excess(NamedTuple):
     """Margin violations, (rows, classes): how far scores of wrong classes exceed the right one's score less the margin.
 
-    excess: the violations, 0 where there is none and for the right class.
+    excess: the violations, 0 for classes without one and for the right class.
     target: the right classes, a column.
     factor: the weight of each row.
     """

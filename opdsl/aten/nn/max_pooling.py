@@ -55,7 +55,7 @@ def element_3(self: Any, windows: Any, parts: Any, i: int, j: int, k: int, u: in
 
 
 ELEMENTS: dict[int, Callable[..., Any]] = {1: element_1, 2: element_2, 3: element_3}
-"""An element of a window, and its number in the dimensions that are slid over, by how many these are."""
+"""Functions that return an element of a window and its flat index in the pooled dimensions, keyed by their number."""
 
 
 def take_largest(pool: Operator[..., tuple[Tensor, Tensor]], dims: int) -> None:
@@ -212,7 +212,7 @@ def max_pool2d(
 
     Args:
         self: (channels, height, width), with or without a batch dimension in front.
-        kernel_size: the size of the windows; one number stands for both dimensions.
+        kernel_size: the size of the windows; one number applies to both dimensions.
         stride: the distance between windows; their size by default.
         padding: the width of the padding, whose value is smaller than every number.
         dilation: the distance between the elements of a window.

@@ -260,10 +260,10 @@ def step_adagrad(
 # -------------------------------------------------------------------------------------------------------- declarations
 
 FUSED: dict[str, Any] = {"kernel": "CompositeExplicitAutograd", "dispatch": "CPU, CUDA"}
-"""The options of all overloads."""
+"""Options of all overloads."""
 
 TENSOR_LR: dict[str, Any] = {**FUSED, "device_check": "NoCheck"}
-"""The options of overloads whose rate is a tensor, which may lie on another device."""
+"""Options of overloads whose learning rate is a tensor, which may be on another device."""
 
 
 def declare_adam(name: str, *, decouples: bool) -> None:
@@ -273,7 +273,7 @@ def declare_adam(name: str, *, decouples: bool) -> None:
         name: the operator's name, without the underscore that marks in-place operators.
         decouples: whether to declare AdamW.
     """
-    text = f"A step of ``{name}`` of all parameters."
+    text = f"Update all parameters by one step of the optimizer ``{name}``."
 
     @op(f"aten::{name}_", autogen=f"{name}, {name}.out", **FUSED)
     @documented(text)

@@ -134,7 +134,7 @@ def _pad_packed_sequence(
 
 
 def require_jagged(name: str, offsets: Sequence[Tensor]) -> Tensor:
-    """Check the offsets of sequences whose rows lie one after another, and return them as int64.
+    """Check the offsets of sequences whose rows are stored one after another, and return them as int64.
 
     Raises:
         ShapeError, DTypeError: the offsets are not one vector of integers.
@@ -154,7 +154,7 @@ def require_jagged(name: str, offsets: Sequence[Tensor]) -> Tensor:
 def _jagged_to_padded_dense_forward(
     values: Tensor, offsets: list[Tensor], max_lengths: list[SymInt], padding_value: float = 0.0
 ) -> Tensor:
-    """Pad or cut sequences that lie one after another to one length.
+    """Pad or cut sequences that are stored one after another to one length.
 
     Args:
         values: the rows of all sequences.

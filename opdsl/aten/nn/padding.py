@@ -19,7 +19,9 @@ Shape = tuple[int, ...]
 Pad = tuple[int, ...]
 
 MODES = ("reflect", "replicate", "circular", "constant")
-"""The numbers that ``_pad_enum`` takes (``padding_mode`` in ATen/PadNd.h)."""
+"""Padding modes; the argument ``mode`` of ``_pad_enum`` is an index into this tuple (``padding_mode`` in
+ATen/PadNd.h).
+"""
 
 
 def margins_of(ndim: int, pad: Pad) -> dict[int, tuple[int, int]]:
@@ -102,7 +104,7 @@ def shifted_3(self: Any, padding: Any, i: int, j: int, k: int) -> Any:
 
 
 SHIFTED: dict[int, Callable[..., Any]] = {1: shifted_1, 2: shifted_2, 3: shifted_3}
-"""Elements of what has margins, by how many last dimensions have them."""
+"""Functions that return an element of the padded tensor, keyed by the number of padded last dimensions."""
 
 
 def declare(

@@ -18,10 +18,12 @@ from opdsl.kernels import check
 from opdsl.runtime import Tensor
 
 State = tuple[Tensor, ...]
-"""What a cell keeps: what it gives first, and for an LSTM its memory."""
+"""State of a cell: its output, and for an LSTM its memory."""
 
 Step = Callable[[Tensor, Tensor, State], State]
-"""From gates of the input, gates of the hidden state and the state to the next one."""
+"""Step function of a cell: computes the next state from the gates of the input, the gates of the hidden state, and the
+state.
+"""
 
 # --------------------------------------------------------------------------------------------------------------- steps
 
@@ -267,7 +269,7 @@ def declare_network(name: str, step: Step, cell: str, cells: str) -> None:
     """
 
     @op(f"aten::{name}_cell")
-    @documented(f"The next state of {cell}.")
+    @documented(f"Return the next state of {cell}.")
     def next_state(
         input: Tensor,
         hx: Tensor,
@@ -279,7 +281,7 @@ def declare_network(name: str, step: Step, cell: str, cells: str) -> None:
         return step(linear(input, w_ih, b_ih), linear(hx, w_hh, b_hh), (hx,))[0]
 
     @op(f"aten::{name}.input", tags="nondeterministic_seeded")
-    @documented(f"Layers of {cells} over sequences: what they give, and their last states.")
+    @documented(f"Apply layers of {cells} to sequences; return the outputs and the last states.")
     def network(
         input: Tensor,
         hx: Tensor,
@@ -296,7 +298,7 @@ def declare_network(name: str, step: Step, cell: str, cells: str) -> None:
         return result, hidden
 
     @op(f"aten::{name}.data", tags="nondeterministic_seeded")
-    @documented(f"``{name}.input`` of packed sequences.")
+    @documented(f"Apply layers of {cells} to packed sequences; return the outputs and the last states.")
     def packed_network(
         data: Tensor,
         batch_sizes: Tensor,
@@ -314,7 +316,7 @@ def declare_network(name: str, step: Step, cell: str, cells: str) -> None:
 
 
 ELMAN = "an Elman network"
-RECTIFIED = f"{ELMAN} whose function is ``relu``"
+RECTIFIED = f"{ELMAN} with the activation function ``relu``"
 
 declare_network("gru", gru_step, "a gated recurrent unit (Cho et al. 2014)", "gated recurrent units")
 declare_network("rnn_tanh", tanh_step, ELMAN, ELMAN)

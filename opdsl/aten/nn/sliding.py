@@ -37,7 +37,7 @@ class Sliding:
 
 
 Windows = tuple[Sliding, ...]
-"""Of the last dimensions of a tensor, one for each."""
+"""Sliding windows of the last dimensions of a tensor, one for each dimension."""
 
 
 def counts_of(windows: Windows) -> tuple[int, ...]:

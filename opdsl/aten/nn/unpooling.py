@@ -201,7 +201,7 @@ PRECOMPUTED: dict[int, dict[str, Any]] = {
         }
     }
 }
-"""What PyTorch's entry of the pool of volumes says."""
+"""Precomputed values that PyTorch declares for the ``out=`` variant, keyed by the number of pooled dimensions."""
 
 
 def declare(dims: int, *, structured: bool) -> Operator[..., tuple[Tensor, Tensor]]:

@@ -14,14 +14,14 @@ from opdsl.runtime import DType, Tensor, uint8
 from opdsl.schema.vocabulary import Size, SymInt, SymIntList
 
 Resizing = Operator[..., Tensor]
-"""An operator that gives the last dimensions another size."""
+"""Operator that resizes the last dimensions of a tensor."""
 
 SCALES = {1: ("scales",), 2: ("scales_h", "scales_w"), 3: ("scales_d", "scales_h", "scales_w")}
-"""What PyTorch calls the factors of so many dimensions."""
+"""Argument names of the scale factors in PyTorch, keyed by the number of resized dimensions."""
 
 NN: dict[str, Any] = {"python_module": "nn", "out": True}
 NN_GRADIENT: dict[str, Any] = {"python_module": "nn", "out": GRAD_INPUT}
-"""The options of an operator, and of the one that is its gradient."""
+"""Options of ``op`` for gradient operators of ``torch.nn``."""
 
 # -------------------------------------------------------------------------------------------- meta functions, overloads
 

@@ -20,10 +20,12 @@ Shape = tuple[int, ...]
 Slides = tuple[Sliding, ...]
 
 _ELEMENTS = 1 << 21
-"""So many elements of columns are laid out at once, for as many samples as that is."""
+"""Number of column elements (im2col) that are in memory at once; it determines how many samples are computed
+together.
+"""
 
 _FAR = 1 << 12
-"""Windows that reach further may have elements that lie in margins alone."""
+"""Extent of a window from which it is checked for elements that are in the padding at every position."""
 
 
 def parts(batch: int, elements: int) -> Iterator[tuple[int, int]]:

@@ -17,7 +17,7 @@ BETWEEN: dict[str, Any] = {
     "tags": ("core", "pointwise"),
     "inplace": Inplace(variants="method"),
 }
-"""What the entries of Python's operators between two tensors say."""
+"""Options of ``op`` for Python's operators between two tensors."""
 
 # PyTorch generates the kernels of add from this entry of its native_functions.yaml.
 LOOPS = {"Generic": "add (AllAndComplex, BFloat16, Half, ComplexHalf)", "ScalarOnly": "add (Bool)"}

@@ -62,10 +62,10 @@ CLAMP: dict[str, Any] = {
     "inplace": Inplace(cpp_no_default_args=NO_DEFAULT),
     "out": Out(cpp_no_default_args=NO_DEFAULT),
 }
-"""What the entry of ``clamp`` says."""
+"""Options of ``op`` for ``clamp``."""
 
 BOUNDED: dict[str, Any] = {**UNARY, "device_check": "ExactSame", "out": Out(device_check="NoCheck")}
-"""What the entries say of overloads whose bounds are tensors."""
+"""Options of ``op`` for overloads whose bounds are tensors."""
 
 
 def check_bounds(ctx, min, max):

@@ -30,7 +30,7 @@ lib = Library("aten")
 _ENTRY: dict[str, Any] = {"device_check": "NoCheck", "dispatch": {"CompositeExplicitAutograd": "foreach_slow"}}
 
 SCHEMAS: list[FunctionSchema] = []
-"""The schemas of all list forms."""
+"""Schemas of all ``_foreach_`` operators."""
 
 UNARY = (
     "abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round "

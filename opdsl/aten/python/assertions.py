@@ -22,7 +22,7 @@ def require_true(self: Tensor, message: str = "Expected Tensor with single nonze
 
 
 def require_between(size: Any, min: int | None, max: int | None) -> None:
-    """Check that a number lies between two bounds, both included; a bound of None is not checked.
+    """Check that a number is between two bounds, both included; a bound of None is not checked.
 
     Raises:
         ShapeError: it does not, or the bounds are in the wrong order.
@@ -45,7 +45,7 @@ def require_true_number(self: complex, message: str) -> None:
 
 
 def require_size(size: Any, min: int | None, max: int | None) -> None:
-    """Check that a size lies between two bounds, both included; the lower one is 0 by default.
+    """Check that a size is between two bounds, both included; the lower one is 0 by default.
 
     Raises:
         ShapeError: it does not.
@@ -95,19 +95,19 @@ def _print(s: str) -> None:
 
 @op("aten::sym_constrain_range", kernel="CompositeExplicitAutograd")
 def sym_constrain_range(size: Scalar, *, min: int | None = None, max: int | None = None) -> None:
-    """Raise ShapeError unless a number lies between two bounds, both included."""
+    """Raise ShapeError unless a number is between two bounds, both included."""
     require_between(size, min, max)
 
 
 @op("aten::sym_constrain_range_for_size", kernel="CompositeExplicitAutograd")
 def sym_constrain_range_for_size(size: Scalar, *, min: int | None = None, max: int | None = None) -> None:
-    """Raise ShapeError unless a size lies between two bounds, both included; the lower one is 0 by default."""
+    """Raise ShapeError unless a size is between two bounds, both included; the lower one is 0 by default."""
     require_size(size, min, max)
 
 
 @op("aten::_functional_sym_constrain_range", kernel="CompositeExplicitAutograd")
 def _functional_sym_constrain_range(size: Scalar, min: int | None, max: int | None, dep_token: Tensor) -> Tensor:
-    """Raise ShapeError unless a number lies between two bounds, and return a copy of the token that orders such
+    """Raise ShapeError unless a number is between two bounds, and return a copy of the token that orders such
     steps.
     """
     require_between(size, min, max)
@@ -118,7 +118,7 @@ def _functional_sym_constrain_range(size: Scalar, min: int | None, max: int | No
 def _functional_sym_constrain_range_for_size(
     size: Scalar, min: int | None, max: int | None, dep_token: Tensor
 ) -> Tensor:
-    """Raise ShapeError unless a size lies between two bounds, and return a copy of the token that orders such steps."""
+    """Raise ShapeError unless a size is between two bounds, and return a copy of the token that orders such steps."""
     require_size(size, min, max)
     return dep_token.clone()
 

@@ -326,11 +326,11 @@ def einsum(
 
     Args:
         equation: the labels of each operand's dimensions, letters, separated by commas; after ``->`` those of the
-            result. Labels that are not in the result are summed over. ``...`` stands for any dimensions, which
+            result. Labels that are not in the result are summed over. ``...`` denotes any dimensions, which
             broadcast. Without an equation each operand is followed by a list of its labels, numbers from 0 to 51 or
             ``...``; a last list has the labels of the result.
         operands: the tensors, as separate arguments or as one list.
-        path: indices of the two operands to contract, for each step in turn; the result is appended to the remaining
+        path: indices of the two operands to contract in each step; the result is appended to the remaining
             operands. By default the first two are contracted, and the result becomes the first.
 
     Raises:

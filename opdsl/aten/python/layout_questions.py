@@ -19,10 +19,10 @@ PARTS = {
     "col_indices": "sparse row compressed",
     "row_indices": "sparse column compressed",
 }
-"""Parts of sparse tensors, and what layout has them."""
+"""Parts of sparse tensors, each with the layout that has it."""
 
 COPIED = {**PARTS, "_indices": "sparse coordinate", "_values": "sparse coordinate"}
-"""Parts that operators copy."""
+"""Parts of sparse tensors that have an operator ``..._copy``."""
 
 
 def refuse(name: str, layout: str) -> NoReturn:

@@ -15,7 +15,7 @@ from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Name, Scalar, SymBool, SymInt
 
 QUESTION: dict[str, Any] = {"device_check": "NoCheck", "device_guard": False, "manual_cpp_binding": True}
-"""What PyTorch binds by hand, since no dispatcher has to be asked."""
+"""Options of ``op`` for operators that PyTorch binds by hand, without a dispatcher call."""
 
 
 def result_type(*values: Tensor | complex) -> DType:
@@ -97,7 +97,7 @@ def storage_offset(self: Tensor) -> int:
 
 @op("aten::is_contiguous", **METHOD)
 def is_contiguous(self: Tensor) -> bool:
-    """Return whether the tensor is contiguous: its elements lie in memory in row-major order, without gaps."""
+    """Return whether the tensor is contiguous: its elements are in memory in row-major order, without gaps."""
     return self.is_contiguous()
 
 
@@ -263,7 +263,7 @@ def promoted_type(type1: DType, type2: DType) -> DType:
 
 @op("aten::_has_same_storage_numel", kernel="CompositeExplicitAutograd")
 def _has_same_storage_numel(self: Tensor, other: Tensor) -> bool:
-    """Return whether the memory of two tensors has room for the same number of elements."""
+    """Return whether the memory of two tensors can hold the same number of elements."""
     return storage_size(self) // self.itemsize == storage_size(other) // other.itemsize
 
 
@@ -279,7 +279,7 @@ def _has_compatible_shallow_copy_type(self: Tensor, from_: Annotated[Tensor, Nam
     return is_of_one_kind(self, from_)
 
 
-NO_KERNEL = "False: no kernel of this library is there."
+NO_KERNEL = "Return False, as opdsl has no kernel of this library."
 
 
 @op("aten::is_distributed", variants="function, method", device_check="NoCheck", device_guard=False)
@@ -319,7 +319,7 @@ def _use_cudnn_rnn_flatten_weight() -> bool:
 
 
 def declare_use_ctc_loss(library: str) -> None:
-    """Declare the operators that tell whether a library's CTC loss is used; they return False."""
+    """Declare the operators that return whether a library's CTC loss is used; they return False."""
 
     @op(f"aten::_use_{library}_ctc_loss", device_check="NoCheck", dispatch={"CUDA": f"_use_{library}_ctc_loss"})
     @documented(NO_KERNEL)

@@ -1,4 +1,4 @@
-"""Vectorizing map ``vmap``: turns a function of single elements into a function of batches."""
+"""Vectorizing map ``vmap``: converts a function of single elements to a function of batches."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["vmap"]
 
 FEWEST = 128
-"""Of as many elements on, operators are called for all of them together; fewer are faster one after another."""
+"""Batch size from which operators compute whole batches; smaller batches are faster one element after another."""
 
 
 def vmap(
@@ -106,7 +106,7 @@ def _by_rules(
 
 
 def _elements_of(value: Any, dims: Any, batches: Batches) -> Any:
-    """Replace the batched tensors of an argument by tracers, each of which stands for one element of its batch."""
+    """Replace the batched tensors of an argument by tracers, each of which represents one element of its batch."""
     if isinstance(value, (tuple, list, Mapping)):
         return _rebuilt(value, {key: _elements_of(part, dim, batches) for key, part, dim in _dims_below(value, dims)})
     return value if not isinstance(value, Tensor) or dims is None else batches.element(value, dims)

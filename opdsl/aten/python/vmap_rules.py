@@ -1,10 +1,10 @@
 """Batching rules of ``vmap``: compute an operator for all elements of a batch by one call.
 
-A function is called with tracers: tensors without memory that each stand for one element of a batch. An operator called
-on a tracer computes the whole batch, by a rule that follows from the operator's definition: broadcasting for pointwise
-operators, dimensions shifted by one for reductions, scans and rows, another dimension for views; composites are split
-into the operators that they call. Other operators are called once for each element. If elements decide about branches
-or are written, the function has no rule.
+A function is called with tracers: tensors without memory, each of which represents one element of a batch. An
+operator called on a tracer computes the whole batch, by a rule that follows from the operator's definition:
+broadcasting for pointwise operators, dimensions shifted by one for reductions, scans and rows, another dimension for
+views; composites are split into the operators that they call. Other operators are called once for each element. If
+elements decide about branches or are written, the function has no rule.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _ROWS = ("reduction", "scan", "row")
 
 
 class Element(Tensor):
-    """Tracer of ``vmap``: a tensor without memory that stands for one element of a batch."""
+    """Tracer of ``vmap``: a tensor without memory that represents one element of a batch."""
 
     __slots__ = ()
 
@@ -56,7 +56,7 @@ class Element(Tensor):
 
 
 class Batches(DispatchMode):
-    """Dispatch mode that computes operators on tracers for the batches that these stand for.
+    """Dispatch mode that computes operators on tracers for the batches that these represent.
 
     Args:
         size: the number of elements of a batch.
@@ -81,7 +81,7 @@ class Batches(DispatchMode):
         return element
 
     def batch(self, value: Tensor) -> Tensor | None:
-        """Return the batch that a tracer stands for, with the batch dimension first; None for other tensors."""
+        """Return the batch that a tracer represents, with the batch dimension first; None for other tensors."""
         known = self._batches.get(id(value))
         return None if known is None else known[1]
 
@@ -217,7 +217,7 @@ def _refusal(called: Operator) -> str:
 
 
 def _rule_of(called: Operator) -> Rule | None:
-    """Return the batching rule that follows from the kind of an operator's definition; None if there is none."""
+    """Return the batching rule that follows from the kind of an operator's definition; None if no rule follows."""
     kernel = called.entry(_CPU).kernel
     if isinstance(kernel, ViewKernel):
         return _viewed

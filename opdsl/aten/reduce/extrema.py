@@ -78,7 +78,7 @@ def check_positions(name: str, self: Tensor, dim: int | None) -> None:
 FREE: dict[str, Any] = {"device_check": "NoCheck"}
 CORE: dict[str, Any] = {"tags": ("core", "reduction"), "variants": "function, method"}
 BOUND: dict[str, Any] = {"variants": "method, function", **FREE}
-"""What the entries say alike."""
+"""Options of ``op`` that several overloads share."""
 
 
 class ValuesAndIndices(NamedTuple):
@@ -143,21 +143,21 @@ def declare_direction(name: str, most: str, more: str, indices: str, of_two: Any
     extrema, extrema_of_all, places, choices = loops
 
     @op(f"aten::a{name}", out=True, **CORE)
-    @documented(f"The {most} element along dimensions, along all for none given; NaN where there is one.")
+    @documented(f"Return the {most} element along dimensions, by default along all; NaN if an element is NaN.")
     @formula
     def along(self: Tensor, dim: Annotated[IntList, Size(1)] = [], keepdim: bool = False) -> Tensor:  # noqa: B006
         return extrema(self, dim, keepdim)
 
     @op(f"aten::arg{name}", out=Out(f"arg{name}.out", device_check="ExactSame"), **FREE, **CORE)
     @documented(
-        f"The position of the {most} element along a dimension, or among all in row-major order; of several the first."
+        f"Return the index of the {most} element along a dimension, or of all in row-major order; the first of equals."
     )
     def positions(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor: ...
 
     both = Out(f"{name}.dim_{name}", args=(name, indices), precomputed={"dim": {"dim": int}})
 
     @op(f"aten::{name}.dim", out=both, **FREE, **CORE)
-    @documented(f"The {most} elements along a dimension and their positions, of several equal ones the first.")
+    @documented(f"Return the {most} elements along a dimension and their indices, the first of equal elements.")
     @formula
     def chosen(self: Tensor, dim: int, keepdim: bool = False) -> ValuesAndIndices:
         return cast("ValuesAndIndices", choices(self, dim, keepdim))
@@ -165,14 +165,14 @@ def declare_direction(name: str, most: str, more: str, indices: str, of_two: Any
     unary = Out(f"{name}.unary_out", explicit=True)
 
     @op(f"aten::{name}", tags="reduction", structured=False, out=unary, **BOUND)
-    @documented(f"The {most} of all elements.")
+    @documented(f"Return the {most} of all elements.")
     @formula
     def of_all(self: Tensor) -> Tensor:
         return extrema_of_all(self)
 
     @op(f"aten::{name}.other", tags="pointwise", out=Out(f"{name}.out", explicit=True), **BOUND)
     @forward(of_two)
-    @documented(f"The {more} of two elements, as ``{name}imum``.")
+    @documented(f"Return the {more} of two elements, like ``{name}imum``.")
     def larger_or_smaller(self: Tensor, other: Tensor) -> Tensor: ...
 
     for operator in (along, of_all):

@@ -37,7 +37,7 @@ LOOPS: dict[float | None, Loop] = {
     math.inf: primitives.fold(larger, init=0, lift=lambda x: abs(x), **NORM),
     -math.inf: primitives.fold(smaller, init=math.inf, lift=lambda x: abs(x), **NORM),
 }
-"""Of some orders, each quicker than powers."""
+"""Reduction loops of single orders, each faster than the general loop with powers."""
 
 
 def attach_norms(

@@ -96,7 +96,7 @@ def declare_median(name: str, *, skips_nan: bool, text: str) -> Any:
     @op(f"aten::{name}", variants=BOTH, autogen=f"{name}.out")
     def median(self: Tensor) -> Tensor: ...
 
-    median.__doc__ = f"The median of all elements, the lower one of two; {text}."
+    median.__doc__ = f"Return the median of all elements, the lower one of two; {text}."
 
     @median.kernel
     def median_kernel(self):
@@ -121,7 +121,7 @@ def declare_median(name: str, *, skips_nan: bool, text: str) -> Any:
     )
     def median_dim(self: Tensor, dim: int, keepdim: bool = False) -> ValuesAndIndices: ...
 
-    median_dim.__doc__ = f"The medians along a dimension and their positions, the lower one of two; {text}."
+    median_dim.__doc__ = f"Return the medians along a dimension and their indices, the lower one of two; {text}."
 
     @median_dim.kernel("CompositeExplicitAutograd")
     def median_dim_kernel(self, dim, keepdim):
@@ -132,8 +132,8 @@ def declare_median(name: str, *, skips_nan: bool, text: str) -> Any:
     return median
 
 
-median = declare_median("median", skips_nan=False, text="NaN where there is one")
-nanmedian = declare_median("nanmedian", skips_nan=True, text="NaN are left out")
+median = declare_median("median", skips_nan=False, text="NaN if an element is NaN")
+nanmedian = declare_median("nanmedian", skips_nan=True, text="NaN elements are ignored")
 
 
 @op(
@@ -248,7 +248,7 @@ def declare_quantile(name: str, *, skips_nan: bool, text: str) -> Any:
     ) -> Tensor:
         return quantiles(self, q, dim, keepdim, interpolation, skips_nan=skips_nan)
 
-    quantile.__doc__ = f"The elements below which shares ``q`` of all elements along a dimension lie; {text}."
+    quantile.__doc__ = f"Return the quantiles ``q`` of the elements along a dimension; {text}."
 
     @quantile.overload(
         "scalar", variants="method, function", out=Out(f"{name}.scalar_out", explicit=True, contiguous=True)
@@ -258,10 +258,10 @@ def declare_quantile(name: str, *, skips_nan: bool, text: str) -> Any:
         self: Tensor, q: float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = LINEAR
     ) -> Tensor: ...
 
-    quantile_scalar.__doc__ = f"The element below which a share ``q`` of all elements along a dimension lies; {text}."
+    quantile_scalar.__doc__ = f"Return the quantile ``q`` of the elements along a dimension; {text}."
 
     return quantile
 
 
-quantile = declare_quantile("quantile", skips_nan=False, text="NaN where there is one")
-nanquantile = declare_quantile("nanquantile", skips_nan=True, text="NaN are left out")
+quantile = declare_quantile("quantile", skips_nan=False, text="NaN if an element is NaN")
+nanquantile = declare_quantile("nanquantile", skips_nan=True, text="NaN elements are ignored")

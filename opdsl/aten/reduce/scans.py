@@ -90,13 +90,13 @@ def declare_extrema(name: str, text: str, worst: float, combine: Callable[..., t
         out=Out(args=("values", "indices"), explicit=True),
         structured=False,
     )
-    @documented(f"The {text} element so far, NaN from the first one on, and the index of the last that equals it.")
+    @documented(f"Return the cumulative {text} element, NaN from the first NaN on, and the last index of that element.")
     @formula
     def extrema(self: Tensor, dim: int) -> ValuesAndIndices:
         return cast("ValuesAndIndices", extrema_so_far(self, dim))
 
     @op(f"aten::_{name}_helper", kernel=True)
-    @documented(f"``{name}`` into given tensors.")
+    @documented(f"Write the results of ``{name}`` into ``values`` and ``indices``.")
     def helper(
         self: Tensor,
         values: Tensor[Alias("a", write=True)],

@@ -281,7 +281,7 @@ def declare_question(name: str, text: str, verb: str, none: bool, combine: Calla
     answers, of_several = primitives.fold(combine, **answer), primitives.fold(combine, **answer, empty_is_all=False)
 
     @op(f"aten::{name}.dim", out=Out(f"{name}.out", tags="reduction"), **entry)
-    @documented(f"Whether {text} along a dimension {verb} not zero; a bool, or uint8 for uint8.")
+    @documented(f"Return whether {text} along a dimension {verb} not zero; a bool, or uint8 for uint8.")
     @formula
     def along(self: Tensor, dim: int, keepdim: bool = False) -> Tensor:
         return answers(self, dim, keepdim)
@@ -293,13 +293,13 @@ def declare_question(name: str, text: str, verb: str, none: bool, combine: Calla
         cpp_no_default_args=["dim"],
         **entry,
     )
-    @documented(f"Whether {text} along dimensions, along all for ``dim=None``, {verb} not zero.")
+    @documented(f"Return whether {text} along dimensions, along all for ``dim=None``, {verb} not zero.")
     @formula
     def along_several(self: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> Tensor:
         return of_several(self, dim, keepdim)
 
     @op(f"aten::{name}", out=Out(f"{name}.all_out", tags="reduction"), **entry)
-    @documented(f"Whether {text} {verb} not zero.")
+    @documented(f"Return whether {text} {verb} not zero.")
     @formula
     def of_all(self: Tensor) -> Tensor:
         return answers(self)

@@ -177,8 +177,8 @@ def declare_moment_and_mean(name: str, text: str, doc: str, finish: Any, gradien
 declare_moment(
     "var",
     "variance",
-    "The sum of squared deviations from the mean along dimensions, divided by the number of elements less\n    "
-    "``correction`` (1 where None is given).",
+    "Return the variance along dimensions: the sum of squared deviations from the mean, divided by the number of\n    "
+    "elements minus ``correction`` (1 for None).",
     variance,
     variance_gradient,
     CORE,
@@ -186,7 +186,7 @@ declare_moment(
 declare_moment(
     "std",
     "standard deviation",
-    "The square root of the variance along dimensions.",
+    "Return the standard deviation along dimensions: the square root of the variance.",
     standard_deviation,
     deviation_gradient,
     ENTRY,
@@ -195,7 +195,7 @@ declare_moment(
 var_mean_correction = declare_moment_and_mean(
     "var_mean",
     "variance and the mean",
-    "The variance and the mean along dimensions.",
+    "Return the variance and the mean along dimensions.",
     lambda mean, deviation, count, n, correction=1: (
         variance(mean, deviation, count, n, correction),
         mean_of(mean, count, n),
@@ -207,7 +207,7 @@ var_mean_correction = declare_moment_and_mean(
 declare_moment_and_mean(
     "std_mean",
     "standard deviation and the mean",
-    "The standard deviation and the mean along dimensions.",
+    "Return the standard deviation and the mean along dimensions.",
     lambda mean, deviation, count, n, correction=1: (
         standard_deviation(mean, deviation, count, n, correction),
         mean_of(mean, count, n),

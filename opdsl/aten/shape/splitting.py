@@ -98,7 +98,7 @@ def split_by_sizes(tensor: Tensor, sizes: Sequence[int], dim: int) -> list[Tenso
 
 
 WITHOUT_CHECKS: dict[str, Any] = {"variants": "function, method", "device_check": "NoCheck", "device_guard": False}
-"""What the entries say alike."""
+"""Options of ``op`` for splits, without device check and device guard."""
 
 
 @op("aten::split.Tensor", kernel="CompositeExplicitAutograd", **WITHOUT_CHECKS)
@@ -285,15 +285,15 @@ def declare_split(name: str, text: str) -> None:
 
     @op(f"aten::{name}.int", variants="function, method")
     @forward(tensor_split, dim=lambda self, sections: split_dimension(self, name, sections))
-    @documented(f"Parts of one size, {text}.")
+    @documented(f"Return ``sections`` views of parts of equal size {text}.")
     def equal(self: Tensor[Alias("a", after="*")], sections: int) -> list[Tensor[Alias("a")]]: ...
 
     @op(f"aten::{name}.array", variants="function, method")
     @forward(tensor_split_indices, dim=lambda self: split_dimension(self, name))
-    @documented(f"The parts between positions, {text}.")
+    @documented(f"Return views of the parts between ``indices`` {text}.")
     def between(self: Tensor[Alias("a", after="*")], indices: list[int]) -> list[Tensor[Alias("a")]]: ...
 
 
-declare_split("hsplit", "side by side")
-declare_split("vsplit", "one below the other")
+declare_split("hsplit", "along the second dimension, or the first of a one-dimensional tensor")
+declare_split("vsplit", "along the first dimension")
 declare_split("dsplit", "along the third dimension")

@@ -97,7 +97,7 @@ def atleast_3d_sequence(tensors: list[Tensor]) -> list[Tensor]:
     return [with_dimensions(tensor, 3) for tensor in tensors]
 
 
-# ----------------------------------------------------------------------------------------------- hstack, vstack and kin
+# ----------------------------------------------------------------------------------------------- hstack, vstack, dstack
 
 
 def widened(tensors: Sequence[Tensor], name: str, least: int) -> list[Tensor]:

@@ -11,7 +11,7 @@ from opdsl.runtime import Tensor, install_method, views, wrap_dimension
 from opdsl.schema import Alias
 
 METHOD = Inplace(variants="method")
-"""What turns the tensor itself into the view."""
+"""Option for the in-place variant, a method that makes the tensor itself the view."""
 
 
 @op("aten::t", variants="function, method", inplace=METHOD, **SHAPE)

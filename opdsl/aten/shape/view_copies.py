@@ -22,7 +22,7 @@ TOPICS = (views, transpositions, slicing, splitting, complex_views)
 
 
 def viewing() -> list[Operator]:
-    """Return the view operators of the modules in ``TOPICS`` that have kernels of their own."""
+    """Return the view operators of the modules in ``TOPICS`` that have their own kernels."""
     files = {topic.__file__ for topic in TOPICS}
     return [
         operator

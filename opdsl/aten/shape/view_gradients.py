@@ -19,7 +19,7 @@ from opdsl.runtime import Tensor, int64
 from opdsl.schema.vocabulary import SymInt
 
 NAMED: dict[str, Any] = {"variants": "function", "device_check": "NoCheck", "device_guard": False}
-"""What the entries of gradients say alike."""
+"""Options of ``op`` that the gradient operators share."""
 
 
 def _into(view: Tensor, gradient: Tensor, whole: Tensor) -> Tensor:

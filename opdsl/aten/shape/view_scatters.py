@@ -15,11 +15,11 @@ from opdsl.runtime.views import required_storage
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Scalar, SymInt
 
-# -------------------------------------------------------------------------------------------- slice_scatter and its kin
+# --------------------------------------------------------------------------------------------- slice_scatter and others
 
 
 PART: dict[str, Any] = {"variants": "function, method", "device_check": "NoCheck", "device_guard": False, "out": True}
-"""What the entries say alike."""
+"""Options of ``op`` that the operators of this module share."""
 
 slice_tensor.view_scatter(tags=("core", "view_copy"), **PART)
 select.view_scatter(tags="core", **PART)

@@ -34,10 +34,10 @@ from opdsl.schema import Alias
 from opdsl.schema.vocabulary import SymInt
 
 SHAPE: dict[str, Any] = {"device_check": "NoCheck", "device_guard": False}
-"""What entries of views say that read no element."""
+"""Options of ``op`` for views, which read no element."""
 
 METHOD = Inplace(variants="method")
-"""What turns the tensor itself into the view."""
+"""Option for the in-place variant, a method that makes the tensor itself the view."""
 
 
 def same(self: views.View, *_level: int) -> views.View:

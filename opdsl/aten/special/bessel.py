@@ -25,10 +25,10 @@ SPECIAL: dict[str, Any] = {
     "device_check": "ExactSame",
     "out": True,
 }
-"""A function of ``torch.special``."""
+"""Options of ``op`` for functions of ``torch.special``."""
 
 REAL: dict[str, Any] = {"promote": "int_to_float", "dtypes": ("float32", "float64")}
-"""A scalar function that PyTorch has no 16-bit kernels of."""
+"""Options of scalar functions for which PyTorch has no 16-bit kernels."""
 
 # --------------------------------------------------------------------------------------------- Bessel functions J and Y
 

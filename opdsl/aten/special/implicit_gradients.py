@@ -1,8 +1,8 @@
 """Implicit derivatives of gamma and Dirichlet distributed random numbers by the parameters of their distributions.
 
-They tell how a number moves with the parameter if its quantile stays the same. As in ATen/native/Distributions.h, they
-are computed by series for small numbers, saddle point expansions for large parameters, and rational approximations
-else.
+They are the change of a number with the parameter while its quantile stays the same. As in
+ATen/native/Distributions.h, they are computed by series for small numbers, saddle point expansions for large
+parameters, and rational approximations else.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ RATIONAL = (
     (0.10406089, -0.0035938915, 0.00085092367),
     (0.0014179084, -0.00058392623, -1.5247877e-07),
 )
-"""Polynomials of one variable: the coefficients of another one, those above the fraction line first."""
+"""Coefficients of a rational function of two variables: each row is a polynomial of ``u``, which is the coefficient of
+a power of ``v``; the first four rows are the numerator.
+"""
 
 
 def of_small(alpha: Any, x: Any) -> Any:

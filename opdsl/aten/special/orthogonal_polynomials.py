@@ -60,16 +60,16 @@ class Chebyshev(NamedTuple):
 
 KINDS = {
     "t": Chebyshev(
-        "Chebyshev's polynomial of the first kind, of degree ``n``", (1.0, 0.0), 0.0, divides=False, odd=False
+        "Return Chebyshev's polynomial of the first kind, of degree ``n``", (1.0, 0.0), 0.0, divides=False, odd=False
     ),
     "u": Chebyshev(
-        "Chebyshev's polynomial of the second kind, of degree ``n``", (2.0, 0.0), 1.0, divides=True, odd=True
+        "Return Chebyshev's polynomial of the second kind, of degree ``n``", (2.0, 0.0), 1.0, divides=True, odd=True
     ),
     "v": Chebyshev(
-        "Chebyshev's polynomial of the third kind, of degree ``n``", (2.0, -1.0), 0.5, divides=True, odd=False
+        "Return Chebyshev's polynomial of the third kind, of degree ``n``", (2.0, -1.0), 0.5, divides=True, odd=False
     ),
     "w": Chebyshev(
-        "Chebyshev's polynomial of the fourth kind, of degree ``n``", (2.0, 1.0), 0.5, divides=True, odd=True
+        "Return Chebyshev's polynomial of the fourth kind, of degree ``n``", (2.0, 1.0), 0.5, divides=True, odd=True
     ),
 }
 # The kind of the polynomial at -x, up to its sign.
@@ -129,7 +129,7 @@ def chebyshev(kind: str, shifted: bool) -> Callable[[Any, Any], Any]:
 
 for prefix, shifted in (("", False), ("shifted_", True)):
     for kind in KINDS:
-        doc = f"{KINDS[kind].doc}, at {'twice ``x``, less 1' if shifted else '``x``'}."
+        doc = f"{KINDS[kind].doc}, at {'``2 * x - 1``' if shifted else '``x``'}."
         declare(f"{prefix}chebyshev_polynomial_{kind}", doc, chebyshev(kind, shifted))
 
 # ------------------------------------------------------------------------------------------ Hermite, Laguerre, Legendre
@@ -153,25 +153,25 @@ class Recurrence(NamedTuple):
 HERMITE_MOST = (512, 128)
 RECURRENCES = {
     "hermite_polynomial_h": Recurrence(
-        "Hermite's polynomial as physicists have it, of degree ``n``, at ``x``.",
+        "Return the physicists' Hermite polynomial of degree ``n``, at ``x``.",
         lambda x: 2 * x,
         lambda x, k, now, before: 2 * x * now - 2 * k * before,
         HERMITE_MOST,
     ),
     "hermite_polynomial_he": Recurrence(
-        "Hermite's polynomial as probabilists have it, of degree ``n``, at ``x``.",
+        "Return the probabilists' Hermite polynomial of degree ``n``, at ``x``.",
         lambda x: x,
         lambda x, k, now, before: x * now - k * before,
         HERMITE_MOST,
     ),
     "laguerre_polynomial_l": Recurrence(
-        "Laguerre's polynomial of degree ``n``, at ``x``.",
+        "Return Laguerre's polynomial of degree ``n``, at ``x``.",
         lambda x: 1 - x,
         lambda x, k, now, before: ((2 * k + 1 - x) * now - k * before) / (k + 1),
         None,
     ),
     "legendre_polynomial_p": Recurrence(
-        "Legendre's polynomial of degree ``n``, at ``x``.",
+        "Return Legendre's polynomial of degree ``n``, at ``x``.",
         lambda x: x,
         lambda x, k, now, before: ((2 * k + 1) * x * now - k * before) / (k + 1),
         None,

@@ -11,10 +11,10 @@ from opdsl.native.retired import CPP, FIRST_RELEASES, RETIRED_TYPES
 from opdsl.native.source import Location
 
 MARKS = {"-> void": "1.0", "!)": "1.1", "SymInt": "1.13"}
-"""What stands in schemas since a release."""
+"""Texts in schemas, each with the release in which it was introduced."""
 
 LAST_WITH_METHODS = "0.4.1"
-"""The last release in which an entry without ``variants`` was a method, too."""
+"""Last release in which an entry without ``variants`` was both a function and a method."""
 
 
 def dialect_of_drafts(drafts: list[Draft]) -> Dialect:

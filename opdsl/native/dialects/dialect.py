@@ -34,20 +34,20 @@ class Dialect:
         return f"PyTorch {self.name} to {self.last}" if self.last else "today"
 
 
-TODAY = Dialect("2.13", None, "overloads, alias annotations and tags are written out")
+TODAY = Dialect("2.13", None, "overloads, alias annotations and tags are explicit")
 
 DIALECTS = (
-    Dialect("0.4", "0.4.1", "types of C++; both variants by default; nothing tells what is a view", True, True),
-    Dialect("1.0", "1.0.1", "types of C++; names tell what is written, nothing what is a view", False, True),
+    Dialect("0.4", "0.4.1", "types of C++; both variants by default; views are not marked", True, True),
+    Dialect("1.0", "1.0.1", "types of C++; names mark written arguments; views are not marked", False, True),
     Dialect("1.1", "1.3.1", "schema types and annotations; overloads without names", False, True),
-    Dialect("1.4", "1.8.1", "overloads with names; keys of the dispatcher's making"),
+    Dialect("1.4", "1.8.1", "overloads with names; keys that configured the new dispatcher"),
     Dialect("1.9", "2.12.1", "named dimensions; fewer rules between entries"),
     TODAY,
 )
-"""All dialects, oldest first."""
+"""List of all dialects, oldest first."""
 
 DETECT = "detect"
-"""What stands for the dialect of a text where it shall be found out."""
+"""Value of the argument ``dialect`` that requests detection of the dialect."""
 
 
 def version_of(text: str) -> Version:

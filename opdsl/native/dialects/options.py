@@ -12,7 +12,7 @@ ARGUMENTS = (("ScalarType", "dtype"), ("Layout", "layout"), ("Device", "device")
 
 
 def spread_options(draft: Draft) -> None:
-    """Replace options by the arguments that they stand for."""
+    """Replace options by the arguments that they denote."""
     signature = draft.signature
     assert signature is not None, "asked of entries whose schema could be read"
     for options in [argument for argument in signature.arguments if argument.base in BASES and not argument.tail]:

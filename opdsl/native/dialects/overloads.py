@@ -14,7 +14,7 @@ from opdsl.native.dialects.signature import Parameter, Signature
 from opdsl.schema import OperatorName
 
 WORDS = {"int[]": "IntList", "Tensor[]": "TensorList", "float[]": "FloatList", "Dimname[]": "names"}
-"""How lists are called in names of overloads."""
+"""Words for list types in the names of overloads."""
 
 OPTIONS = ("dtype", "layout", "device", "pin_memory")
 

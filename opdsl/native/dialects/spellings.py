@@ -22,10 +22,10 @@ VALUES = {
     "MemoryFormat::Contiguous": ("contiguous_format", "1.3.1"),
     "MemoryFormat::Preserve": ("preserve_format", "1.3.1"),
 }
-"""Former defaults, what they are today, and the last release that had them."""
+"""Former defaults, each with its spelling today and the last release that had it."""
 
 DTYPE = "at::k"
-"""What the names of dtypes began with: ``at::kLong`` is ``long``."""
+"""Prefix of dtype names in former defaults: ``at::kLong`` is ``long`` today."""
 
 DTYPES = {
     **{name: name.lower() for name in ("Byte", "Char", "Short", "Int", "Long", "Half", "Float", "Double", "Bool")},

@@ -48,13 +48,13 @@ MENDS: tuple[tuple[EntryRule, Mend], ...] = (
     (inv_20_foreach, _no_check),
     (inv_21, _no_const_reference),
 )
-"""Rules that tell what to write, and what writes it."""
+"""Rules that determine the missing text, each with the function that writes it."""
 
 MENDS_OF_DISPATCH: tuple[tuple[EntryRule, Mend], ...] = ((inv_28, _default_kernel),)
 
 
 def mend(pairs: list[tuple[Draft, NativeFunction]]) -> None:
-    """Write what the rules require into entries."""
+    """Write the keys and values that the rules require into entries."""
     for draft, entry in pairs:
         for rule, write in (*MENDS, *(MENDS_OF_DISPATCH if entry.dispatch is not None else ())):
             for breach in rule(entry):

@@ -29,7 +29,7 @@ from opdsl.native.source import Fault, Mapping, Node, Scalar, Sequence, Source
 from opdsl.native.values import Reading
 
 UNNAMED_OVERLOADS = "1.3.1"
-"""The last release in which overloads went without names."""
+"""Last release in which overloads had no names."""
 
 
 @attrs.frozen

@@ -12,7 +12,7 @@ TENSOR = "Tensor"
 SHORTHAND = "Tensor!"
 
 RESULT = "result"
-"""What out arguments were called by a rule, alone or with a number behind it; today's rule says ``out``."""
+"""Former name of out arguments, alone or followed by a number; it is ``out`` today."""
 
 
 def annotate(draft: Draft) -> None:
@@ -43,7 +43,7 @@ def _move_behind_tensor(draft: Draft, signature: Signature) -> None:
 
 
 def _spell_shorthand(draft: Draft, signature: Signature) -> None:
-    """Replace ``Tensor!`` by an alias set of its own; a returned one belongs to the out argument, or to a written
+    """Replace ``Tensor!`` by its own alias set; a returned one belongs to the out argument, or to a written
     argument.
     """
     arguments = [argument for argument in signature.arguments if argument.base == SHORTHAND]

@@ -45,7 +45,7 @@ def _other(source: Source, place: Place) -> Other:
     return Other(fault.location, fault.start, fault.end)
 
 
-# -------------------------------------------------------------------------------------------------------------- places
+# ------------------------------------------------------------------------------------------------------------ locations
 
 
 def value(entry: NativeFunction, *path: str | int) -> Place:
@@ -93,7 +93,7 @@ def part(entry: NativeFunction, text: str, *path: str | int) -> Place:
 
 
 def item(entry: NativeFunction, text: str, key: str) -> Place:
-    """Return the position of a list's element with the given text; of the whole list if there is none."""
+    """Return the position of a list's element with the given text; of the whole list if no element has it."""
     place = value(entry, key)
     items = place.node.items if isinstance(place.node, Sequence) else []
     return next((Place(tensor) for tensor in items if isinstance(tensor, Scalar) and tensor.text == text), place)

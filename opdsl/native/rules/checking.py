@@ -61,7 +61,7 @@ RULES = {
     (False, True): SINGLE + STRUCTURED,
     (True, True): SINGLE + DISPATCHED + STRUCTURED,
 }
-"""The rules of an entry, by whether it has a dispatch table and whether it is structured or a delegate."""
+"""Rules for an entry, keyed by whether it has a dispatch table and whether it is structured or a delegate."""
 
 ACROSS = numbered(*VARIANT_RULES, *VIEW_RULES, *GENERATION_RULES_ACROSS)
 
@@ -87,8 +87,9 @@ CONCLUDING_FROM_ABSENCE = frozenset(
         inv_53,
     )
 )
-"""The rules that miss something. What they miss may be what could not be read: of an entry and its kin they say
-nothing then, since to follow them would be wrong."""
+"""Rules that report something as missing. It may be present in an entry that could not be read, so these rules are not
+applied to incompletely read entries and their variants.
+"""
 
 
 def check(entries: Iterable[NativeFunction]) -> list[Fault]:

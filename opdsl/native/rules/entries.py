@@ -59,7 +59,7 @@ def inv_20_foreach(entry: NativeFunction) -> Iterator[Breach]:
 
 
 def inv_21(entry: NativeFunction) -> Iterator[Breach]:
-    """Check that operators with out arguments do not ask for const references to written Tensors."""
+    """Check that operators with out arguments do not request const references to written Tensors."""
     if entry.use_const_ref_for_mutable_tensors and entry.schema.out:
         message = "out arguments are never const references: drop use_const_ref_for_mutable_tensors"
         yield Breach(message, value(entry, "use_const_ref_for_mutable_tensors"))
@@ -247,10 +247,10 @@ ENTRY_RULES: tuple[EntryRule, ...] = (
     inv_34,
     inv_37,
 )
-"""The rules of all entries."""
+"""Rules for all entries."""
 
 DISPATCH_RULES: tuple[EntryRule, ...] = (inv_25, inv_27, inv_28)
-"""The rules of entries with a dispatch table."""
+"""Rules for entries with a dispatch table."""
 
 STRUCTURED_RULES: tuple[EntryRule, ...] = (
     inv_30_structured,
@@ -260,4 +260,4 @@ STRUCTURED_RULES: tuple[EntryRule, ...] = (
     inv_32_targets,
     inv_33_dispatch,
 )
-"""The rules of structured entries and delegates."""
+"""Rules for structured entries and delegates."""

@@ -119,10 +119,10 @@ GENERATION_RULES: tuple[EntryRule, ...] = (
     inv_51_arguments,
     inv_51_returns,
 )
-"""The rules of all entries."""
+"""Rules for all entries."""
 
 GENERATION_RULES_OF_DISPATCH: tuple[EntryRule, ...] = (inv_52,)
-"""The rules of entries with a dispatch table."""
+"""Rules for entries with a dispatch table."""
 
 GENERATION_RULES_OF_STRUCTURED: tuple[EntryRule, ...] = (
     inv_50_dispatch,
@@ -130,7 +130,7 @@ GENERATION_RULES_OF_STRUCTURED: tuple[EntryRule, ...] = (
     inv_57_tensors,
     inv_57_names,
 )
-"""The rules of structured entries and delegates."""
+"""Rules for structured entries and delegates."""
 
 GENERATION_RULES_ACROSS: tuple[CorpusRule, ...] = (inv_53,)
-"""The rules that look at other entries too."""
+"""Rules that compare an entry with other entries."""

@@ -13,13 +13,13 @@ from opdsl.native.source import Mapping, Node, Scalar, Source
 from opdsl.schema import OperatorName
 
 BEGINNING = re.compile(r"(?:([A-Za-z_]\w*)::)?([A-Za-z_]\w*)", re.ASCII)
-"""The namespace and the base name with which a schema begins, whatever follows."""
+"""Pattern of the namespace and the base name at the beginning of a schema."""
 
 VIEW_MARKS = re.compile("_(copy|scatter|inverse)$")
-"""What tells the variants of a view from it."""
+"""Pattern of the suffixes that distinguish the variants of a view from the view."""
 
 Family = tuple[str | None, str]
-"""The namespace, and what the names of all variants of an operator have in common."""
+"""Family of an operator: its namespace, and the part of the name that all of its variants share."""
 
 
 class Unread:

@@ -263,4 +263,4 @@ VARIANT_RULES: tuple[CorpusRule, ...] = (
     inv_45_tag,
     inv_45_name,
 )
-"""The rules between variants."""
+"""Rules about the variants of one operator."""

@@ -11,7 +11,7 @@ from opdsl.native.rules.corpus import Corpus, CorpusRule
 from opdsl.schema import BaseType, ListType, OperatorName, SchemaKind
 
 COPY_ENDINGS = ("_copy", "_scatter")
-"""How the names of copying variants end."""
+"""Suffixes of the names of copying variants."""
 
 
 def needs_copy(entry: NativeFunction) -> bool:
@@ -96,7 +96,7 @@ def inv_47_view(corpus: Corpus) -> Iterator[Breach]:
 
 
 def inv_48_tag(corpus: Corpus) -> Iterator[Breach]:
-    """Check that an in-place operator that turns its argument into a view has the tag ``inplace_view``."""
+    """Check that an in-place operator that makes its argument a view has the tag ``inplace_view``."""
     for entry in corpus.views:
         if entry.name.is_inplace and "inplace_view" not in entry.tags:
             yield Breach(f"{entry.name} changes its argument into a view: add the tag inplace_view", name(entry))
@@ -150,4 +150,4 @@ VIEW_RULES: tuple[CorpusRule, ...] = (
     inv_48_pair,
     inv_54,
 )
-"""The rules of views."""
+"""Rules about views."""

@@ -11,7 +11,7 @@ from opdsl.kernels import check
 from opdsl.runtime import Tensor
 
 Size = int | Sequence[int]
-"""One number for all spatial dimensions, or one for each."""
+"""Size of windows: one number for all spatial dimensions, or one for each."""
 
 REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 
@@ -70,12 +70,12 @@ def check_images(name: str, input: Tensor, count: int) -> None:
 
 
 def stride_of(stride: Size | None) -> Size:
-    """Return a stride as operators take it: an empty tuple for None, which stands for the window size."""
+    """Return a stride as operators expect it: an empty tuple for None, which means the window size."""
     return () if stride is None else stride
 
 
 def adaptive_size(input: Tensor, output_size: int | Sequence[int | None] | None, count: int) -> list[int]:
-    """Return the output size of adaptive pooling for each dimension; None stands for the size of the input.
+    """Return the output size of adaptive pooling for each dimension; None means the size of the input.
 
     Raises:
         OptionError: the input has too few dimensions; it is a ValueError.

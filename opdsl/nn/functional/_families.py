@@ -47,8 +47,8 @@ def activation(function: Callable[P, Tensor]) -> Callable[P, Tensor]:
     name, parameters = model.__name__, list(inspect.signature(model).parameters)
     called = f"(aten.{name}_ if inplace else aten.{name})" if "inplace" in parameters else f"aten.{name}"
     passed = ", ".join(parameter for parameter in parameters if parameter != "inplace")
-    written = ["inplace: whether they are written where they are."] if "inplace" in parameters else []
-    doc = _documented(inspect.getdoc(model) or "", "the numbers.", written)
+    written = ["inplace: whether the results are written to ``input``."] if "inplace" in parameters else []
+    doc = _documented(inspect.getdoc(model) or "", "the input tensor.", written)
     return cast("Callable[P, Tensor]", _written(model, name, parameters, f"{called}({passed})", doc))
 
 
@@ -58,8 +58,8 @@ def in_place(function: Callable[P, Tensor]) -> Callable[P, Tensor]:
     name, type_ = model.__name__, inspect.signature(model).parameters
     parameters = [text for text in type_ if text != "inplace"]
     example = (model.__doc__ or "").rpartition(">>> ")[2].replace(f"F.{name}(", f"F.{name}_(")
-    same = [f"{', '.join(parameters[1:])}: as of ``{name}``."] if parameters[1:] else []
-    doc = _documented(f"``{name}`` in place.\n\n>>> {example}", "the numbers, which are written.", same)
+    same = [f"{', '.join(parameters[1:])}: see ``{name}``."] if parameters[1:] else []
+    doc = _documented(f"Apply ``{name}`` in place.\n\n>>> {example}", "the tensor to write.", same)
     called = f"aten.{name}_({', '.join(parameters)})"
     return cast("Callable[P, Tensor]", _written(model, f"{name}_", parameters, called, doc))
 

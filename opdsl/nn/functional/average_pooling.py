@@ -85,7 +85,7 @@ def _adaptive_avg_pool(dims: int, input: Tensor, output_size: int | Sequence[int
 
     Args:
         input: of shape {images}.
-        output_size: the number of windows, for all dimensions or for each; None stands for the size of the input.
+        output_size: the number of windows, for all dimensions or for each; None means the size of the input.
 
     Raises:
         OptionError: the input has too few dimensions; it is a ValueError.

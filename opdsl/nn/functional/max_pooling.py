@@ -87,7 +87,7 @@ def _max_pool(
 max_pool1d, max_pool2d, max_pool3d = by_dims("max_pool{dims}d", _max_pool, 1, 2, 3)
 
 
-# ------------------------------------------------------------------------------------------------- as many as asked for
+# ----------------------------------------------------------------------------------------------------- adaptive pooling
 
 
 def adaptive_max_pool1d_with_indices(input: Tensor, output_size: Size, return_indices: bool = False) -> Pair:
@@ -176,7 +176,7 @@ def _adaptive_max_pool(
 adaptive_max_pool2d, adaptive_max_pool3d = by_dims("adaptive_max_pool{dims}d", _adaptive_max_pool, 2, 3)
 
 
-# ------------------------------------------------------------------------------------------------------- random places
+# ------------------------------------------------------------------------------------------------------- random windows
 
 
 def _fractional_max_pool(

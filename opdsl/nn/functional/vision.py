@@ -64,7 +64,7 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
 
     Args:
         input: of shape (N, C, ...).
-        groups: the number of groups; the result takes one channel of each group in turn.
+        groups: the number of groups; the result has one channel of each group after another.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.channel_shuffle(opdsl.arange(4).reshape(1, 4, 1), 2).flatten()

@@ -1,4 +1,4 @@
-"""Laws that operators keep, one module each: a function that yields what is wrong with an operator on its samples."""
+"""Laws that operators keep, one module each: a function that yields the violations of an operator on its samples."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from opdsl.testing.subject import Subject
 
 Law = Callable[[Subject], Iterator[str]]
 
-# By number.
+# Title and check of each law, by number.
 LAWS: dict[int, tuple[str, Law]] = {
-    1: ("the schema's text and its YAML read back as the same", schema.check),
-    2: ("all variants agree bit for bit", variants.check),
-    3: ("meta agrees with the result and takes no memory", meta.check),
-    4: ("a kernel writes and shares what its schema says, and nothing else", effects.check),
+    1: ("the schema's text and its YAML entry are read back as the same schema", schema.check),
+    2: ("the results of all variants agree bit for bit", variants.check),
+    3: ("the meta function agrees with the results and allocates no memory", meta.check),
+    4: ("kernels write and alias exactly the tensors that the schema declares", effects.check),
     5: ("gradients agree with finite differences", gradients.check),
     6: ("CUDA agrees with the CPU", devices.check),
-    8: ("the function's parameters are the schema's", signatures.check),
-    9: ("composite bodies and derivatives call operators, and nothing else", composites.check),
-    10: ("bad input raises and changes nothing", bad_input.check),
-    11: ("a plan of a form serves sizes that it has not seen", forms.check),
-    12: ("run on pieces and combined it is what it is when run whole", pieces.check),
-    13: ("a program after any pass gives what the call gives that it was traced of", programs.check),
-    15: ("in PyTorch it gives what it gives here", in_pytorch.check),
+    8: ("the Python function has the parameters of the schema", signatures.check),
+    9: ("bodies of composites and derivatives call only operators", composites.check),
+    10: ("invalid arguments raise an error and change nothing", bad_input.check),
+    11: ("a plan for dynamic shapes is correct for new sizes", forms.check),
+    12: ("the combined results of shards agree with the result of the whole", pieces.check),
+    13: ("a traced program agrees with the call after every pass", programs.check),
+    15: ("results in PyTorch agree with those in opdsl", in_pytorch.check),
 }
 
-# Laws that are tried by default: all but slow ones.
+# Laws that are checked by default: all but the slow one.
 USUAL = tuple(law for law in LAWS if law != 15)

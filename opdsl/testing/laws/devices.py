@@ -32,7 +32,7 @@ __all__ = ["TOLERANCES", "check", "disagreements"]
 
 # Relative tolerance by dtype; a tenth of it, times the largest element, is the absolute tolerance, since the error of a
 # sum with cancellation is relative to its terms. Other dtypes have to be equal. Generated code computes equal bits on
-# both devices, but sums are taken in another order, and a few functions are those of NVIDIA's library.
+# both devices, but sums are computed in another order, and a few functions are those of NVIDIA's library.
 TOLERANCES = {
     "float16": 2e-3,
     "bfloat16": 1.6e-2,

@@ -38,7 +38,7 @@ _Trial = Callable[[Subject, Twin], Iterator[str]]
 
 
 def trials(subject: Subject, overload: Callable[..., Any], sample: Sample) -> Iterator[tuple[str, Iterator[str]]]:
-    """Yield the trials of an operator with a sample: a name, and an iterator of what is wrong.
+    """Yield the trials of an operator with a sample: a name, and an iterator of problems.
 
     Args:
         subject: the operator, without ``out=``.
@@ -232,7 +232,7 @@ def _mapped(subject: Subject, twin: Twin) -> Iterator[str]:
     yield from differences([torch.stack(parts) for parts in zip(*single, strict=True)], list(mapped))
 
 
-# ------------------------------------------------------------------------------------------------------------- places
+# ---------------------------------------------------------------------------------------------------- shards of tensors
 
 
 def _cut(subject: Subject, twin: Twin) -> Iterator[str]:

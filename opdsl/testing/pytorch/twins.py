@@ -91,7 +91,7 @@ def _torch(value: Any) -> Any:
 
 
 def _listed(value: Any, kind: object) -> Any:
-    """Convert a number that stands for a list of fixed size to that list, since torch's compiler does not accept the
+    """Convert a number that is given for a list of fixed size to that list, since torch's compiler does not accept the
     number.
     """
     if isinstance(kind, OptionalType):

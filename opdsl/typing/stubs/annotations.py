@@ -18,7 +18,7 @@ Alternatives = tuple[str, ...]
 
 NUMBER = "Scalar"
 
-# Parameters for dimensions also accept first-class dims; ``...`` stands for all positional dimensions.
+# Parameters for dimensions also accept first-class dims; ``...`` denotes all positional dimensions.
 _DIMENSION = ("int", "Dim", "Sequence[Dim | EllipsisType]")
 _DIMENSIONS = ("int", "Dim", "EllipsisType", "Sequence[int | Dim | EllipsisType]")
 _NAMED = {_DIMENSION: "AnyDim", _DIMENSIONS: "AnyDims"}
@@ -32,7 +32,7 @@ def taken(type: Type, *, accepts_number: bool = False, name: str = "") -> Altern
 
     Args:
         type: of the schema.
-        accepts_number: whether a number may stand for a tensor.
+        accepts_number: whether a number is accepted for a tensor.
         name: of the parameter: where it names dimensions, first-class ones are accepted.
 
     >>> taken(OptionalType(ListType(BaseType.int, 2)))

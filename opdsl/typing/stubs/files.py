@@ -37,7 +37,7 @@ def stub_files(declared: Registry | None = None) -> dict[PurePosixPath, str]:
     """Return the stubs of opdsl; with a library, also its stubs, and its operators and methods in those of opdsl.
 
     Args:
-        declared: the library's operators, in a registry of their own.
+        declared: the library's operators, in a separate registry.
 
     Returns:
         The text of each file, by its path in the folder of stubs.

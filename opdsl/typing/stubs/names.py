@@ -14,7 +14,7 @@ _TENSOR = "opdsl.runtime.tensor"
 _VOCABULARY = "opdsl.schema.vocabulary"
 
 OPERATORS = "opdsl._operators"
-"""The module of all packets and results, which type checkers know alone."""
+"""Module of all packets and results, which exists for type checkers only."""
 
 HOMES: dict[str, str] = {
     "Any": "typing",
@@ -38,7 +38,7 @@ HOMES: dict[str, str] = {
     "Reduction": _VOCABULARY,
     **dict.fromkeys(DTYPES.values(), "opdsl.runtime.dtype"),
 }
-"""Where the names of generated annotations are defined."""
+"""Modules that define the names of generated annotations."""
 
 _PUBLIC = ("opdsl.declare.operator", "opdsl.runtime.", _VOCABULARY)
 
