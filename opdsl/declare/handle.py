@@ -143,9 +143,11 @@ class OperatorHandle(Calling):
         body, base = copy_body(self._exactly), self.operator.schema.name.base
         with without_own_frames(), self.declaration.library.all_or_nothing():
             copying = {"tags": "view_copy", **named, **options}
-            function = self._derive(schema, body, VIEW_COPY_KEY, copying, f"A copy of what ``{base}`` shows.")
+            function = self._derive(schema, body, VIEW_COPY_KEY, copying, f"Return a copy of the result of ``{base}``.")
             if is_list:
-                self._derive(out, store_body(function), KEY, {}, f"Copies of what ``{base}`` shows into given tensors.")
+                self._derive(
+                    out, store_body(function), KEY, {}, f"Write copies of the results of ``{base}`` to ``out``."
+                )
         return function
 
     def view_scatter(self, **options: Any) -> FunctionType:
@@ -154,7 +156,7 @@ class OperatorHandle(Calling):
             require_view(self.declaration, "scatter")
         schema = scatter_schema(self.operator.schema)
         with without_own_frames(), self.declaration.library.all_or_nothing():
-            doc = f"A copy of ``self``, where what ``{self.operator.schema.name.base}`` shows is ``src``."
+            doc = f"Return a copy of ``self`` with ``src`` where ``{self.operator.schema.name.base}`` selects elements."
             view_scatter = self._derive(schema, scatter_body(self._exactly), VIEW_COPY_KEY, options, doc)
             handle: Any = view_scatter
             if self.operator.derivative is None:  # a derived view derivative gives these formulas

@@ -16,19 +16,19 @@ from typing import NamedTuple
 class Function(Enum):
     """Kind of function that a decorator takes, by its arguments and results."""
 
-    NUMBERS = "scalar function: numbers in, numbers out"
-    CONTEXT = "shape function: a context and the arguments in, perhaps precomputed values out"
-    OUTPUTS = "out-kernel: arguments, precomputed values and outputs in, nothing out"
-    TENSORS = "Python kernel: the arguments in, the results out"
-    FORMULA = "formula: the arguments in, the results out, compiled"
-    VIEW = "view kernel: where a tensor's elements lie and the other arguments in, where a view's do out"
-    GRADIENTS = "derivative: gradients, arguments and results in, gradients out"
+    NUMBERS = "scalar function: from numbers to numbers"
+    CONTEXT = "shape function: receives a context and the arguments, and may return precomputed values"
+    OUTPUTS = "out-kernel: receives arguments, precomputed values and the outputs to write, and returns None"
+    TENSORS = "Python kernel: from the arguments to the results"
+    FORMULA = "formula: from the arguments to the results, compiled"
+    VIEW = "view kernel: from the View of a tensor and the other arguments to the View of the result"
+    GRADIENTS = "derivative: from gradients of results, arguments and results to gradients of arguments"
 
 
 class Texts(Enum):
     """Meaning of the strings that a decorator takes before its options."""
 
-    NONE = "none: the decorator may stand without parentheses"
+    NONE = "none: the decorator may be written without parentheses"
     KEYS_OR_ALL = "dispatch keys; without any, all backends"
     ARGUMENTS = "arguments of the operator"
 
@@ -36,10 +36,10 @@ class Texts(Enum):
 class Meta(Enum):
     """Role of the shape function (``.meta``) for a kind of implementation."""
 
-    NONE = "nothing: the result has the shape of the input"
-    CHECK = "a check of the arguments"
-    SHAPE = "what sets the outputs: it is attached first"
-    PERHAPS = "what sets the outputs, where these do not follow from arguments: it is attached first"
+    NONE = "none: the result has the shape of the input"
+    CHECK = "checks the arguments"
+    SHAPE = "sets the shapes of the outputs, and is attached first"
+    PERHAPS = "sets the shapes of the outputs if they do not follow from the arguments, and is attached first"
 
 
 class Option(NamedTuple):

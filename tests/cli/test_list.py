@@ -128,7 +128,7 @@ def test_what_a_file_has_and_is_not_here_is_told_with_what_stands_for_it(run: Ru
 def test_what_is_missing_is_told_with_the_reason(run: Run, tmp_path: Path) -> None:
     (tmp_path / "native_functions.yaml").write_text(FILE)
     listed = run("list", "sparse_nothing", "--missing", str(tmp_path / "native_functions.yaml"))
-    assert listed.stdout.split(maxsplit=3)[3].startswith("layouts that keep some elements alone")
+    assert listed.stdout.split(maxsplit=3)[3].startswith("layouts that store only some elements")
 
 
 def test_what_is_empty_is_a_dash(run: Run, my_ops: Path) -> None:

@@ -129,14 +129,14 @@ def declare_moment(name: str, text: str, doc: str, finish: Any, gradient: Any, e
 
     @op(f"aten::{name}", variants=BOTH, **NO_DEFAULT, **ENTRY)
     @forward(by_correction, dim=None, correction=as_number)
-    @documented(f"The {text} of all elements, of a sample if ``unbiased``.")
+    @documented(f"Return the {text} of all elements, estimated from a sample if ``unbiased``.")
     def of_all(self: Tensor, unbiased: bool = True) -> Tensor: ...
 
     along_out = Out(f"{name}.out", explicit=True, cpp_no_default_args=("unbiased",))
 
     @op(f"aten::{name}.dim", variants=BOTH, out=along_out, **NO_DEFAULT, **entry)
     @forward(by_correction, correction=as_number)
-    @documented(f"The {text} along dimensions, of a sample if ``unbiased``.")
+    @documented(f"Return the {text} along dimensions, estimated from a sample if ``unbiased``.")
     def along(self: Tensor, dim: Dimensions | None, unbiased: bool = True, keepdim: bool = False) -> Tensor: ...
 
     by_correction.derivative("self")(gradient)
@@ -160,12 +160,12 @@ def declare_moment_and_mean(name: str, text: str, doc: str, finish: Any, gradien
 
     @op(f"aten::{name}", variants="function", **NO_DEFAULT, **ENTRY)
     @forward(by_correction, dim=None, correction=as_number)
-    @documented(f"The {text} of all elements, of a sample if ``unbiased``.")
+    @documented(f"Return the {text} of all elements, estimated from a sample if ``unbiased``.")
     def of_all(self: Tensor, unbiased: bool = True) -> tuple[Tensor, Tensor]: ...
 
     @op(f"aten::{name}.dim", variants="function", **NO_DEFAULT, **ENTRY)
     @forward(by_correction, correction=as_number)
-    @documented(f"The {text} along dimensions, of a sample if ``unbiased``.")
+    @documented(f"Return the {text} along dimensions, estimated from a sample if ``unbiased``.")
     def along(
         self: Tensor, dim: Dimensions | None, unbiased: bool = True, keepdim: bool = False
     ) -> tuple[Tensor, Tensor]: ...

@@ -139,7 +139,7 @@ class Stubs:
             body.append(class_of(f"_namespace_{namespace}", [], [variable(*texts, indent=1) for texts in chosen]))
         spaces = [variable(namespace, f"_namespace_{namespace}") for namespace in namespaces]
         body += [class_of("_Operators", [names.use("Operators")], spaces), variable("ops", "_Operators")]
-        doc = "The operators of aten, packets as classes. There is no such module at run time."
+        doc = "Operators of aten, with packets as classes. This module does not exist at run time."
         return file_of(doc, [*self._library_imports(), *names.imports()], body)
 
     def _networks(self) -> str:

@@ -68,7 +68,7 @@ _OF_DIMS = {
                 Parameter("reduce", ("str", "None"), "None", "keyword"),
             ),
             "Tensor",
-            "``self`` with values written, or combined with what stands there, at positions that vary along dims.",
+            "Return ``self`` with values written to, or combined with, its elements at indices that vary along dims.",
         ),
     )
 }
