@@ -1,4 +1,4 @@
-"""What a CUBIN, an ELF file, tells of its kernels: registers, stack, shared memory, loads and stores of 128 bits."""
+"""Reader of CUBIN (ELF) files: registers, stack and shared memory of kernels, and their 128-bit loads and stores."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from typing import NamedTuple
 _REGISTER_COUNT, _STACK_SIZE = 0x2F, 0x12
 _SIZED = 4
 
-# Instructions of 128 bits, from Volta on: the operation is in the low 12 bits, the size of what is moved in bits
-# 73 to 75.
+# Instructions have 128 bits from Volta on: the operation is in the low 12 bits, the size of the moved data in bits 73
+# to 75.
 _LOADS, _STORES = (0x381, 0x981), (0x386, 0x986)
 _128_BITS = 6
 
 
 class Resources(NamedTuple):
-    """What a kernel takes.
+    """Resources of a kernel.
 
-    registers: of a thread. stack: bytes of a thread; what does not fit registers is spilled there.
-    shared: bytes of a block, with those that the system takes on newer architectures.
-    loads, stores: instructions that move 128 bits.
+    registers: number per thread.
+    stack: bytes per thread, which spilled registers use.
+    shared: bytes per block, including those that the system reserves on newer architectures.
+    loads, stores: numbers of instructions that move 128 bits.
     """
 
     registers: int
@@ -40,7 +41,7 @@ class _Section(NamedTuple):
 
 
 def resources(cubin: bytes) -> dict[str, Resources]:
-    """The kernels of a CUBIN by name."""
+    """Return the resources of the kernels in a CUBIN by name."""
     sections = _sections(cubin)
     content = {section.name: cubin[section.offset : section.offset + section.size] for section in sections}
     shared = {section.name: section.size for section in sections}
@@ -77,7 +78,7 @@ def _text(cubin: bytes, offset: int) -> str:
 
 
 def _values(cubin: bytes, sections: list[_Section], wanted: int) -> Iterator[tuple[str, int]]:
-    """The values of an attribute, by the name of the function that it is of."""
+    """Yield the values of an attribute of functions, each with the function's name."""
     by_name = {section.name: section for section in sections}
     symbols, info = by_name[".symtab"], by_name[".nv.info"]
     names = sections[symbols.link].offset

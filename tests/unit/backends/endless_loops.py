@@ -1,4 +1,4 @@
-"""Loops that would take for ever, each ended by a signal; run as a process of its own."""
+"""Script that runs practically endless loops, each ended by a signal, in a separate process."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ STEPS = opdsl.primitives.elements(steps_element, promote="int_to_float")
 
 @lib.op
 def steps(self: Tensor, n: int) -> Tensor:
-    """One loop."""
+    """Compute one loop of ``n`` iterations for each element."""
     ...
 
 
@@ -59,7 +59,7 @@ NESTED = opdsl.primitives.elements(nested_element, promote="int_to_float")
 
 @lib.op
 def nested(self: Tensor, n: int) -> Tensor:
-    """Two loops within another."""
+    """Compute two loops within another loop."""
     ...
 
 
@@ -81,7 +81,7 @@ TOTAL = primitives.fold(lambda a, b: a + b, init=0, lift=lift, promote="int_to_f
 @lib.op
 @formula
 def total(self: Tensor, n: int) -> Tensor:
-    """A loop in a fold."""
+    """Fold elements by functions with a loop."""
     return TOTAL(self, n)
 
 
@@ -90,7 +90,7 @@ total.non_differentiable("self")
 
 @lib.op
 def share(self: Tensor, n: int) -> Tensor:
-    """A loop in a row."""
+    """Compute rows by a function with a loop."""
     ...
 
 
@@ -117,7 +117,7 @@ RUNNING = opdsl.primitives.scan(lambda h, self, n: steps_element(h + self, n), i
 @lib.op
 @opdsl.formula
 def running(self: Tensor, n: int, dim: int) -> Tensor:
-    """A loop in a recurrence."""
+    """Compute a recurrence whose step has a loop."""
     return RUNNING(self, n, dim)
 
 
@@ -126,21 +126,21 @@ running.non_differentiable("self")
 
 @opdsl.formula
 def formula(x: Tensor, n: int) -> Tensor:
-    """A loop in a formula."""
+    """Compute a loop in a formula."""
     for _ in range(n):
         x = x * 0.5 + 0.25
     return x
 
 
 def one_long() -> Tensor:
-    """Degrees of which only the last one is high: the caller waits for a helper."""
+    """Return degrees of which only the last one is high, so that the caller waits for a helper thread."""
     degrees = opdsl.zeros(200_000, dtype=opdsl.float64)
     degrees[-1] = 1e15
     return degrees
 
 
 ones = opdsl.ones
-DOUBLES = ones(3, dtype=opdsl.float64)  # float32 counts no farther than 2**24
+DOUBLES = ones(3, dtype=opdsl.float64)  # float32 cannot count beyond 2**24
 CALLS: dict[str, Callable[[], object]] = {
     "few": lambda: steps(ones(3), FOR_EVER),
     "many": lambda: steps(ones(2_000_000), FOR_EVER),
@@ -158,7 +158,9 @@ CALLS: dict[str, Callable[[], object]] = {
 
 
 def ended(call: Callable[[], object]) -> float | None:
-    """How long after a signal a call ended; None if it did without."""
+    """Send a signal during a call; return the seconds from the signal to the end of the call, or None if it ended
+    regularly.
+    """
     sent: list[float] = []
 
     def send() -> None:
@@ -177,7 +179,9 @@ def ended(call: Callable[[], object]) -> float | None:
 
 
 def handled() -> str:
-    """A handler that does not raise runs while a loop does, whose result is right."""
+    """Run a loop during which a signal handler returns, and describe whether the result is right and the handler ran in
+    time.
+    """
     seen: list[float] = []
     signal.signal(signal.SIGALRM, lambda *_: seen.append(time.monotonic()))
     signal.setitimer(signal.ITIMER_REAL, 0.05)
@@ -189,7 +193,7 @@ def handled() -> str:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs ignore it by default
     if sys.argv[1] == "torch":
         import torch
 

@@ -1,4 +1,4 @@
-"""Plans for whole arrays, for the tests of the CPU compiler."""
+"""Kernels over whole arrays, for tests of the CPU compiler."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ def same(x):  # type: ignore[no-untyped-def]
 
 
 def graph_of(function: Callable[..., Any], *kinds: str) -> Any:
-    """The graph of a scalar function for parameter types."""
+    """Return the graph of a scalar function for given parameter types."""
     scalar = read(function)
     return scalar.specialise(dict(zip(scalar.parameters, kinds, strict=True)))
 
 
 def spec(operand: Array | DType, shape: tuple[int, ...], dtype: DType | None = None) -> OperandSpec:
-    """How an array lies when it is broadcast to a shape; a dtype stands for a number."""
+    """Return the memory layout of an array broadcast to a shape; a dtype means a number."""
     if isinstance(operand, DType):
         return OperandSpec(operand, None)
     return OperandSpec(dtype or to_dtype(operand.dtype), numpy.broadcast_to(operand, shape).strides)
 
 
 def plan(graph: Any, shape: tuple[int, ...], inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> Callable[..., Any]:
-    """A kernel over a shape, uncoalesced.
+    """Compile a kernel over a shape, without merging dimensions.
 
     inputs: arrays, or (array, dtype), or a dtype for a number.
     outputs: a dtype for a new array, an array or (array, dtype) for a given one.

@@ -1,4 +1,4 @@
-"""What the CPU's kernels are asked to run: calls of the compiler protocol, with what they got and what they made."""
+"""Recorder of the kernels that the CPU runs: calls of the compiler protocol, with their operands and results."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from tests.emulation import programs as emulation
 
 
 class Recorded(NamedTuple):
-    """One run of a kernel.
+    """Record of one run of a kernel.
 
-    operator: whose sample it was.
-    kind: as the compiler protocol calls it.
-    what, call: what was compiled.
-    values: what it got, outputs that were given among them; arrays as they were before.
-    results: what it made.
+    operator: the operator whose sample ran the kernel.
+    kind: kind of the kernel in the compiler protocol.
+    what, call: arguments of the compiler.
+    values: operands of the kernel, including given outputs; arrays as they were before.
+    results: the kernel's results.
     """
 
     operator: str
@@ -47,12 +47,12 @@ class Recorded(NamedTuple):
 
     @property
     def program(self) -> Program:
-        """The same for CUDA."""
+        """Return the CUDA program for the same call."""
         return scheduled(self.kind, self.what, self.call)
 
     @property
     def operands(self) -> list[Any]:
-        """What the program is run on: inputs as they were, outputs that hold something else."""
+        """Return operands for the program: copies of the inputs, and outputs with other contents."""
         results = self.results[: len(self.results) - (len(self.values) - self._inputs)]
         return [*copies(self.values), *map(like, results)]
 
@@ -62,9 +62,9 @@ class Recorded(NamedTuple):
 
 
 class Recorder:
-    """Keeps what the CPU's kernels run.
+    """Recorder that wraps the CPU's compiler and keeps the runs of its kernels.
 
-    kinds: those that are kept.
+    kinds: the kinds of kernels to record.
     """
 
     def __init__(self, kinds: Iterable[str]) -> None:
@@ -74,7 +74,7 @@ class Recorder:
 
     @contextmanager
     def installed(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-        """In the place of the CPU's compiler."""
+        """Replace the CPU's compiler by the recorder in this block."""
         with monkeypatch.context() as patch:
             for kind in self.kinds:
                 patch.setattr(compiler, kind, self._compiler(kind, getattr(compiler, kind)))
@@ -86,7 +86,7 @@ class Recorder:
         def compiled(what: Any, call: Any) -> Callable[..., Any]:
             run = compile_(what, call)
             if lowering.get() is not None:
-                return run  # for the plan of a form: nothing runs yet
+                return run  # a plan of a form is being made: nothing runs yet
 
             def keep(*values: Any) -> Any:
                 before = copies(values)
@@ -103,7 +103,7 @@ class Recorder:
 
 
 def recorded(operators: Iterable[Any], dtype: DType, kinds: Iterable[str], patch: pytest.MonkeyPatch) -> list[Recorded]:
-    """The kernels that operators run on their samples of a dtype."""
+    """Return records of the kernels that operators run on their samples of a dtype."""
     recorder = Recorder(kinds)
     with recorder.installed(patch), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -120,7 +120,7 @@ def recorded(operators: Iterable[Any], dtype: DType, kinds: Iterable[str], patch
 
 
 def operators_of(kind: str) -> Iterator[Any]:
-    """Every operator of aten that has a definition of a kind, its functional variant."""
+    """Yield the functional variant of every operator of aten whose definition has a given kind."""
     for operator in [operator for operator in opdsl.registry if operator.name.startswith("aten::")]:
         kernels = operator.registrations.get(opdsl.DispatchKey("CPU"), [])
         kernel = kernels[0] if kernels else None
@@ -129,7 +129,7 @@ def operators_of(kind: str) -> Iterator[Any]:
 
 
 def distinct(records: Iterable[Recorded]) -> list[Recorded]:
-    """The first record for each source and set of kernels."""
+    """Return the first record for each source and set of kernels."""
     by_source: dict[object, Recorded] = {}
     for record in records:
         if all(result.size for result in record.results):
@@ -140,10 +140,10 @@ def distinct(records: Iterable[Recorded]) -> list[Recorded]:
 
 
 def forget_kernels() -> None:
-    """Empty the tables of compiled loops and the plans that hold them, so that the compiler is asked again."""
+    """Clear the caches of compiled loops and of plans that hold them, so that the compiler is called again."""
     forget_plans()
     modules = [module.name for module in pkgutil.walk_packages(opdsl.kernels.__path__, "opdsl.kernels.")]
-    if "opdsl.backends.cuda.positions" in sys.modules:  # it keeps what looks at positions
+    if "opdsl.backends.cuda.positions" in sys.modules:  # it caches kernels that check indices
         modules.append("opdsl.backends.cuda.positions")
     for module in modules:
         for value in vars(importlib.import_module(module)).values():
@@ -155,7 +155,7 @@ def forget_kernels() -> None:
 
 
 def copies(values: Iterable[Any]) -> list[Any]:
-    """Arrays in new memory, with the same strides and at addresses that are as even; those that were one stay one."""
+    """Return copies of arrays with the same strides and alignment; operands that are one array stay one array."""
     output: dict[tuple[object, ...], np.ndarray] = {}
 
     def copied(value: Any) -> Any:
@@ -177,12 +177,14 @@ def _moved(array: np.ndarray) -> np.ndarray:
 
 
 def like(array: np.ndarray) -> np.ndarray:
-    """Memory for a result with the same strides, full of something else."""
+    """Return an array with the same strides, filled with other contents."""
     return _room_for(array)[0]
 
 
 def _room_for(array: np.ndarray) -> tuple[np.ndarray, int, int]:
-    """An array in memory of its own, how far its memory begins before its first element, and how large it is."""
+    """Allocate an array with equal strides and alignment; return it, its first element's offset in memory, and its size
+    in bytes.
+    """
     reach = [(size - 1) * step for size, step in zip(array.shape, array.strides, strict=True)] if array.size else []
     begin = -sum(min(offset, 0) for offset in reach)
     size = begin + sum(max(offset, 0) for offset in reach) + (array.itemsize if array.size else 0)
@@ -196,7 +198,7 @@ def _room_for(array: np.ndarray) -> tuple[np.ndarray, int, int]:
 
 
 def differs(result: np.ndarray, expected: np.ndarray, *, exact: bool) -> bool:
-    """Whether results are not the same bits; all NaNs are one."""
+    """Return whether results differ in any bit, or beyond a tolerance if not ``exact``; all NaNs are equal."""
     result, expected = reals(result), reals(expected)
     if result.dtype.kind != "f":
         return not np.array_equal(result, expected)
@@ -204,20 +206,20 @@ def differs(result: np.ndarray, expected: np.ndarray, *, exact: bool) -> bool:
         signs = np.array_equal(np.signbit(result) & ~np.isnan(result), np.signbit(expected) & ~np.isnan(expected))
         return not (signs and np.array_equal(result, expected, equal_nan=True))
     relative = 1e-5 if result.dtype.itemsize < 8 else 1e-12
-    # Sums that cancel are as good as what was summed.
+    # The error of sums that cancel is relative to the addends.
     largest = np.abs(expected[np.isfinite(expected)]).max(initial=0.0)
     return not np.allclose(result, expected, rtol=relative, atol=relative / 10 * largest, equal_nan=True)
 
 
 def reals(array: np.ndarray) -> np.ndarray:
-    """The parts of complex numbers, and bfloat16, which has its bits in uint16, as float32."""
+    """Return the real and imaginary parts of complex numbers, and bfloat16 (stored as uint16) as float32."""
     if array.dtype == np.uint16:
         return (array.astype(np.uint32) << 16).view(np.float32)
     return np.stack([array.real, array.imag]) if array.dtype.kind == "c" else array
 
 
 def wrong_ones(records: list[Recorded]) -> list[str]:
-    """What an emulated grid makes otherwise than the CPU did."""
+    """Return descriptions of the records whose results on an emulated grid differ from the CPU's."""
     programs = [record.program for record in records]
     emulation.build(programs)
     wrong = []

@@ -1,4 +1,6 @@
-"""Author kernels: what they see, what they may do, how they fail, and that loading them needs no numba."""
+"""Tests of author kernels: the arguments that they get, supported code, errors, and that loading them needs no
+numba.
+"""
 
 from __future__ import annotations
 

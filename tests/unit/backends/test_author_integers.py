@@ -1,4 +1,4 @@
-"""Authors' kernels of unsigned integers of 64 bits: exact, or refused where numba computes them as something else."""
+"""Tests of author kernels on 64-bit unsigned integers: exact, or refused where numba computes something else."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from opdsl import Array, Library, Tensor, errors
 LARGE = 2**63 + 2**40 + 7
 NEXT = LARGE + 2
 
-# Of x, y (large and the next but one) and n = 5 (a signed argument), with what Python's integers give, modulo 2**64.
+# Expressions of x, y (large, and the next but one number) and n = 5 (a signed argument), with Python's results modulo
+# 2**64.
 EXACT = {
     "x + y": (LARGE + NEXT) % 2**64,
     "y - x": 2,
@@ -51,7 +52,7 @@ REFUSED = {
 
 
 def run(expression: str, folder) -> int:
-    """What a kernel gives for an expression."""
+    """Compile a kernel for an expression, and return its result."""
     path = folder / "kernel.py"
     path.write_text(f"def kernel(self, other, n, out):\n    x, y = self[0], other[0]\n    out[0] = {expression}\n")
     namespace = {"numpy": numpy, "__name__": "kernel"}

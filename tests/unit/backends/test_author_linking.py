@@ -1,4 +1,4 @@
-"""Functions that author kernels call: they are compiled into the kernel, and do in it what Python does."""
+"""Tests of functions that author kernels call: they are compiled into the kernel, and behave as in Python."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ F64 = ArraySpec(float64, 1, "C")
 
 @pytest.fixture(params=["0", "1"], ids=["as users", "quick"])
 def fresh(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """Nothing that was compiled before, and either way of compiling."""
+    """Provide an empty kernel cache, with and without optimization."""
     monkeypatch.setenv("OPDSL_QUICK_COMPILE", request.param)
     monkeypatch.setattr(authors, "_author", authors._author.__wrapped__)
     cache.set_kernel_cache(tmp_path)

@@ -1,4 +1,4 @@
-"""The threads of BLAS and LAPACK, and stacks of matrices in LAPACK."""
+"""Tests of the threads of BLAS and LAPACK, and of LAPACK on stacks of matrices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Author kernels with every index checked."""
+"""Tests of author kernels with bounds checks of every index."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from opdsl.testing import Sample, violations_of
 
 @pytest.fixture
 def shifted() -> Iterator[Any]:
-    """An operator whose kernel reads one place too far, which does no harm where nothing is checked."""
+    """Yield an operator whose kernel reads one element out of bounds, which is harmless without bounds checks."""
     with Library("bounds_test") as library:
 
         @library.op(out=True)
@@ -116,7 +116,7 @@ with Library("interpreted") as lib:
 
 
 def test_kernels_run_as_python_where_numba_is_told_so() -> None:
-    """As with functions of numba's own, for a debugger or prints."""
+    """With NUMBA_DISABLE_JIT=1 author kernels run as Python, as functions of numba do, for debuggers and prints."""
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
     ran = subprocess.run([sys.executable, "-c", INTERPRETED], env=environment, capture_output=True, text=True)
     assert ran.stderr == ""

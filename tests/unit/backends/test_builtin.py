@@ -1,4 +1,4 @@
-"""The built-in functions that plans are: arguments, references, lifetimes."""
+"""Tests of plans as built-in functions: arguments, reference counts, lifetimes."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_no_reference_is_lost_or_kept() -> None:
     fresh = plan(graph, (4,), (x, y), (float32,))
     inputs = plan(graph, (4,), (x, y), (out,))
     watched = (x, y, out, fresh, inputs, float32.numpy, numpy.ndarray, None)
-    gc.collect()  # garbage of other tests refers to some of these
+    gc.collect()  # garbage of other tests refers to some of the watched objects
     with without_collecting():
         before = [sys.getrefcount(referent) for referent in watched]
         for _ in range(500):
@@ -103,7 +103,7 @@ def test_no_reference_is_lost_or_kept() -> None:
         del bad
         after = [sys.getrefcount(referent) for referent in watched]
     assert after[:-1] == before[:-1]
-    assert abs(after[-1] - before[-1]) < 100  # None is immortal from Python 3.12 on, and used by others here
+    assert abs(after[-1] - before[-1]) < 100  # None is immortal from Python 3.12 on, and other code changes its count
 
 
 def test_no_memory_is_kept() -> None:

@@ -1,4 +1,4 @@
-"""The disk cache of object code: only files that nobody else could have written, whole ones, are loaded."""
+"""Tests of the disk cache of object code: it loads only complete files that no other user could have written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Complex elements in loops: layouts, conversions, numbers, outputs, folds."""
+"""Tests of complex elements in loops: memory layouts, conversions, numbers, outputs, folds."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def value_and_count(a, i, count):  # type: ignore[no-untyped-def]
 
 
 def numbers(kind: str, *shape: int) -> numpy.ndarray[Any, Any]:
-    """Whole numbers, exact in any order of summation."""
+    """Return complex numbers with small integers as parts, whose sums are exact in any order."""
     real = numpy.arange(numpy.prod(shape)).reshape(shape) % 101 - 50
     return (real + 1j * (real[..., ::-1] * 3 % 71)).astype(kind)
 
@@ -63,7 +63,7 @@ LAYOUTS = {
 
 
 def pairs_of_layouts() -> Iterator[tuple[str, str]]:
-    """Those that broadcast."""
+    """Yield the pairs of memory layouts whose shapes broadcast."""
     shapes = {name: layout(numpy.empty((40, 40))).shape for name, layout in LAYOUTS.items()}
     for first, second in itertools.product(LAYOUTS, LAYOUTS):
         pairs = itertools.zip_longest(reversed(shapes[first]), reversed(shapes[second]), fillvalue=1)
@@ -167,7 +167,7 @@ def test_an_initial_complex_number() -> None:
 
 
 def test_complex_accumulators_beside_others() -> None:
-    """The positions of elements are folded with them, in order."""
+    """A fold may have complex and integer accumulators, and receives the indices of elements in order."""
     from opdsl.kernels.calls import Folding
     from opdsl.runtime.dtype import int64
 

@@ -1,6 +1,6 @@
-"""How loops are scheduled for the CPU, and printed in LLVM's language, for review: ``cpu_kernels.txt``.
+"""Test that the schedules and LLVM texts of CPU kernels are the reviewed ones in ``cpu_kernels.txt``.
 
-``OPDSL_REFRESH=1`` writes it anew.
+``OPDSL_REFRESH=1`` rewrites the file.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def softmax() -> TypedGraph:
 
 
 def calls() -> dict[str, Any]:
-    """Ten ways in which loops are taken."""
+    """Return compilations of ten kinds of loops, by name."""
     twice = TypedGraph("step", ADD.nodes, ADD.results * 2)
     row_call = RowCall((1000,), 1000, (ROW,), (ROW,), (None,))
     across = RowCall((1000,), 1000, (COLUMN,), (COLUMN,), (None,))
@@ -83,7 +83,7 @@ def calls() -> dict[str, Any]:
 
 @pytest.fixture
 def uncached() -> Iterator[None]:
-    """Kernels that other tests have made are made again."""
+    """Clear the caches of kernels before and after a test, so that they are compiled in it."""
     codes = pointwise.row_code, indirect._row_code, row.row_code, scan.scan_code, scan.recurrence_code
     for code in codes:
         code.cache_clear()
@@ -92,7 +92,7 @@ def uncached() -> Iterator[None]:
         code.cache_clear()
 
 
-# Of the others their schedules tell enough.
+# For the other kinds of loops their schedules suffice.
 PRINTED = ("neighbours", "along rows", "scanned abreast")
 
 

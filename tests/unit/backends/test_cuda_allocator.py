@@ -1,4 +1,6 @@
-"""Memory of CUDA devices: blocks that split and merge, what they are counted as, what the driver gets back."""
+"""Tests of the CUDA memory allocator: splitting and merging of blocks, statistics, and memory returned to the
+driver.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +30,13 @@ def bytes_of(size: int, **options: object) -> Tensor:
 
 
 def overlapping(ranges: list[tuple[int, int]]) -> bool:
-    """Whether two ranges, each with its beginning and its size, have something in common."""
+    """Return whether two of the ranges, given as begin and size, overlap."""
     return any(begin + size > following for (begin, size), (following, _) in itertools.pairwise(sorted(ranges)))
 
 
 @pytest.fixture
 def before(cuda: EmulatedDriver) -> int:
-    """What other tests have left on the device."""
+    """Return the number of bytes that other tests have left allocated on the device."""
     return cuda.in_use
 
 
@@ -60,7 +62,7 @@ def test_a_heap_hands_out_each_byte_once_and_merges_all(steps: list[tuple[str, i
             address = heap.take(number)
             if not address:
                 address, whole = end, max(number, 30)
-                reserved[address], end = whole, end + whole  # the next segment follows at once, and is another one
+                reserved[address], end = whole, end + whole  # the next segment is adjacent, and yet separate
                 heap.add(address, whole, number)
             taken.append((address, number))
         elif step == "give" and taken:
@@ -187,7 +189,7 @@ def test_threads_split_and_merge_the_same_pool(cuda: EmulatedDriver) -> None:
 
 
 def test_memory_is_taken_while_the_same_thread_merges(cuda: EmulatedDriver, before: int) -> None:
-    """As a finalizer, or a signal, does."""
+    """A thread can allocate while it merges blocks, as a finalizer or a signal handler may."""
     first = bytes_of(3 * MEBIBYTE)
     pool = opdsl.cuda.current_stream().pool
     with pool._merging() as heap:
@@ -216,7 +218,7 @@ def test_a_capture_takes_over_what_is_free_as_a_whole(cuda: EmulatedDriver) -> N
 
 
 def test_statistics_have_the_names_of_torch(cuda: EmulatedDriver) -> None:
-    text = inspect.getsource(torch.cuda.memory)  # which shows them, and says what they are
+    text = inspect.getsource(torch.cuda.memory)  # its source has the names of the statistics
     patterns = {name.split(".")[0] for name in re.findall(r'"([\w.{},]+)"', text)}
     for name in opdsl.cuda.memory_stats():
         quantity, *rest = name.split(".")
@@ -251,7 +253,7 @@ def test_statistics_tell_small_from_large(cuda: EmulatedDriver) -> None:
 
 
 def wanted() -> Iterator[str]:
-    """The names that are looked at."""
+    """Yield the names of statistics that the test requires."""
     yield from (
         "allocated_bytes.all.current",
         "allocated_bytes.all.peak",

@@ -1,7 +1,7 @@
-"""Out-kernels in CUDA C++: how sources are read, held against the schema, compiled by NVRTC and launched."""
+"""Tests of out-kernels in CUDA C++: sources are read, checked against the schema, compiled by NVRTC and launched."""
 
-# Wrong on purpose, and declarations have no bodies:
-# mypy: disable-error-code="empty-body, no-untyped-def, no-untyped-call"
+# Kernels are wrong on purpose, and declarations have no bodies: mypy: disable-error-code="empty-body, no-untyped-def,
+# no-untyped-call"
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_the_launch_function_is_asked_once_for_each_form(cuda: EmulatedDriver, l
         for _ in range(3):
             add_number(opdsl.ones(shape).cuda(), 1.0)
     assert sorted(set(asked)) == [((2,), 1.0), ((3,), 1.0)]
-    assert len(asked) <= 2 * 3  # the complete road, and the plan of each of its two forms
+    assert len(asked) <= 2 * 3  # the slow path, and a plan for each of the two forms
 
 
 def test_grid_and_block_arrive(cuda: EmulatedDriver, lib: Library) -> None:

@@ -1,4 +1,4 @@
-"""DLPack capsules that are made by hand, read by NumPy and PyTorch, and theirs read by us."""
+"""Tests of hand-made DLPack capsules: NumPy and PyTorch read opdsl's, and opdsl reads theirs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ VERSIONS = [None, (1, 0)]
 
 
 class Producer:
-    """A NumPy array in our capsule, said to be on the CPU, which it is."""
+    """DLPack producer of a NumPy array, which it declares to be on the CPU."""
 
     def __init__(self, array: np.ndarray, dtype: DType, version: tuple[int, int] | None) -> None:
         self.array, self.dtype, self.version = array, dtype, version

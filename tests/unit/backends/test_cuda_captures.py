@@ -1,4 +1,4 @@
-"""Memory of what is captured, by us and by other libraries, on a driver that records."""
+"""Tests of memory used in captured graphs, by opdsl and by other libraries, on an emulated driver."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def chain(x: Tensor) -> Tensor:
 
 def retry_after_out_of_memory() -> None:
     opdsl.empty(40 << 20, device="cuda")
-    opdsl.empty(45 << 20, device="cuda")  # is there only once what waits has been given back
+    opdsl.empty(45 << 20, device="cuda")  # fits only after waiting blocks have been returned
 
 
 @pytest.mark.parametrize("clean", [opdsl.cuda.empty_cache, retry_after_out_of_memory])
@@ -41,7 +41,7 @@ def test_what_the_first_run_leaves_is_not_overwritten_by_the_graph(cuda: Emulate
     def function(x: Tensor) -> Tensor:
         before = kept.pop() if kept else opdsl.full((4,), 5.0, device="cuda")
         result = x + before
-        del before  # in the captured run, the memory of what the first run has left
+        del before  # in the captured run, the memory of the first run's tensor
         (x * 100).exp()
         kept.append(opdsl.full((4,), 3.0, device="cuda"))
         return result
@@ -51,7 +51,7 @@ def test_what_the_first_run_leaves_is_not_overwritten_by_the_graph(cuda: Emulate
 
 
 def test_memory_of_a_graph_counts_as_reserved(cuda: EmulatedDriver) -> None:
-    before = cuda.in_use  # of other tests, which nobody has waited for
+    before = cuda.in_use  # memory of other tests that has not been waited for
     run, x = opdsl.cuda.graph(chain), opdsl.ones(1000).cuda()
     run(x)
     opdsl.cuda.empty_cache()
@@ -77,7 +77,7 @@ def test_tensors_that_die_while_something_is_captured(cuda: EmulatedDriver, monk
     monkeypatch.setattr("sys.unraisablehook", failures.append)
 
     class Node:
-        """Garbage, which only the collector finds."""
+        """Object in a reference cycle, which only the garbage collector frees."""
 
         def __init__(self, tensor: Tensor) -> None:
             self.tensor, self.itself = tensor, self
@@ -98,7 +98,7 @@ def test_tensors_that_die_while_something_is_captured(cuda: EmulatedDriver, monk
     assert run(x).tolist() == [4, 4, 4]
     assert not failures
     opdsl.cuda.empty_cache()
-    assert opdsl.cuda.memory_reserved() - opdsl.cuda.memory_allocated() <= 3 * 512  # of the graph
+    assert opdsl.cuda.memory_reserved() - opdsl.cuda.memory_allocated() <= 3 * 512  # memory of the graph
 
 
 # ------------------------------------------------------------------------------------------ captures of other libraries
@@ -106,7 +106,7 @@ def test_tensors_that_die_while_something_is_captured(cuda: EmulatedDriver, monk
 
 @contextmanager
 def captured(driver: EmulatedDriver) -> Iterator[opdsl.cuda.Stream]:
-    """What torch.cuda.graph does, as far as we see of it."""
+    """Capture a stream as torch.cuda.graph does, as far as opdsl can observe."""
     stream = opdsl.cuda.Stream.of(THEIRS)
     driver.begin_capture(THEIRS)
     try:
@@ -119,7 +119,7 @@ def captured(driver: EmulatedDriver) -> Iterator[opdsl.cuda.Stream]:
 def test_another_library_captures_operators(cuda: EmulatedDriver) -> None:
     weight = opdsl.full((1000,), 2.0, device="cuda")
     x = opdsl.ones(1000, device="cuda")
-    chain(x * weight)  # compiled
+    chain(x * weight)  # compiles the kernels
     opdsl.cuda.synchronize()
     cuda.calls.clear()
     with captured(cuda) as stream:
@@ -148,7 +148,7 @@ def test_memory_of_a_capture_comes_back_with_its_graph(cuda: EmulatedDriver) -> 
     before = cuda.in_use
     cuda.destroy_graph(graph)
     with captured(cuda):
-        x + 1  # asks for memory, and so looks what is over
+        x + 1  # allocates memory, and so checks which captures are over
     del stream
     opdsl.cuda.empty_cache()
     assert cuda.in_use < before

@@ -1,7 +1,8 @@
-"""NVRTC compiles the kernels of all operators to CUBIN, which needs no GPU; what hot kernels take is kept in a table.
+"""Tests that NVRTC compiles the kernels of all operators, which needs no GPU, and that resources of hot kernels are
+those in a table.
 
 ``OPDSL_TEST_FULL=1`` compiles all kernels of all operators for all dtypes and architectures, which takes half an hour;
-``OPDSL_REFRESH=1`` writes the table anew.
+``OPDSL_REFRESH=1`` rewrites the table.
 """
 
 from __future__ import annotations
@@ -39,22 +40,22 @@ DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat
 FULL = bool(os.environ.get("OPDSL_TEST_FULL"))
 TABLE = Path(__file__).with_name("cuda_resources.txt")
 
-# Into how many parts the operators are cut; how many dtypes are tried, and how far apart, so that all kinds are among
-# them.
+# The number of parts that the operators are divided into; the number of dtypes that are tried, and the step between
+# them, which reaches all kinds of dtypes.
 PARTS = 12
 TRIED, STRIDE = 5, 5
 
 
 @pytest.fixture
 def dry_run(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A device of each architecture on which kernels are compiled, but do not run."""
+    """Install devices of all architectures on which kernels are compiled, but do not run."""
     for kind in ("author", "indexed", "indirect", "order", "pointwise", "product", "reduction", "row", "scan"):
-        monkeypatch.setattr(compiler, kind, getattr(compiler, kind))  # to be as it was
+        monkeypatch.setattr(compiler, kind, getattr(compiler, kind))  # restored after the test
     forget_kernels()
     ahead.dry_run_on(ARCHITECTURES)
     yield
     forget_kernels()
-    gc.collect()  # what lies in cycles ends while its driver is there
+    gc.collect()  # objects in cycles end while their driver is installed
     for forget in (streams.forget, allocator.forget, host.forget, finalization.forget):
         forget()
     driver.use(None)
@@ -62,19 +63,19 @@ def dry_run(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_the_kernels_of_operators_compile(part: int, dry_run: None) -> None:
-    """Of every name what the first sample of its first operator with kernels needs, for one dtype and one architecture.
+    """For every operator name the kernels of one sample compile, for one dtype and one architecture.
 
-    With ``OPDSL_TEST_FULL=1`` what all samples of all its operators need, for all dtypes and architectures.
+    With ``OPDSL_TEST_FULL=1`` the kernels of all samples of all its operators do, for all dtypes and architectures.
 
-    Variants and overloads have most kernels in common. The dtype is the first one for which there are kernels, from one
-    on that depends on the name's place in the registry; the architecture depends on the dtype. So every dtype and every
-    architecture have their share. Operators that need no kernels for bools, integers, floats and complex numbers are
-    taken to need none.
+    Variants and overloads have most kernels in common. The dtype is the first one that needs kernels, starting at one
+    that depends on the name's index in the registry; the architecture depends on the dtype. So all dtypes and
+    architectures are covered. Operators that need no kernels for bools, integers, floats and complex numbers are
+    assumed to need none.
     """
     own = [
         operator for operator in opdsl.registry if operator.name.startswith("aten::") and GENERATED not in operator.tags
     ]
-    # Composites and forms of lists run kernels of other operators.
+    # Composites and operators on lists run kernels of other operators.
     operators = [operator for operator in own if opdsl.DispatchKey("CUDA") in operator.registrations or FULL]
     names = {name: index for index, name in enumerate(dict.fromkeys(map(base_name, operators)))}
     order = DTYPES if FULL else [DTYPES[(part + STRIDE * index) % len(DTYPES)] for index in range(TRIED)]
@@ -99,7 +100,7 @@ def test_the_kernels_of_operators_compile(part: int, dry_run: None) -> None:
 
 
 def base_name(operator: Any) -> str:
-    """What an operator has in common with its other variants."""
+    """Return the name that an operator shares with its variants."""
     return operator.schema.name.base.removesuffix("_")
 
 
@@ -112,12 +113,12 @@ lib = Library("cuda_compile_test")
 @lib.op
 @opdsl.formula
 def formula(x: Tensor, y: Tensor) -> Tensor:
-    """Five operations at once."""
+    """Combine five pointwise operations."""
     return opdsl.tanh(x) * y + opdsl.exp(-x * x)
 
 
 def some(*shape: int, dtype: Any = opdsl.float32) -> Tensor:
-    """A tensor that is not zero."""
+    """Return a tensor of ones."""
     return opdsl.ones(shape, dtype=dtype)
 
 
@@ -153,7 +154,7 @@ HOT: dict[str, tuple[str, Callable[[], Any]]] = {
 
 
 def hot_sources(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Source]]:
-    """The sources of hot kernels, by name."""
+    """Yield the names and sources of hot kernels."""
     for name, (kind, run) in HOT.items():
         recorder = Recorder([kind])
         with recorder.installed(monkeypatch):
@@ -167,7 +168,7 @@ def hot_sources(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Source]]
 
 
 def table(monkeypatch: pytest.MonkeyPatch) -> str:
-    """What hot kernels take on each architecture."""
+    """Return the table of the resources of hot kernels on each architecture."""
     head = ("kernel", "entry", "architecture", "registers", "stack", "shared", "loads", "stores")
     lines = [head]
     for name, source in hot_sources(monkeypatch):
@@ -204,7 +205,7 @@ TWICE = """extern "C" __global__ void twice(float* x) { x[threadIdx.x] *= 2; }""
 
 @pytest.fixture
 def own_cache(tmp_path: Path) -> Any:
-    """An empty kernel cache for a test."""
+    """Provide an empty kernel cache for a test, and yield its path."""
     cache.set_kernel_cache(tmp_path / "kernels")
     yield tmp_path / "kernels"
     cache.set_kernel_cache(None)

@@ -1,4 +1,4 @@
-"""How the driver is called, held against the signatures of the functions of cuda-python that are installed."""
+"""Tests of calls of the driver, against the signatures in the installed cuda-python."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from opdsl.errors import DeviceError, DriverError, MissingDependencyError, OutOf
 
 real = pytest.importorskip("cuda.bindings.driver")
 
-# What functions give beside their status; others give nothing.
+# The results of functions in addition to their status; functions that are not listed have none.
 RESULTS: dict[str, tuple[Any, ...]] = {
     "cuDeviceGetCount": (2,),
     "cuDeviceGetName": (b"A card\0\0",),
@@ -52,7 +52,7 @@ RESULTS: dict[str, tuple[Any, ...]] = {
 
 
 class Api:
-    """cuda-python's functions without a driver: they hold their arguments against the real ones' parameters."""
+    """Fake of cuda-python's functions without a driver, which checks arguments against the real signatures."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, tuple[Any, ...]]] = []

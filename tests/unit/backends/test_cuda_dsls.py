@@ -1,4 +1,4 @@
-"""numba-cuda and torch as native DSLs: what an override written in them is handed, and when they are imported."""
+"""Tests of overrides written in numba-cuda and torch: their arguments, and when these packages are imported."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def no_overrides_left() -> Iterator[None]:
 
 
 class FakeNumba:
-    """What ``numba.cuda`` does of what is used here: kernels run on the host's memory, in the order of their stream."""
+    """Fake of the used parts of ``numba.cuda``: kernels run on host memory, in the order of their stream."""
 
     def __init__(self, driver: EmulatedDriver) -> None:
         self.driver = driver

@@ -1,4 +1,4 @@
-"""CUDA graphs on a driver that records: what is captured is queued by one call, on the memory that the graph holds."""
+"""Tests of CUDA graphs on an emulated driver: one call queues the captured work, on memory that the graph owns."""
 
 from __future__ import annotations
 

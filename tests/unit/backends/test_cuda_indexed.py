@@ -1,4 +1,4 @@
-"""Loops over places in CUDA C++, run by an emulated grid, give what the CPU's give."""
+"""Tests of loops over indices in CUDA C++, run by an emulated grid, against the CPU."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def library() -> Iterator[Library]:
 
 
 def by_positions(operator: Any, **options: Any) -> Callable[[Callable[..., Any]], None]:
-    """Return what computes an operator by a function of places."""
+    """Return a decorator that computes an operator by a function of indices."""
 
     def attach(function: Callable[..., Any]) -> None:
         loop = primitives.positions(function, **options)
@@ -43,7 +43,7 @@ def by_positions(operator: Any, **options: Any) -> Callable[[Callable[..., Any]]
 
 
 def require_agreement(recorder: Recorder) -> None:
-    """That an emulated grid makes what the CPU did."""
+    """Check that an emulated grid computes the CPU's results for all records."""
     programs = [record.program for record in recorder.records]
     emulation.build(programs)
     for run, program in zip(recorder.records, programs, strict=True):
@@ -126,7 +126,7 @@ def test_the_printer_does_what_the_oracle_does(drawn: Drawn) -> None:
     expected: list[Any] = [tensor.copy() for tensor in drawn.arrays]
     interpret(drawn.program, [*expected, *drawn.numbers], drawn.words)
     loops = Loops(drawn.program, tuple(drawn.words), tuple(range(len(drawn.program.parameters))))
-    for threaded in (0, len(drawn.program.points[0])):  # one thread takes all, or each point has its own
+    for threaded in (0, len(drawn.program.points[0])):  # one thread for all points, or a thread for each
         copies = [tensor.copy() for tensor in drawn.arrays]
         emulation.run(by_threads(loops, threaded), [*copies, *drawn.numbers])
         for one, other in zip(copies, expected, strict=True):

@@ -1,4 +1,4 @@
-"""Plans of CUDA calls as built-in functions: what they compute, what they leave to Python, what they never do."""
+"""Tests of CUDA plans as built-in functions: their results, and the cases that they leave to Python."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ Function = Callable[..., object]
 
 
 def repeated(function: Callable[[], Tensor]) -> Tensor:
-    """What a function returns when its calls have plans."""
+    """Call a function until its calls run by plans, and return its last result."""
     for _ in range(4):
         result = function()
     return result
 
 
 def python_frames(function: Callable[[], object]) -> list[str]:
-    """The functions of opdsl that a call runs in Python, but for what has been generated."""
+    """Return the names of opdsl's functions that a call runs in Python, except generated ones."""
     frames: list[str] = []
 
     def note(frame: FrameType, event: str, _: object) -> None:
@@ -137,7 +137,7 @@ def test_each_device_has_its_own_kernels(cuda: EmulatedDriver) -> None:
         results.extend(repeated(partial(opdsl.add, x, 1)).tolist() for x in (*xs, *xs[::-1]))
 
     compute()
-    thread = threading.Thread(target=compute)  # where no device has been active
+    thread = threading.Thread(target=compute)  # a thread in which no device has been active
     thread.start()
     thread.join()
     assert results == [[1.0] * 8, [2.0] * 8, [2.0] * 8, [1.0] * 8] * 2

@@ -1,4 +1,4 @@
-"""Law 6, CUDA agrees with the CPU: it finds what differs, on a driver that records."""
+"""Tests that law 6, CUDA agrees with the CPU, detects differences, on an emulated driver."""
 
 # Declarations have no bodies:
 # mypy: disable-error-code="empty-body, no-untyped-def, no-untyped-call"

@@ -1,4 +1,4 @@
-"""When memory, events and objects of other libraries are let go, on a driver that records."""
+"""Tests of when memory, events and objects of other libraries are released, on an emulated driver."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[3]
 
 def test_every_stream_that_reads_a_block_is_known(cuda: EmulatedDriver, monkeypatch: pytest.MonkeyPatch) -> None:
     class Slow(allocator.Uses):
-        """Lets other threads run where one has seen that there are no uses yet."""
+        """Record of uses whose creation lets other threads run, so that two threads may both create one."""
 
         def __init__(self, writer: opdsl.cuda.Stream) -> None:
             time.sleep(0.001)
@@ -48,7 +48,7 @@ def test_every_stream_that_reads_a_block_is_known(cuda: EmulatedDriver, monkeypa
 
 
 class Producer:
-    """Memory of another library, which it uses again as soon as nobody holds it."""
+    """Owner of another library's memory, which reuses the memory as soon as it is released."""
 
     def __init__(self, tensor: Tensor) -> None:
         self.tensor = tensor
@@ -95,7 +95,7 @@ def test_pinning_no_elements(cuda: EmulatedDriver) -> None:
 def test_pinned_memory_comes_back(cuda: EmulatedDriver) -> None:
     held = opdsl.ones(1000).pin_memory().to("cuda", non_blocking=True)
     opdsl.cuda.empty_cache()
-    assert not cuda.named("free_host")  # the copy is not done
+    assert not cuda.named("free_host")  # the copy has not run yet
     opdsl.cuda.synchronize()
     opdsl.cuda.empty_cache()
     assert len(cuda.named("free_host")) == len(cuda.named("allocate_host")) == 1
@@ -147,7 +147,7 @@ def test_streams_end_after_what_dies_with_them(cuda: EmulatedDriver, monkeypatch
     monkeypatch.setattr("sys.unraisablehook", failures.append)
 
     class Garbage:
-        """A cycle, whose finalizers run in any order."""
+        """Reference cycle of CUDA objects, whose finalizers run in any order."""
 
         def __init__(self) -> None:
             self.itself = self

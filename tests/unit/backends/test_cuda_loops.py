@@ -1,4 +1,4 @@
-"""Random loop programs in CUDA C++, run by an emulated grid, do what the oracle does."""
+"""Tests of random loop programs in CUDA C++, run by an emulated grid, against the interpreter."""
 
 from __future__ import annotations
 

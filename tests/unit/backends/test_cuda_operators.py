@@ -1,4 +1,4 @@
-"""Operators on a CUDA device, whose driver and grid are emulated, give what they give on the CPU."""
+"""Tests of operators on emulated CUDA devices, against the CPU."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Case = Callable[[Callable[..., Any]], Any]
 
 
 def matrix(to: Callable[..., Any]) -> Any:
-    """Whole numbers in three rows."""
+    """Return a matrix of three rows of whole numbers, converted by a function."""
     return to(opdsl.arange(12.0).reshape(3, 4))
 
 
@@ -103,7 +103,7 @@ def test_polynomials_of_a_degree_for_each_element_are_one_launch(name: str, cuda
 
 
 def weights(device: str) -> Any:
-    """Of two distributions over 100 numbers, a third of which are never drawn."""
+    """Return the weights of two distributions over 100 numbers, a third of which have weight 0."""
     numbers = opdsl.arange(200.0).reshape(2, 100)
     return (numbers * (numbers.long() % 3 > 0).float()).to(device)
 
@@ -150,7 +150,9 @@ FACTORIES: dict[str, Callable[[str], Any]] = {
 
 @pytest.mark.parametrize("name", FACTORIES)
 def test_a_factory_called_again_makes_its_tensor_on_the_device_that_is_named(name: str, cuda: EmulatedDriver) -> None:
-    """The second call runs a plan, while another device is the current one."""
+    """A second call, which runs by a plan, creates the tensor on the named device, even if another device is
+    current.
+    """
     opdsl.manual_seed(5)
     expected = [FACTORIES[name]("cpu").numpy() for _ in range(2)]
     opdsl.manual_seed(5)
@@ -202,7 +204,7 @@ def test_sorting(shape: tuple[int, ...], dtype: str, descending: bool, cuda: Emu
 def test_the_first_elements_of_an_order(
     shape: tuple[int, ...], count: int, dtype: str, largest: bool, cuda: EmulatedDriver
 ) -> None:
-    """They are those of a stable sort, at random or where each element comes ahead of those before it."""
+    """``topk`` returns the first elements of a stable sort, for random rows and for rows in reverse order."""
     values = np.random.default_rng(4).integers(-2000, 2000, shape).astype(np.float64)
     if "float" in dtype:
         values[values % 50 == 1] = np.nan

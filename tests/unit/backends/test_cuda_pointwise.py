@@ -1,6 +1,7 @@
-"""Printed CUDA C++, run by an emulated grid, gives the bits that the CPU's kernels give.
+"""Tests that CUDA C++ of pointwise loops, run by an emulated grid, computes the bits of the CPU's kernels.
 
-Each operator is tried in two of the dtypes, ``OPDSL_TEST_FULL=1`` tries it in all; tests/gpu tries it in one of all.
+Each operator is tried with two of the dtypes, with ``OPDSL_TEST_FULL=1`` with all; tests/gpu tries it with one of all
+dtypes.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ TURNS = 6
 
 
 def operators_in_turn(dtype: str) -> list[Any]:
-    """Every sixth operator, so that each meets narrow and wide numbers, integers and others."""
+    """Return every sixth operator, starting at an index that depends on the dtype, so that each meets several kinds of
+    dtypes.
+    """
     index = DTYPES.index(dtype)
     first = (index + index // TURNS) % TURNS
     operators = list(operators_of("pointwise"))
@@ -49,12 +52,12 @@ def is_contiguous(record: Recorded) -> bool:
 
 
 def uses_library(graph: TypedGraph) -> bool:
-    """Whether something is left to the mathematics library, which is another one on a GPU and has other last digits."""
+    """Return whether a graph calls the math library, whose last digits differ on a GPU."""
     return any(node.op in LIBM for node in lower(graph).nodes)
 
 
 def edges(dtype: DType) -> np.ndarray:
-    """Numbers at the edges of a dtype, and some between."""
+    """Return numbers at the limits of a dtype and some between."""
     kind = np.dtype(dtype.numpy)
     if dtype.is_complex:
         parts = edges(opdsl.float32 if dtype is complex64 else opdsl.float64)
@@ -72,9 +75,11 @@ def edges(dtype: DType) -> np.ndarray:
 
 
 def on_edges(record: Recorded) -> Recorded:
-    """The same loop over all combinations of numbers at the edges; what it makes comes from the CPU's kernel."""
+    """Return a record of the same loop over all combinations of numbers at the limits, with the CPU kernel's
+    results.
+    """
     columns = np.meshgrid(*(edges(spec.dtype) for spec in record.call.inputs if spec.strides), indexing="ij")
-    # Of three complex operands there would be millions.
+    # All combinations of three complex operands would be millions.
     flat = iter([np.ascontiguousarray(column.ravel()[:: 1 + column.size // 20_000]) for column in columns])
     inputs = zip(record.call.inputs, record.values, strict=False)
     values = [value if spec.strides is None else next(flat) for spec, value in inputs]
@@ -91,7 +96,7 @@ UNSIGNED = ("mul.Tensor", "add.Tensor", "lt.Tensor", "maximum", "floor_divide", 
 
 @pytest.mark.parametrize("dtype", ["uint16", "uint32", "uint64"])
 def test_unsigned_integers_agree_with_the_cpu(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A few operators: the loops are those of other integers."""
+    """A few operators agree with the CPU for unsigned integers, whose loops are those of other integers."""
     chosen = [operator for operator in operators_of("pointwise") if operator.name.removeprefix("aten::") in UNSIGNED]
     assert len(chosen) == len(UNSIGNED)
     records = distinct(recorded(chosen, getattr(opdsl, dtype), ["pointwise"], monkeypatch))
@@ -106,7 +111,9 @@ def test_every_operator_agrees_with_the_cpu(dtype: str, monkeypatch: pytest.Monk
 
 
 def disagreements(records: list[Recorded]) -> list[str]:
-    """Which programs give other results than the CPU's kernels, of what was recorded and of numbers at the edges."""
+    """Return descriptions of the records whose CUDA results differ from the CPU's, on recorded operands and on
+    limits.
+    """
     runs = [*records, *(on_edges(record) for record in records if is_contiguous(record))]
     emulation.build(run.program for run in runs)
     wrong = []
@@ -126,7 +133,7 @@ def test_a_stretch_of_memory_beyond_32_bits() -> None:
         return x + x
 
     graph = read(twice).specialise({"x": "int8"}, results=["int8"], default_float="float32")
-    far = np.zeros((1 << 31) + 4096, np.int8)  # of which the system gives only the pages that are touched
+    far = np.zeros((1 << 31) + 4096, np.int8)  # the system allocates only the touched pages
     step = (1 << 30) + 7
     far[::step] = [3, 5, 7]
     spec = OperandSpec(opdsl.int8, (step,))

@@ -1,4 +1,6 @@
-"""Matrix products on CUDA: what cuBLAS is told of matrices, held against what it would compute of that."""
+"""Tests of matrix products on CUDA: the arguments that describe matrices to cuBLAS, against NumPy's products
+for them.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ def numbers(*shape: int, dtype: Any = opdsl.float32) -> Tensor:
 
 
 def within(x: Tensor, shape: tuple[int, ...], step: int) -> Tensor:
-    """The same elements, a part of a larger tensor."""
+    """Return a copy of a tensor that is a part of a larger tensor."""
     return opdsl.zeros(shape, device=x.device)[..., : x.shape[-1] * step : step].copy_(x)
 
 

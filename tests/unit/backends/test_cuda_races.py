@@ -1,4 +1,4 @@
-"""Kernels in random orders of threads and blocks: sound ones give the same, and faults that are planted are found."""
+"""Tests of kernels in random orders of threads and blocks: results stay the same, and planted faults are found."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from tests.unit.backends.recording import Recorded, Recorder, differs
 pytestmark = needs_compiler
 
 SEEDS = 20
-# Of sound kernels, in all; OPDSL_TEST_FULL=1 takes so many for each.
+# Number of runs of all sound kernels together; with OPDSL_TEST_FULL=1, of each.
 SOUND = 200
 IS_WHOLE = bool(os.environ.get("OPDSL_TEST_FULL"))
 
 
 def whole(*shape: int, dtype: Any = np.float32) -> Tensor:
-    """Small whole numbers, whose sums are exact in any order."""
+    """Return a tensor of small whole numbers, whose sums are exact in any order."""
     return opdsl.from_numpy(np.random.default_rng(0).integers(-8, 8, shape).astype(dtype))
 
 
@@ -50,10 +50,10 @@ CALLS: dict[str, tuple[str, Callable[[], object]]] = {
 
 
 class Planted(NamedTuple):
-    """A fault.
+    """Fault planted in a kernel.
 
-    kernel: the name of what it is planted in.
-    sound, faulty: a part of the source, and what stands in its place.
+    kernel: name of the kernel.
+    sound, faulty: a part of the source, and its replacement.
     """
 
     kernel: str
@@ -98,14 +98,14 @@ FAULTS = {
 
 
 def planted(source: str, fault: Planted) -> str:
-    """A source with a fault."""
+    """Return a source with a fault planted in it."""
     assert source.count(fault.sound) == 1, source.count(fault.sound)
     return source.replace(fault.sound, fault.faulty)
 
 
 @pytest.fixture(scope="module")
 def recorded() -> dict[str, Recorded]:
-    """What the CPU's kernels got and made."""
+    """Return the records of the CPU's kernels by name."""
     result = {}
     with pytest.MonkeyPatch.context() as patch:
         for name, (kind, call) in CALLS.items():
@@ -118,7 +118,7 @@ def recorded() -> dict[str, Recorded]:
 
 @pytest.fixture(scope="module")
 def races(recorded: dict[str, Recorded]) -> Races:
-    """All kernels, sound and not, compiled together."""
+    """Return all kernels, sound and faulty, compiled together."""
     sources = {name: run.program.source.text for name, run in recorded.items()}
     faulty = {key(name): planted(sources[fault.kernel], fault) for name, fault in FAULTS.items()}
     return Races({f"sound_{name}": text for name, text in sources.items()} | faulty)
@@ -129,7 +129,7 @@ def key(name: str) -> str:
 
 
 def problem(races: Races, source: str, run: Recorded, seed: int) -> str:
-    """What is wrong with a kernel under a seed; "" where nothing is."""
+    """Return a description of the fault that a kernel shows with a seed, or "" if none."""
     result, operands = races.run(source, run.program, run.operands, seed)
     outputs = operands[len(operands) - len(run.results) :]
     if not result and any(differs(*pair, exact=False) for pair in zip(outputs, run.results, strict=True)):

@@ -1,4 +1,6 @@
-"""Positions and divisors that the device looks at: nothing waits for it, and who does so next gets the error."""
+"""Tests of indices and divisors checked on the device: no call waits for the check, and the next synchronization
+raises.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ CALLS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 def test_nothing_waits_for_the_device(cuda: EmulatedDriver, name: str) -> None:
     table, at = opdsl.arange(20.0).view(5, 4), opdsl.tensor([0, 3, 1])
     there, places = table.cuda(), at.cuda()
-    for _ in range(3):  # as a call, as it is planned, as a plan
+    for _ in range(3):  # the first call, a call that makes a plan, and a call by the plan
         cuda.calls.clear()
         result = CALLS[name](there, places)
         assert [call.name for call in cuda.calls if call.name in WAITS] == []

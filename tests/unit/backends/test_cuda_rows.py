@@ -1,4 +1,4 @@
-"""Reductions, rows, scans and loops with positions in CUDA C++, run by an emulated grid, give what the CPU's give."""
+"""Tests of reductions, rows, scans and loops over indices in CUDA C++, run by an emulated grid, against the CPU."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.unit.backends.recording import Recorder, distinct, operators_of, reco
 
 pytestmark = needs_compiler
 
-# Dtypes whose elements are loaded, computed or stored in a way of their own, and the others.
+# Dtypes with special code to load, compute or store elements, and the other dtypes.
 DTYPES = ("bool", "int64", "bfloat16", "float32", "complex64")
 FURTHER = ("uint8", "int8", "int16", "int32", "float16", "float64", "complex128")
 if os.environ.get("OPDSL_TEST_FULL"):
@@ -34,7 +34,7 @@ INDEXING = ("gather", "scatter", "index", "put", "take", "embedding", "masked")
 
 
 def operators_that_run(kind: str) -> Iterator[Any]:
-    """The operators whose samples run kernels of a kind."""
+    """Yield the operators whose samples run kernels of a kind."""
     if kind != "indirect":
         yield from operators_of(kind)
         return
@@ -71,7 +71,7 @@ COMPOSED = primitives.fold(
 @lib.op
 @formula
 def composed(self: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> Tensor:
-    """The affine maps ``x -> (element | 1) * x + index`` of a row, one after another, at 1: they do not commute."""
+    """Compose the affine maps ``x -> (element | 1) * x + index`` of a row, applied to 1; the fold does not commute."""
     return COMPOSED(self, dim, keepdim)
 
 
@@ -84,13 +84,13 @@ RUNNING = primitives.scan(
 @lib.op
 @formula
 def running(self: Tensor, dim: int) -> Tensor:
-    """The compositions of ``composed`` so far, at 1."""
+    """Return the running compositions of ``composed``, applied to 1."""
     return RUNNING(self, dim)
 
 
 @lib.op
 def spread(self: Tensor, scale: float) -> tuple[Tensor, Tensor]:
-    """Shares of a row's exponentials beside its mean and its smallest element, and the largest element of the row."""
+    """Return a row's exponentials combined with its mean and smallest element, and the row's largest element."""
     ...
 
 
@@ -116,7 +116,7 @@ def spread_formula(self: Tensor, scale: float) -> tuple[Tensor, Tensor]:
 
 
 def whole_numbers(*shape: int) -> Tensor:
-    """Small whole numbers, whose float32 sums are exact."""
+    """Return small whole numbers, whose float32 sums are exact."""
     generator = np.random.default_rng(math.prod(shape))
     return opdsl.from_numpy(generator.integers(-8, 8, shape).astype(np.float32))
 
@@ -195,7 +195,7 @@ FADING = primitives.scan(fading_step, init=(1.0, 0.0), promote="floating")
 @lib.op
 @formula
 def fading(self: Tensor, weight: Tensor, dim: int, keep: float) -> tuple[Tensor, Tensor]:
-    """Two values that are carried step by step."""
+    """Compute a recurrence with two carried values."""
     return cast("tuple[Tensor, Tensor]", FADING(self, weight, dim, keep))
 
 
@@ -249,20 +249,20 @@ NEAR = OperandSpec(opdsl.int8, (1,))
 
 
 def far_values() -> np.ndarray:
-    """Three numbers far apart; the system gives only the pages that are touched."""
+    """Return an array of three values far apart; the system allocates only the touched pages."""
     far = np.zeros(2 * STEP + 4096, np.int8)
     far[::STEP] = [3, 5, 7]
     return far
 
 
 def typed(function: Any, *kinds: str, results: list[str]) -> TypedGraph:
-    """A scalar function of given types."""
+    """Return the graph of a scalar function for given types."""
     scalar = read(function)
     return scalar.specialise(dict(zip(scalar.parameters, kinds, strict=True)), results=results)
 
 
 def monoid() -> tuple[TypedGraph, TypedGraph]:
-    """How sums of int8 are begun, and joined."""
+    """Return the graphs that convert an element and combine partial sums, for sums of int8."""
     return typed(lambda x: x, "int8", results=["int64"]), typed(lambda a, b: a + b, "int64", "int64", results=["int64"])
 
 

@@ -1,6 +1,6 @@
-"""The host side of the CUDA backend on a driver that records: memory, streams, copies, launches.
+"""Tests of the host side of the CUDA backend on an emulated driver: memory, streams, copies, launches.
 
-Work that is queued there runs only when something waits for it, so that a missing wait is a wrong number.
+Work queued there runs only when something waits for it, so that a missing wait leads to a wrong number.
 """
 
 from __future__ import annotations

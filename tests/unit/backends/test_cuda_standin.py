@@ -1,4 +1,4 @@
-"""The real cuda-python on a stand-in for the driver, which checks contexts, handles, sizes and captures."""
+"""Tests of the real cuda-python on a stand-in for the driver, which checks contexts, handles, sizes and captures."""
 
 from __future__ import annotations
 

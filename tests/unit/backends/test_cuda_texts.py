@@ -1,4 +1,4 @@
-"""What loops are printed as in CUDA C++, for review: ``cuda_kernels.txt``. ``OPDSL_REFRESH=1`` writes it anew."""
+"""Test that the CUDA C++ of kernels is the reviewed one in ``cuda_kernels.txt``, which ``OPDSL_REFRESH=1`` rewrites."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ SOFTMAX = read(lambda x: math.exp(x - row_max(x)) / row_sum(math.exp(x - row_max
 
 
 def programs(monkeypatch: pytest.MonkeyPatch) -> dict[str, Program]:
-    """The ways in which loops are taken."""
+    """Return programs for all kinds of loops, by name."""
     recorder = Recorder(["indexed"])
     with recorder.installed(monkeypatch):
         opdsl.nn.functional.max_pool1d(opdsl.ones(2, 3, 8), 3, 2, 1, return_indices=True)
@@ -81,7 +81,7 @@ def programs(monkeypatch: pytest.MonkeyPatch) -> dict[str, Program]:
 
 
 def twice() -> TypedGraph:
-    """What is carried, an element -> their sum, twice."""
+    """Return the graph of a step that returns the sum of the carried value and an element twice."""
     return TypedGraph("step", ADD.nodes, ADD.results * 2)
 
 

@@ -1,4 +1,4 @@
-"""Loops whose turns are an argument are ended by signals, wherever they stand."""
+"""Tests that signals end loops whose number of iterations is an argument, in every kind of kernel."""
 
 from __future__ import annotations
 

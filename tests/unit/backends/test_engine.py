@@ -1,4 +1,4 @@
-"""LLVM text to addresses, through the disk cache."""
+"""Tests of compiling LLVM text to addresses, through the disk cache."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fingerprints of author kernels: equal for equal code, different for whatever changes what is computed."""
+"""Tests of fingerprints of author kernels: equal for equal code, different for any change of the computation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ opdsl.add  # noqa: B018  loads the operators
 
 
 def function(text: str, **names: Any) -> FunctionType:
-    """A function ``f`` from its text, with given globals."""
+    """Return the function ``f`` that a text defines, with given globals."""
     exec(text, names)
     name = names["f"]
     assert isinstance(name, FunctionType)

@@ -1,4 +1,4 @@
-"""Fourier transforms by SciPy's compiled module and by its functions, against NumPy's in double precision."""
+"""Tests of Fourier transforms by SciPy's compiled module and by its functions, against NumPy's in double precision."""
 
 from __future__ import annotations
 

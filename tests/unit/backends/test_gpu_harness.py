@@ -1,4 +1,4 @@
-"""How ``tests/gpu`` is run: nothing passes in place of a card, and a test that breaks one is named."""
+"""Tests of running ``tests/gpu``: without a required GPU no test passes, and a test that breaks the device is named."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_a_pack_has_cubins_and_wheels_which_the_steps_find(tmp_path: Path, monke
 
     monkeypatch.setattr(first, "PACK", tmp_path / "pack.tar.xz")
     for variable in ("OPDSL_CACHE_DIR", "OPDSL_NVRTC_VERSION"):
-        monkeypatch.setenv(variable, "")  # so that it is put back
+        monkeypatch.setenv(variable, "")  # so that monkeypatch restores it
         monkeypatch.delenv(variable)
     monkeypatch.setenv("PYTHONPATH", "mine")
     first.unpack(place)

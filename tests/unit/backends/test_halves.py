@@ -1,4 +1,4 @@
-"""Conversions from and to half that the processor has no instruction for, at every half and every tie."""
+"""Tests of conversions from and to float16 without the processor's instructions, for every half and every tie."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TYPES = {numpy.float16: "half", numpy.float32: "float", numpy.float64: "double"}
 
 
 def converted(inputs: Any, target: Any, *, plain: bool = False) -> Any:
-    """What code gives that converts elements; plain: as of any processor of this architecture."""
+    """Convert elements by compiled code; with ``plain``, for any processor of this architecture."""
     instruction = "fptrunc" if inputs.itemsize > numpy.dtype(target).itemsize else "fpext"
     text = LOOP.format(instruction=instruction, source=TYPES[inputs.dtype.type], target=TYPES[target])
     code = engine.load_object(_of_any_processor(text) if plain else engine.compile_object(text), ["convert"])
@@ -50,7 +50,9 @@ def _of_any_processor(text: str) -> bytes:
 
 
 def around_ties(kind: Any) -> Any:
-    """All halves, what lies in the middle between two, and the next numbers on both sides; the ends of the dtype."""
+    """Return all halves, the midpoints between neighbors, the next numbers on both sides of each, and limits of a
+    dtype.
+    """
     finite = numpy.sort(ALL[numpy.isfinite(ALL)].astype(numpy.float64))
     ties = numpy.concatenate([(finite[1:] + finite[:-1]) / 2, [65520, -65520]])
     numbers = numpy.concatenate([finite, ties]).astype(kind)

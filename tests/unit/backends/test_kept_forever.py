@@ -1,4 +1,6 @@
-"""What machine code holds addresses of: made once, whatever number of threads asks first, and never freed."""
+"""Tests of objects whose addresses machine code holds: created once, however many threads need them first, and never
+freed.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ THREADS = 8
 
 
 def in_threads(work: str, setup: str = "") -> None:
-    """Run a statement in eight threads of a fresh process, all of which begin at once.
+    """Run a statement in eight threads of a fresh process, which start at once.
 
     Raises:
         AssertionError: the process crashes, or a thread raises.
@@ -91,7 +93,7 @@ def test_nothing_is_kept_of_what_raises() -> None:
 
 # ---------------------------------------------------------------------------------------------------------- its users
 
-# Each function that is kept for ever, with arguments that it takes.
+# Each function whose result is kept forever, with arguments for it.
 USERS = {
     "opdsl.backends.cpu.author_compiler._environment": "",
     "opdsl.backends.cpu.blas._blas": "*map(module.load, module._MODULES)",
@@ -127,7 +129,7 @@ USERS = {
     "opdsl.testing.memory_samples._folder": "",
 }
 
-# What a machine without an OpenCL device cannot ask for.
+# Functions that need an OpenCL device.
 ELSEWHERE = {"opdsl.backends.opencl.devices._devices", "opdsl.backends.opencl.launcher._kernel"}
 
 
@@ -161,14 +163,14 @@ def test_the_first_call_of_a_library_in_several_threads(expression: str) -> None
 
 # ------------------------------------------------------------------------------------------------------------ the lint
 
-# Values that no machine code knows, and that are as good as any equal one.
+# Types of values that machine code does not refer to, and that equal values can replace.
 _PLAIN = (
     "int float str bool bytes None type tuple dict list ModuleType CodeType FunctionDef Array TypedGraph Program "
     "_Accesses CDLL Target Field Variants _Owner Device TensorMeta _Layout Places Source Argument Path Processor"
 )
-# What calls own that use it: a table that forgets hands them out.
+# Types of values that calls own while they use them: a cache that evicts entries may return them.
 _OWNED = "Code Kernel Callable NDArray Any"
-# What makes, or asks for, an address; and what has state.
+# Functions that create or return an address, and classes with state.
 _MAKERS = (
     "compile_ir load_object link function_of plan_of builtin builtin_over addressof address_of CFUNCTYPE PYFUNCTYPE "
     "create_lljit_compiler Lock RLock TemporaryDirectory"
@@ -177,7 +179,9 @@ PLAIN, OWNED, MAKERS = (frozenset(names.split()) for names in (_PLAIN, _OWNED, _
 
 
 def cached_functions() -> Iterator[tuple[str, ast.FunctionDef, str]]:
-    """Every function of the package under a decorator that keeps results: where it stands, itself, the decorator."""
+    """Yield every function of the package with a decorator that caches results: qualified name, node,
+    decorator's name.
+    """
     for path in sorted(PACKAGE.rglob("*.py")):
         if "cache" not in path.read_text() and "kept_forever" not in path.read_text():
             continue
@@ -191,7 +195,7 @@ def cached_functions() -> Iterator[tuple[str, ast.FunctionDef, str]]:
 
 
 def names_in(node: ast.AST | None) -> set[str]:
-    """The last words of the names in an expression; those in annotations that are strings do not count."""
+    """Return the last components of the names in an expression, without those in string annotations."""
     names: set[str] = set()
     for part in ast.walk(node) if node is not None else ():
         if isinstance(part, ast.Attribute):
@@ -204,7 +208,7 @@ def names_in(node: ast.AST | None) -> set[str]:
 
 
 def faults_of(place: str, function: ast.FunctionDef, word: str) -> list[str]:
-    """What is wrong with keeping the results of a function by functools."""
+    """Return the reasons why functools must not cache a function's results."""
     faults = []
     if word != "lru_cache" and place != "opdsl.runtime.permanent.once":
         called = {name for part in ast.walk(function) if isinstance(part, ast.Call) for name in names_in(part.func)}
@@ -213,7 +217,7 @@ def faults_of(place: str, function: ast.FunctionDef, word: str) -> list[str]:
         allowed = PLAIN | OWNED if word == "lru_cache" else PLAIN
         modules = {"engine", "ast", "model", "ctypes"}
         if place == "opdsl.backends.cpu.machine.language.hints":
-            allowed = allowed | {"Any"}  # annotations, of which there is no common class
+            allowed = allowed | {"Any"}  # annotations, which have no common class
         faults += [f"{place} returns {name}" for name in sorted(names_in(function.returns) - allowed - modules)]
     return faults
 

@@ -1,4 +1,4 @@
-"""Stacks of matrices that LAPACK and BLAS solve."""
+"""Tests of LAPACK and BLAS on stacks of matrices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Fourier transforms of sizes with a large prime factor, brought to smaller ones, against NumPy's in float64."""
+"""Tests of Fourier transforms of sizes with a large prime factor, which are reduced to smaller ones, against NumPy in
+float64.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ CASES: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
     ((33268, 5), (1, 0)),
     ((2, 40022), (1,)),
 ]
-# What a transform rounds, as a part of its largest number.
+# The rounding error of a transform, relative to its largest number.
 ROUNDING = {"float32": 1e-6, "float64": 1e-14}
 
 
@@ -62,7 +64,7 @@ class TestTransforms:
 
     @pytest.mark.parametrize("more", [0, 1, -1], ids=["all", "more", "fewer"])
     def test_back_to_real_numbers(self, shape: Any, dims: Any, dtype: str, normalization: int, more: int) -> None:
-        """What lies where frequencies are real counts by its real part; what is too much does not count."""
+        """The imaginary parts of frequencies that must be real are ignored, and so are superfluous frequencies."""
         frequencies = list(shape)
         frequencies[dims[-1]] = shape[dims[-1]] // 2 + 1 + more
         x = numbers(frequencies, dtype, real=False)

@@ -1,4 +1,6 @@
-"""Row kernels: functions with rare arguments have a loop that vectorises, and no result depends on which loop ran."""
+"""Tests of row kernels for functions with rare arguments: the fast loop is vectorized, and results do not depend on the
+loop.
+"""
 
 from __future__ import annotations
 
@@ -54,12 +56,12 @@ def two_rare_results(x, y):  # type: ignore[no-untyped-def]
 
 RARE = (sin, cos, tan, fmod, remainder, floor_divide)
 FLOATS = ("float32", "float64")
-# Most stretches of so many elements get a rare one below, but not all.
+# Most blocks of elements, but not all, contain a rare one with this spacing.
 SIZE, RARE_EVERY = 20_000, 1700
 
 
 def operands(function: Callable[..., Any], kind: str) -> list[Array]:
-    """Common arguments for a function."""
+    """Return common arguments of a function."""
     random = numpy.random.default_rng(0)
     x = random.normal(0, 100, SIZE).astype(kind)
     y = random.normal(0, 3, SIZE).astype(kind)
@@ -67,7 +69,7 @@ def operands(function: Callable[..., Any], kind: str) -> list[Array]:
 
 
 def with_rare_ones(arrays: list[Array]) -> tuple[list[Array], Array]:
-    """Copies in which a few elements are huge, and where the others are."""
+    """Return copies in which a few elements are huge, and a mask of the others."""
     changed = [tensor.copy() for tensor in arrays]
     changed[0][500::RARE_EVERY] = 1e30
     common = numpy.ones(SIZE, bool)
@@ -117,7 +119,7 @@ def test_every_layout_agrees(function: Any) -> None:
 
 @pytest.mark.parametrize("divisor", [0.7, 1e-30])
 def test_one_divisor_for_all_elements(divisor: float) -> None:
-    """As an array's only element, and as a number."""
+    """A divisor that all elements share, as an array of one element or as a number, gives the same bits as an array."""
     (x, _), _ = with_rare_ones(operands(remainder, "float32"))
     y = numpy.full(SIZE, divisor, "f4")
     whole = kernel(remainder, [x, y])(x, y)
@@ -179,11 +181,11 @@ def assembly(function: Callable[..., Any], kind: str, layout: str) -> str:
 
 
 def vectors(text: str) -> bool:
-    """Whether there are instructions on vectors beyond single elements."""
+    """Return whether assembly has vector instructions."""
     return "zmm" in text or "ymm" in text or "xmm" not in text
 
 
-# Of the C library: in the loop for stretches with rare elements, one at a time.
+# Calls of the C library for single elements, in the loop for blocks with rare elements.
 CALLS_OF_ONE_LOOP = 2
 
 

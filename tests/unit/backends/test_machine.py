@@ -1,4 +1,6 @@
-"""Machine code in typed Python: what it computes is what Python computes, and what it cannot hold is refused."""
+"""Tests of machine code written in typed Python: it computes what Python does, and refuses code that it does not
+support.
+"""
 
 from __future__ import annotations
 
@@ -135,7 +137,7 @@ def _native(name: str, *kinds: Any) -> Callable[..., int]:
 
 
 class _Room(list[int]):
-    """What ``local`` gives, in Python."""
+    """Python equivalent of the memory that ``local`` returns."""
 
     def __add__(self, count: Any) -> Any:
         return _Room(self[count:])
@@ -155,7 +157,7 @@ def test_memory_of_a_function(a: int, b: int) -> None:
 
 
 def _in_python(function: Callable[..., int]) -> Callable[..., int]:
-    """The function as Python runs it."""
+    """Return the function as Python runs it."""
     scope = {**globals(), "local": lambda kind, count: _Room([0] * count), "unrolled": iter}
     scope["power"] = type(power)(power.__code__, scope)
     return type(function)(function.__code__, scope)

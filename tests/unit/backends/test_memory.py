@@ -1,4 +1,4 @@
-"""CPU memory: large blocks are kept and handed out again, never while somebody uses them."""
+"""Tests of CPU memory: large blocks are cached and reused, but never while they are in use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from opdsl.errors import KernelError
 from opdsl.runtime.dtype import bfloat16, float32, float64
 
 LARGE_SHAPE = (513, 1024)
-BLOCK = 9 << 18  # 513 * 4096 bytes, rounded up to an eighth of 2 MiB
+BLOCK = 9 << 18  # 513 * 4096 bytes, rounded up to a multiple of an eighth of 2 MiB
 
 
 @pytest.fixture(autouse=True)
@@ -137,7 +137,7 @@ def test_view_that_leaves_the_memory() -> None:
 
 
 def test_what_is_freed_when_the_interpreter_has_begun_to_end_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Globals of modules are gone by then, while somebody still holds a tensor."""
+    """A tensor freed during interpreter shutdown, when globals of modules are gone, reports no error."""
     said: list[object] = []
     monkeypatch.setattr(sys, "unraisablehook", said.append)
     blocks = memory._Blocks()

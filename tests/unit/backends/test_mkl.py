@@ -1,4 +1,4 @@
-"""oneMKL as one more library of the CPU; without its package, that nothing is asked of it."""
+"""Tests of oneMKL as a library of the CPU backend, and that without its package nothing calls it."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_mkl_computes() -> None:
     assert "oneMKL 20" in run("from opdsl.cli.probes import _libraries; print(_libraries('libraries'))")
 
 
-# Torch's own copy of the library, before ours and after it, on all threads at once.
+# PyTorch's copy of the library, loaded before or after opdsl's, on all threads at once.
 BESIDE_TORCH = """
 import {first}
 import {second}

@@ -1,4 +1,4 @@
-"""Products of bfloat16 matrices whose instructions few processors have: here LLVM computes what they do."""
+"""Tests of bfloat16 products with instructions that few processors have, emulated here by LLVM code."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def _code() -> engine.Code:
     lines = narrow_product.text().splitlines()
     text = "\n".join(line for line in lines if not (line.startswith("declare") and _INSTRUCTION in line))
     text = text.replace(_INSTRUCTION, "@products") + _PRODUCTS
-    # Numbers that bfloat16 holds; a processor that lacks the instruction may lack this one, too.
+    # Replaced by a function for numbers that bfloat16 represents: a processor may lack this instruction, too.
     rounding = r"fptrunc <16 x float> (%\w+) to <16 x bfloat>"
     text = re.sub(rounding, r"call <16 x bfloat> @rounded(<16 x float> \1)", text)
     return engine.compile_ir(f"emulated {text}", lambda: text, ["narrow_product"])
 
 
 def _bits(values):
-    """Whole numbers as bfloat16, which holds them up to 256."""
+    """Return whole numbers as bits of bfloat16, which is exact up to 256."""
     return (values.astype("f4").view("u4") >> 16).astype("u2")
 
 

@@ -1,4 +1,4 @@
-"""The OpenCL backend, run for real on PoCL: operators, memory, errors, and its printer against the oracle."""
+"""Tests of the OpenCL backend on PoCL: operators, memory, errors, and its kernels against the interpreter."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def device() -> Iterator[Device]:
 
 # ------------------------------------------------------------------------------------------------------------ operators
 
-# One of each kind of loop: what they compute is held against the CPU, by the oracle too, in test_loops.py.
+# One operator for each kind of loop, compared with the CPU; test_loops.py compares loops with the interpreter.
 OPERATORS = (
     "add.Tensor", "exp", "angle", "arange.start", "uniform_", "_to_copy", "sum.dim_IntList", "argmax", "_softmax",
     "native_layer_norm", "cumsum", "cummax", "gather", "index_add", "reflection_pad1d", "mm", "sort.stable",
@@ -50,7 +50,7 @@ OPERATORS = (
 
 @pytest.fixture
 def guarded(device: Device, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Behind every buffer lies what nobody may write."""
+    """Append guard bytes to every buffer, and check after the test that no kernel wrote them."""
     guard = np.full(512, 0xA5, np.uint8)
     buffers: list[tuple[Any, int]] = []
     queue, copy, make = opened(0).queue, library().enqueue_copy, Block.__init__
@@ -69,7 +69,7 @@ def guarded(device: Device, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         assert (result == guard).all(), f"bytes behind a buffer of {size} are written"
 
 
-# Of the last one PoCL let all work items of a group write, those behind the end of a row, too.
+# In native_group_norm_backward PoCL let all work items of a group write, including those after the end of a row.
 @pytest.mark.usefixtures("guarded")
 @pytest.mark.parametrize("name", (*OPERATORS, "native_group_norm_backward"))
 def test_an_operator_gives_what_the_cpu_gives(name: str, device: Device) -> None:
@@ -97,7 +97,7 @@ def test_gradients(device: Device) -> None:
 
 
 def test_many_rows_and_long_ones_are_cut_differently_and_give_the_same(device: Device) -> None:
-    """A work item for each row, or a group that shares it."""
+    """Many short rows (a work item each) and few long ones (a work group each) compute the same as the CPU."""
     for shape in ((3, 1000), (1000, 3)):
         x = opdsl.linspace(-1.0, 1.0, 3000, dtype=opdsl.float64).reshape(shape)
         y = x.to(device)
@@ -176,7 +176,7 @@ LIBRARIES: dict[str, Callable[[opdsl.Tensor], Any]] = {
 
 
 def positive(device: Device | str) -> opdsl.Tensor:
-    """A positive definite matrix."""
+    """Return a positive definite matrix."""
     return opdsl.tensor([[4.0, 1.0, 0.5], [1.0, 3.0, 0.0], [0.5, 0.0, 2.0]], device=device)
 
 
@@ -194,7 +194,7 @@ def test_outputs_are_as_they_were_where_it_has_no_libraries(device: Device) -> N
 
 
 def on_host(function: Callable[..., None]) -> Callable[..., None]:
-    """A function of a library, on copies."""
+    """Wrap a CPU library's function so that it runs on host copies and writes results back."""
 
     def run(*arguments: Any) -> None:
         copies = [argument.cpu() if isinstance(argument, opdsl.Tensor) else argument for argument in arguments]
@@ -208,7 +208,7 @@ def on_host(function: Callable[..., None]) -> Callable[..., None]:
 
 @pytest.fixture
 def libraries(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What a backend would bring that has them."""
+    """Install linear algebra and Fourier transforms for the OpenCL backend, as a backend could provide them."""
     for part, protocol in (("fourier", Fourier), ("linear_algebra", LinearAlgebra)):
         result = import_module(f"opdsl.backends.cpu.{part}")
         module_type = ModuleType(part)

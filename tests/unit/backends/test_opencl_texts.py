@@ -1,4 +1,6 @@
-"""What loops are printed as in OpenCL C, for review: ``opencl_kernels.txt``. ``OPDSL_REFRESH=1`` writes it anew."""
+"""Test that the OpenCL C of kernels is the reviewed one in ``opencl_kernels.txt``, which ``OPDSL_REFRESH=1``
+rewrites.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,7 @@ SUM = Folding((0.0,), SAME, ADD, mean())
 
 
 def programs() -> dict[str, Program]:
-    """One for each kind of loop."""
+    """Return one program for each kind of loop, by name."""
     halves = PointwiseCall((6, 5), (OperandSpec(float16, (2, 24)), OperandSpec(float32, None)), (ROW,), (None,))
     positions = (OperandSpec(int64, (8,)),)
     there, operand_spec = OperandSpec(float32, (0,)), OperandSpec(float32, (4,))

@@ -1,4 +1,4 @@
-"""Kernels are compiled for a processor that is not here: what they are printed as names none."""
+"""Tests that kernels compile for other processors, because their text names none."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import opdsl
 from opdsl import Ints, Library, Tensor, formula, primitives
 from opdsl.backends.cpu import handwritten, native, processor
 
-# A server's processor under Linux, Apple's under macOS, and how object code for each begins.
+# A server's processor under Linux and Apple's under macOS, each with the start of its object code.
 TARGETS = {
     "aarch64-unknown-linux-gnu": ("neoverse-n1", b"\x7fELF", 18, 183),
     "arm64-apple-macosx14.0.0": ("apple-m1", b"\xcf\xfa\xed\xfe", 4, 12),
@@ -24,7 +24,7 @@ TARGETS = {
 
 @pytest.fixture(scope="module")
 def machines() -> list[llvm.TargetMachine]:
-    """LLVM for ARM processors, with the code model of kernels that are loaded at once."""
+    """Return LLVM target machines for ARM processors, set up as for kernels loaded at once."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     targets = {triple: llvm.Target.from_triple(triple) for triple in TARGETS}
@@ -32,12 +32,12 @@ def machines() -> list[llvm.TargetMachine]:
 
 
 def is_compiled(machines: list[llvm.TargetMachine], text: str) -> bool:
-    """Whether LLVM makes object code of it, for each processor and system."""
+    """Return whether LLVM compiles a text for each processor and system."""
     return all(is_compiled_for(machine, text) for machine in machines)
 
 
 def is_compiled_for(machine: llvm.TargetMachine, text: str) -> bool:
-    assert "@llvm.x86." not in text  # which LLVM would not survive
+    assert "@llvm.x86." not in text  # which would crash LLVM
     module = llvm.parse_assembly(text)
     module.triple, module.data_layout = machine.triple, str(machine.target_data)
     module.verify()
@@ -77,7 +77,7 @@ def test_kernels_are_compiled_for_arm(
         e = opdsl.exp(0.625 * (self - self.amax(1, True)))
         return e / e.sum(1, True)
 
-    native.code()  # is this processor's
+    native.code()  # the code for this processor
     monkeypatch.setenv("OPDSL_DUMP", str(tmp_path))
     for dtype in (opdsl.float32, opdsl.float16):
         x = opdsl.ones(3, 40, dtype=dtype)

@@ -1,4 +1,4 @@
-"""The CPU's text of loops over places, against the interpreter: random programs with what schedules of these give."""
+"""Tests of the CPU's code for random loop programs over indices, against the interpreter."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def test_the_printer_does_what_the_oracle_does(drawn: Drawn) -> None:
 
 
 def ran(drawn: Drawn) -> list[Any]:
-    """The arrays after all points have run."""
+    """Compile and run a program, and return its arrays."""
     program, copies = drawn.program, [tensor.copy() for tensor in drawn.arrays]
     words = dict(zip(program.words, drawn.words, strict=True))
-    names = sorted(words, key=lambda word: words[word] < 0)  # a plan begins with sizes
+    names = sorted(words, key=lambda word: words[word] < 0)  # sizes come first in a plan
     text = module_ir(program, names, "kernel")
     code = engine.compile_ir(f"drawn {text}", lambda: text, ["kernel"])
     strides = {

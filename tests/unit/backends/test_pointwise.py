@@ -1,4 +1,4 @@
-"""Pointwise kernels against NumPy and PyTorch: layouts, dtypes, conversions, outputs."""
+"""Tests of pointwise kernels against NumPy and PyTorch: memory layouts, dtypes, conversions, outputs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def as_numpy(tensor: torch.Tensor) -> numpy.ndarray[Any, Any]:
 
 @st.composite
 def layouts(draw: st.DrawFn) -> tuple[tuple[int, ...], list[numpy.ndarray[Any, Any]]]:
-    """A shape, and arrays that broadcast to it with all kinds of strides."""
+    """Draw a shape, and arrays with all kinds of strides that broadcast to it."""
     shape = tuple(draw(st.lists(st.sampled_from((1, 2, 3, 17)), max_size=4)))
     if draw(st.integers(0, 5)) == 0:
         shape = (*shape, 1500)
@@ -118,7 +118,7 @@ def test_cast(source: str, target: str) -> None:
 
 @pytest.mark.parametrize("target", ["uint8", "int8", "int16", "int32", "int64"])
 def test_float_that_does_not_fit_an_integer(target: str) -> None:
-    """The bits that PyTorch gives on x86."""
+    """Floats out of an integer dtype's range convert to the bits that PyTorch returns on x86."""
     x = numpy.array([300.0, -300.0, 70000.0, 3e9, -3e9, 1e10, 1e19, -1e19, numpy.inf, -numpy.inf, numpy.nan], "f4")
     result = plan(graph_of(same, target), x.shape, (x,), (to_dtype(target),))(x)
     wide = {"uint8": "int64", "int64": "int64"}.get(target, "int32")
@@ -166,7 +166,7 @@ def test_number_of_threads_changes_nothing() -> None:
 @pytest.mark.parametrize("order", [(1, 0), (2, 1, 0), (1, 2, 0), (0, 2, 1), (3, 1, 2, 0)])
 @pytest.mark.parametrize("dtype", ["float32", "complex128", "int16"])
 def test_operands_that_lie_along_other_dimensions(order: tuple[int, ...], dtype: str, threads: int) -> None:
-    """They are walked over in tiles, whose last ones are narrower."""
+    """Operands with transposed memory layouts are computed in tiles, the last of which are narrower."""
     shape = {2: (400, 333), 3: (35, 70, 65), 4: (5, 33, 67, 66)}[len(order)]
     x = (numpy.random.default_rng(0).normal(size=shape) * 100).astype(dtype)
     turned = x.transpose(order)
@@ -188,7 +188,7 @@ def test_operands_that_lie_along_other_dimensions(order: tuple[int, ...], dtype:
 @pytest.mark.parametrize("shape", [(60_000, 3), (331, 2, 5), (45_091, 3), (7, 3000, 7), (64, 8)])
 @pytest.mark.parametrize("dtype", ["float32", "complex128", "int16"])
 def test_rows_of_a_few_elements(shape: tuple[int, ...], dtype: str, threads: int) -> None:
-    """They are walked over along another dimension, in parts where that is long."""
+    """Short rows are computed with the loop along another dimension, in blocks if that is long."""
     x = (numpy.random.default_rng(0).normal(size=shape) * 100).astype(dtype)
     column, turned = x[..., :1].copy(), numpy.ascontiguousarray(x.swapaxes(-1, -2)).swapaxes(-1, -2)
     before = pool.get_num_threads()

@@ -1,4 +1,4 @@
-"""The worker pool: number of threads, callers at once, forks, exit."""
+"""Tests of the thread pool: number of threads, concurrent callers, forks, exit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the pool divides work, who takes it, and what it does where threads do not pay."""
+"""Tests of how the thread pool divides and assigns work, and of avoiding threads that do not pay off."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def threads(request: pytest.FixtureRequest) -> Iterator[int]:
 
 
 def run(program: str, *, torch: bool = False) -> str:
-    """What a program prints in a process of its own."""
+    """Return the output of a program in a separate process."""
     text = HEAD.format(torch=torch) + program
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
@@ -80,7 +80,7 @@ print(len(seen))
 
 @pytest.mark.parametrize("torch", [False, True])
 def test_threads_that_cost_more_than_they_do_are_not_asked_again(torch: bool) -> None:
-    """A helper that is kept from its processor for long is left alone, for ten times as long."""
+    """A helper thread that was delayed gets no work for ten times as long as its delay."""
     program = """
 set_processors(2)
 opdsl.set_num_threads(2)
@@ -124,7 +124,7 @@ assert any(run(0.004)[1] == 2 for _ in range(1000))
 
 @pytest.mark.parametrize("torch", [False, True])
 def test_callers_side_by_side(torch: bool) -> None:
-    """Threads of a program that run kernels at once get what they get alone."""
+    """Threads that run kernels concurrently get the same results as alone."""
     program = """
 set_processors(2)
 opdsl.set_num_threads(4)

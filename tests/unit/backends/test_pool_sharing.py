@@ -1,4 +1,4 @@
-"""Threads of a program that run kernels side by side share the threads of the pool."""
+"""Tests that threads of a program that run kernels concurrently share the threads of the pool."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from opdsl.backends.cpu import pool
 
 
 def used() -> int:
-    """How many threads the next loop takes."""
+    """Return the number of threads that the next loop uses."""
     count: int = pool._function("pool_get_threads", ctypes.c_int64)()
     return count
 

@@ -1,4 +1,4 @@
-"""``OPDSL_CPU``: kernels for a level of x86-64 instead of this machine's processor."""
+"""Tests of ``OPDSL_CPU``: kernels for a level of x86-64 instead of this machine's processor."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from opdsl.errors import ArgumentError
 
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="levels are those of x86-64")
 
-# Values are NumPy's; registers are looked for in the assembly of a loop that would fill vectors.
+# Values are compared with NumPy's; registers are searched for in the assembly of a vectorizable loop.
 RUN = """
 import numpy, opdsl
 from opdsl.backends.cpu import engine, processor

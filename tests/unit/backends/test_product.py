@@ -1,4 +1,4 @@
-"""Matrix products, in every layout that the BLAS reads and in those that it does not, against NumPy."""
+"""Tests of matrix products against NumPy, in memory layouts that the BLAS reads and in others."""
 
 from __future__ import annotations
 

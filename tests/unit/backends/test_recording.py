@@ -1,4 +1,4 @@
-"""The recorder sees every kernel, whatever the process has compiled before."""
+"""Tests that the recorder sees every kernel, including those compiled earlier in the process."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CALLS: dict[str, Callable[[], object]] = {
 
 @pytest.mark.parametrize("kind", LOOPS)
 def test_kernels_that_were_kept_are_recorded(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for _ in range(3):  # first calls keep a kernel, and so does the plan of later ones
+    for _ in range(3):  # first calls cache a kernel, and so does the plan of later calls
         CALLS[kind]()
     recorder = Recorder([kind])
     with recorder.installed(monkeypatch):

@@ -1,4 +1,6 @@
-"""Reductions against NumPy and PyTorch: any layout, order of elements, rounding errors, several accumulators."""
+"""Tests of reductions against NumPy and PyTorch: memory layouts, order of elements, rounding errors, several
+accumulators.
+"""
 
 from __future__ import annotations
 
@@ -99,7 +101,7 @@ def run(
 
 @st.composite
 def cases(draw: st.DrawFn) -> tuple[Array, tuple[int, ...]]:
-    """Small integers, exact in any order, with all kinds of strides; and dimensions to fold."""
+    """Draw arrays of small integers (sums are exact in any order) with all kinds of strides, and dimensions to fold."""
     ndim = draw(st.integers(1, 4))
     shape = [draw(st.sampled_from((1, 2, 3, 7, 40))) for _ in range(ndim)]
     if draw(st.integers(0, 3)) == 0:
@@ -225,8 +227,10 @@ def log_of_factorial(x):  # type: ignore[no-untyped-def]
 def test_nothing_is_said_of_what_the_c_library_computes(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """LLVM tells stderr where it is told to vectorise a call and cannot."""
-    monkeypatch.setenv("OPDSL_CACHE", "0")  # which keeps what was compiled quietly
+    """Calls of the C library cause no warnings on stderr, which LLVM prints if it cannot vectorize a loop as
+    requested.
+    """
+    monkeypatch.setenv("OPDSL_CACHE", "0")  # a cached kernel would print nothing
     lift = graph_of(log_of_factorial, "float64")
     fold = SUM._replace(
         lift=lift, combine=graph_of(add, "float64", "float64"), finish=graph_of(first, "float64", "int64")

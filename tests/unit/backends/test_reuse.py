@@ -1,4 +1,4 @@
-"""Large results lie over operands that nothing reads any more, and over no others."""
+"""Tests that large results reuse the memory of operands that are not read any more, and of no others."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def values(*shape: int, seed: int = 0) -> Any:
 
 
 def views_made(compiled: Any) -> int:
-    """How many views of arrays the plan of exact geometries makes."""
+    """Return the number of array views that the plan for exact geometries creates."""
     (running,) = (program for form in compiled._forms.values() for program in form.running)
     (plan,) = running.plans.plans.values()
     return sum(getattr(value, "__name__", "") == "array_view" for value in plan.__globals__.values())
@@ -40,7 +40,7 @@ def assert_same(result: Any, wanted: Any) -> None:
         numpy.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-12)
 
 
-# What each computes, and how many of its results lie over an operand.
+# Functions, each with the number of its results that reuse the memory of an operand.
 FUNCTIONS: dict[str, tuple[Function, int]] = {
     "a product that is read once": (lambda x: ((x @ x).tanh(),), 1),
     "a product that is read once on the way": (lambda x: ((x @ x).tanh() @ x,), 1),
@@ -74,7 +74,9 @@ def test_results_are_those_of_the_function_and_lie_over_what_is_not_read_any_mor
 
 
 def random_function(draw: random.Random) -> Function:
-    """A function of two matrices: products, pointwise calls, rows, views; it gives its last values."""
+    """Return a random function of two matrices: products, pointwise calls, rows, views; it returns its last two
+    values.
+    """
     steps: list[Function] = [
         lambda a, b: a @ b,
         lambda a, b: (a - b).tanh(),

@@ -1,4 +1,4 @@
-"""Kernels that follow one another run as one function, and share a block of memory."""
+"""Tests that consecutive kernels run as one function and share a block of memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def values(*shape: int, seed: int = 0) -> Any:
 
 
 def chained(x: Any, w: Any) -> Any:
-    """Products with what is not fused between them, views, and several results."""
+    """Compute products with unfused steps between them, views, and several results."""
     first = (x @ w).tanh()
     left, right = (first.t() @ first).chunk(2, 1)
     joined = opdsl.cat([left.exp(), right * 2], 1) @ w.t()
@@ -29,7 +29,7 @@ def chained(x: Any, w: Any) -> Any:
 
 
 def lines(compiled: Any) -> list[str]:
-    """What the plan of exact geometries calls."""
+    """Return the names of the functions that the plan for exact geometries calls."""
     (running,) = (program for form in compiled._forms.values() for program in form.running)
     (plan,) = running.plans.plans.values()
     return [getattr(value, "__name__", "") for value in plan.__globals__.values()]
@@ -41,7 +41,7 @@ def test_kernels_between_which_nothing_is_done_are_one_call() -> None:
     for seed in (0, 0, 0, 1, 2):
         inputs = values(6, 4, seed=seed), values(4, 4, seed=seed + 9)
         kept.append((compiled(*inputs), chained(*inputs)))
-    for result, wanted in kept:  # what a call gives stays as it was
+    for result, wanted in kept:  # later calls do not change earlier results
         for one, other in zip(result, wanted, strict=True):
             assert one.stride() == other.stride()
             numpy.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-13)
@@ -86,7 +86,7 @@ def test_writes_to_arguments_are_done_in_order() -> None:
 
 
 def _kernel() -> Any:
-    """The kernel of a sum of two rows of four, which makes its result."""
+    """Return the kernel of ``x * y + x`` for vectors of four elements, which allocates its result."""
     compiled = opdsl.compile(lambda x, y: x * y + x)
     for _ in range(4):
         compiled(values(4), values(4))

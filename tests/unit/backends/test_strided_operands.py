@@ -1,4 +1,4 @@
-"""Kernels of operands whose elements lie apart give what those of neighbours give."""
+"""Tests that kernels compute the same for strided operands as for contiguous ones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 import opdsl
 
-# Beside a stretch, which is 1024 elements.
+# Sizes around a block of 1024 elements.
 SIZES = (1, 7, 1023, 1024, 1025, 3000)
 
 

@@ -1,4 +1,4 @@
-"""Plans as built-in functions of tensors: what they own, what they hand on, what they refuse."""
+"""Tests of plans as built-in functions of tensors: ownership, fallbacks, and refused arguments."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_nothing_is_leaked():
 def test_the_result_and_the_plan_can_be_collected():
     compute = plan(lambda array: array + 1)
     output = compute(tensor_of(1, 2, 3))
-    output.autograd = output  # a cycle, which the garbage collector has to see
+    output.autograd = output  # a cycle that the garbage collector has to find
     gone = weakref.ref(output)
     del output, compute
     gc.collect()
@@ -106,7 +106,7 @@ def test_an_array_lives_while_the_kernel_has_it():
     x = tensor_of(1, 2, 3)
 
     def kernel(array):
-        del x.array  # as another thread might
+        del x.array  # as another thread might do
         return array + 1
 
     assert plan(kernel)(x).tolist() == [2, 3, 4]

@@ -1,4 +1,4 @@
-"""Machine code on vectors: what lanes hold is what NumPy computes, and sums of tiles stay in registers."""
+"""Tests of machine code on vectors: lanes hold the values that NumPy computes, and sums of tiles stay in registers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from opdsl.backends.cpu.machine.vectors import (
 ELEMENTS = pytest.mark.parametrize(
     ("element", "dtype", "lanes"), [("float", "float32", 4), ("float", "float32", 16), ("double", "float64", 2)]
 )
-# A vector that is stored relative to the stack's pointer.
+# A store of a vector relative to the stack pointer.
 _SPILLED = re.compile(r"vmov[ua]p[sd]\s+%[xyz]mm\d+, -?\d*\(%r[sb]p\)|st[rp]\s+q.*\[sp")
 
 
@@ -134,7 +134,9 @@ print(json.dumps({name: text.split(f"\\n{name}:")[1].split("\\n.Lfunc_end")[0] f
 
 @pytest.mark.parametrize("level", ["x86-64-v3", "x86-64-v4"] if platform.machine() == "x86_64" else [""])
 def test_sums_of_tiles_are_kept_in_registers(level: str) -> None:
-    """Compile for a level: what LLVM knows of one processor may store some, and takes as long (AMD's Zen 4)."""
+    """Code for an x86-64 level keeps sums of tiles in registers; for one processor (AMD's Zen 4) LLVM may spill some at
+    no cost.
+    """
     environment = os.environ | ({"OPDSL_CPU": level} if level else {})
     run = subprocess.run([sys.executable, "-c", TILES], env=environment, capture_output=True, text=True, check=True)
     tiles = json.loads(run.stdout)

@@ -1,4 +1,4 @@
-"""A backend of a memory and nothing else; its key is PrivateUse2, and what it computes is what a fallback does."""
+"""Backend with memory only: its dispatch key is PrivateUse2, and a fallback computes its operators."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def empty(shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device
 def view(array: Array, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: DType) -> Array:
     block = array.base
     assert isinstance(block, numpy.ndarray)
-    # What has no elements may lie behind all others.
+    # A view without elements may begin after the end of the memory.
     begin = 0 if 0 in shape else address(array) - address(block) + offset * dtype.itemsize
     return numpy.ndarray(shape, dtype.numpy, block, begin, [stride * dtype.itemsize for stride in strides])
 
@@ -51,7 +51,7 @@ def from_host(array: Array, device: Device, dtype: DType) -> Array:
 
 
 def install() -> Device:
-    """Make the device type known."""
+    """Register the device type and return its device."""
     package, memory = ModuleType("opdsl_memory_only"), ModuleType("opdsl_memory_only.memory")
     for part in (empty, view, address, copy, to_host, from_host):
         setattr(memory, part.__name__, part)

@@ -1,4 +1,4 @@
-"""A backend that records which device was current when: its elements lie in NumPy arrays, its key is PrivateUse1."""
+"""Backend that records when which device is current; its elements are NumPy arrays, its dispatch key is PrivateUse1."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def guard(device: Device) -> Iterator[None]:
 
 
 def install() -> None:
-    """Make the device type ``recorder`` known."""
+    """Register the device type ``recorder``."""
     package, memory = ModuleType("opdsl_recorder"), ModuleType("opdsl_recorder.memory")
     for part in (empty, view, address, copy, to_host, from_host, guard):
         setattr(memory, part.__name__, part)

@@ -1,4 +1,6 @@
-"""A backend that has a memory and a fallback: every operator reaches it, and gives what the CPU gives."""
+"""Tests of a backend with memory and a fallback: every operator reaches the fallback, and computes the CPU's
+results.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ CHOSEN = OPERATORS if "OPDSL_TEST_FULL" in os.environ else OPERATORS[::16]
 
 @pytest.fixture
 def redispatching():
-    """The fallback of the README."""
+    """Register the fallback of the README, which redispatches to the CPU."""
     with Library("testfallback") as lib:
 
         @lib.fallback(KEY)
@@ -44,7 +46,7 @@ def redispatching():
 
 @pytest.fixture
 def called():
-    """The names of the operators that a fallback was called for, which computes with copies on the CPU."""
+    """Register a fallback that computes on CPU copies, and yield the list of the operators that it was called for."""
     names: list[str] = []
 
     def host(value):
@@ -133,7 +135,8 @@ def test_every_operator_gives_what_the_cpu_gives(redispatching):
         warnings.simplefilter("ignore", UserWarning)
         for operator in CHOSEN:
             faults = list(disagreements(Subject(operator, list(islice(samples_of(operator), 2))), DEVICE))
-            # What calls the library of a device has a kernel for all devices, which goes before a fallback.
+            # Operators that call a device's library have a kernel for all devices, which takes precedence over a
+            # fallback.
             faults = [fault for fault in faults if "there is no linear algebra" not in fault]
             if faults:
                 result[operator.name] = faults

@@ -1,4 +1,6 @@
-"""Checked mode: what kernels return, write and share, wrong calls, gradients; nothing is left of it outside."""
+"""Tests of checked mode: results, writes and shared memory of kernels, wrong calls, gradients; no effects outside the
+mode.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +28,12 @@ def lib() -> Iterator[Library]:
 def operator_with(
     lib: Library, body: Callable[..., object], schema: str = "f(Tensor self, Tensor other) -> Tensor"
 ) -> Any:
-    """An operator whose CPU kernel is a function."""
+    """Declare an operator whose CPU kernel is a function."""
     return lib.define(schema, body, key="CPU")
 
 
 def error_of(call: Callable[[], object]) -> str:
-    """What a call raises in checked mode."""
+    """Return the error text of a call in checked mode."""
     with opdsl.checked(), pytest.raises(OpdslError) as caught:
         call()
     return str(caught.value)
@@ -288,7 +290,7 @@ def test_calls_outside_keep_their_plans(monkeypatch: pytest.MonkeyPatch) -> None
     opdsl.add(x, x)
     with opdsl.checked():
         opdsl.add(x, x)
-    monkeypatch.setattr(Operator, "find", None)  # a plan does not look for a kernel
+    monkeypatch.setattr(Operator, "find", None)  # plans do not look up kernels
     assert opdsl.add(x, x).tolist() == [2.0, 2.0]
     with opdsl.checked(), pytest.raises(TypeError):
         opdsl.add(x, x)

@@ -1,4 +1,6 @@
-"""The key Common: a backend that registers only an out-kernel gets every variant, with checks, outputs and guard."""
+"""Tests of the dispatch key Common: a backend that registers one out-kernel gets all variants, checks, outputs and
+device guard.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ def lib() -> Iterator[Library]:
 
 @pytest.fixture
 def doubled(lib: Library):
-    """A structured operator whose shape function notes that it runs, with a CPU kernel of its own."""
+    """Declare a structured operator that records calls of its shape function, with a CPU kernel."""
 
     @lib.op(inplace=True, out=True)
     def doubled(self: Tensor, times: int = 2) -> Tensor: ...
@@ -44,7 +46,7 @@ def doubled(lib: Library):
 
 @pytest.fixture
 def registered(lib: Library, doubled):
-    """The same, with the one kernel that the recorder's authors have written."""
+    """Register an out-kernel of the recorder backend for ``doubled``, and return the operator."""
 
     @lib.impl("doubled.out", "PrivateUse1")
     def doubled_recorder(self, times, out):

@@ -1,4 +1,4 @@
-"""``device_check`` and ``device_guard`` of an entry, on a backend that records what is current."""
+"""Tests of ``device_check`` and ``device_guard`` of entries, on a backend that records the current device."""
 
 from __future__ import annotations
 

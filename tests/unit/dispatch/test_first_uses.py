@@ -1,4 +1,4 @@
-"""First uses in several threads of a fresh process: nothing is seen half loaded, and no thread waits for ever."""
+"""Tests of first uses in several threads of a fresh process: nothing is seen half loaded, and no threads deadlock."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ PATIENCE = 90.0
 
 
 def run_fresh(program: str, *arguments: str) -> str:
-    """What a program prints in a process of its own, which is ended where its threads wait for each other.
+    """Return the output of a program in a separate process, which is ended if its threads deadlock.
 
     Raises:
-        AssertionError: it fails.
+        AssertionError: the program fails.
     """
-    with tempfile.TemporaryDirectory() as folder:  # in a file: scalar functions are read from their source
+    with tempfile.TemporaryDirectory() as folder:  # in a file, because scalar functions are read from their source
         path = Path(folder) / "program.py"
         path.write_text(program)
         command = [sys.executable, "-X", "faulthandler", str(path), *arguments]
@@ -30,7 +30,7 @@ def run_fresh(program: str, *arguments: str) -> str:
 
 # --------------------------------------------------------------------------------------------- seen whole or not at all
 
-# One thread loads a topic and stops before each overload of a packet but the first; another calls what it finds then.
+# One thread loads a topic and stops before each overload of a packet but the first; another calls the packet meanwhile.
 HALF_LOADED = """
 import faulthandler, sys, threading, traceback
 faulthandler.dump_traceback_later(60, exit=True)
@@ -115,7 +115,7 @@ def test_methods_of_eight_threads(attempt: int) -> None:
 
 # ---------------------------------------------------------------------------------------------------- locks and imports
 
-# Two threads, each of which uses one of two things first, in either order.
+# Two threads, each of which makes the first use of one of two features, in either order.
 IN_EITHER_ORDER = """
 import faulthandler, sys, threading, traceback
 faulthandler.dump_traceback_later(60, exit=True)
@@ -155,7 +155,7 @@ def test_first_uses_do_not_wait_for_each_other(one: str, other: str) -> None:
     run_fresh(IN_EITHER_ORDER, one, other)
 
 
-# What is imported under which lock, and which locks are taken under which.
+# Records modules imported under a lock, and locks taken while another is held.
 WATCHED = """
 import importlib.abc, json, sys, threading
 
@@ -229,7 +229,7 @@ with Library('testwatched') as lib:
 print(json.dumps([sorted(order), sorted(imported)]))
 """
 
-# Modules whose bodies ask for no lock of ours.
+# Modules whose bodies take no lock of opdsl.
 INERT = (
     "opdsl.backends.cpu.machine.",
     "opdsl.interop.torch.plans",
@@ -242,7 +242,9 @@ INERT = (
 
 @pytest.fixture(scope="module")
 def watched() -> tuple[list[list[str]], list[list[str]]]:
-    """Which locks were taken under which, and what was imported under which, when much was first used."""
+    """Return the pairs of locks taken while another was held, and of modules imported under a lock, in many
+    first uses.
+    """
     try:
         import torch  # noqa: F401
     except ImportError:

@@ -1,4 +1,6 @@
-"""What a lowering raises: the call's own error, or an internal one; what elements decide is no error."""
+"""Tests of errors during lowering: the call's own errors, internal errors, and values of elements, which are no
+errors.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from opdsl.errors import InternalError, OpdslError, ShapeError
 
 @contextmanager
 def refusing_symbols(error: Exception) -> Iterator[Any]:
-    """An operator whose body promises to be traceable, and raises for whatever is no plain integer."""
+    """Yield an operator declared traceable whose body raises an error for symbolic sizes."""
     with Library("testinternalerrors") as lib:
 
         @lib.op
@@ -94,7 +96,7 @@ def test_calls_that_elements_may_refuse_are_lowered() -> None:
         numpy.testing.assert_allclose(result.numpy(), numpy.quantile(values, levels, axis=0))
         assert encoded.tolist() == numpy.eye(3, dtype=int)[numpy.arange(n) % 3].tolist()
     forms = [plan for table in opdsl.quantile.__globals__["forms"].values() for plan in table.values()]
-    assert forms  # it has a plan, and what the plan was made without knowing is tested by it
+    assert forms  # it has a plan, whose guards check the elements
     with pytest.raises(ShapeError, match="range"):
         opdsl.quantile(opdsl.from_numpy(rng.random((9, 4))), opdsl.from_numpy(numpy.array([0.5, 1.5])), 0)
 

@@ -1,4 +1,4 @@
-"""Keys and key sets, against what torch's own say."""
+"""Tests of dispatch keys and key sets, against torch's."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from opdsl.errors import DispatchKeyError
 torch = pytest.importorskip("torch")
 C = torch._C
 
-# torch's keys by the name that it prints; the numbers of its enum without the markers between them
+# torch's keys by their printed names: the numbers of its enum without the markers between them
 THEIRS = {C._dispatch_key_name(key): key for key in map(C.DispatchKey, range(156))}
 OURS = [key for key in RUNTIME_KEYS[1:] if key.name != "Common"]
 
@@ -42,7 +42,7 @@ def torch_set(*names: str) -> object:
 
 
 def names_in(theirs: object) -> list[str]:
-    """The members of a torch key set, which prints and iterates the lowest priority first."""
+    """Return the names of the members of a torch key set, highest priority first."""
     text = C._dispatch_keyset_to_string(theirs).removeprefix("DispatchKeySet(").removesuffix(")")
     return [name for name in reversed(text.split(", ")) if name]
 
@@ -117,7 +117,7 @@ def test_highest_priority_equals_torchs(names: list[str]) -> None:
 @pytest.mark.parametrize("key", [key for key in OURS if key.functionality != "Dense"], ids=str)
 def test_keys_below_a_key_equal_torchs(key: DispatchKey) -> None:
     expected = names_in(C._dispatch_keyset_full_after(THEIRS[key.name]))
-    result = names_of(KeySet.below(key) | KeySet("PythonDispatcher"))  # which c10 always adds
+    result = names_of(KeySet.below(key) | KeySet("PythonDispatcher"))  # c10 always adds PythonDispatcher
     assert [name for name in result if name != "Common"] == expected
 
 

@@ -1,4 +1,4 @@
-"""Plans of known geometries: which calls are lowered, and what plans ask of numbers."""
+"""Tests of plans for exact geometries: the calls that are lowered, and the guards of plans on numbers."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_calls_are_lowered(name: str, tmp_path: Path, monkeypatch: pytest.Monkey
     for _ in range(2):
         CALLS[name](x, y, i, k)
     assert list(tmp_path.glob("*-plan-*.py")) or list(tmp_path.glob("*-form-*.py"))
-    # What elements decide has plans of its form.
+    # Calls in which elements decide a number have plans for their form.
     reasons = [
         path.read_text() for path in tmp_path.glob("*.py") if "not-lowered" in path.name or "no-form" in path.name
     ]
@@ -115,7 +115,7 @@ def test_a_call_of_one_loop_is_a_function_of_the_backend(name: str) -> None:
 
 
 def plans() -> list[object]:
-    """All plans of exact geometries that there are."""
+    """Return all existing plans for exact geometries."""
     result: list[object] = []
     left = [holder.plans for holder in opdsl.dispatch.plans.plan_holders.holders if isinstance(holder, CallCache)]
     while left:
@@ -170,7 +170,7 @@ def test_a_check_by_type_sees_numbers_at_sizes_not_seen() -> None:
 
         @f.meta
         def f_meta(ctx, self, n):
-            # What is run for the result alone must see the same as what is lowered.
+            # The run that computes the result must see the same type as the one that is lowered.
             ctx.set_output(0, self.shape if type(n) is float else (0,), like=self)
 
         @f.out_kernel("CPU", compiled=False)
@@ -192,7 +192,7 @@ def test_what_cannot_be_lowered_is_not_tried_again_for_each_size() -> None:
         def halved_kernel(self):
             nonlocal runs
             runs += 1
-            while bool((self > 1).any()):  # how often depends on elements
+            while bool((self > 1).any()):  # the number of iterations depends on elements
                 self = self / 2
             return self
 
@@ -217,7 +217,7 @@ def test_what_is_made_on_the_way_is_dropped_when_it_has_been_used() -> None:
             x = x.exp().neg()
         return x
 
-    x = opdsl.zeros(1 << 18)  # of a size that is counted
+    x = opdsl.zeros(1 << 18)  # large enough to be counted
     chain(x)
     memory.empty_cache()
     before = memory.memory_stats()

@@ -1,4 +1,4 @@
-"""Modes: which calls come to them, in which order, and what they may answer."""
+"""Tests of dispatch modes: the calls that they receive, their order, and the results that they may return."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("plans_at_once")
 
 
 class Seen(DispatchMode):
-    """Notes the operators that come to it."""
+    """Mode that records the operators that it receives, with their arguments."""
 
     def __init__(self, *, before_decomposition: bool = False) -> None:
         self.before_decomposition = before_decomposition
@@ -34,7 +34,7 @@ class Seen(DispatchMode):
 
 @pytest.fixture(scope="module")
 def own() -> Iterator[Any]:
-    """A library with a composite, a pointwise operator and a Python kernel."""
+    """Yield a library's operators: a composite, a view, a pointwise operator and a Python kernel."""
     with Library("testmodes") as lib:
 
         @lib.op(variants="function, method", inplace=True, out=True)
@@ -67,7 +67,7 @@ def square() -> Tensor:
     return opdsl.tensor([[1.0, 2.0], [3.0, 4.0]])
 
 
-# What the program calls itself, and the operators that are called once composites are taken apart.
+# Calls, each with the operators that the program calls and those that remain after decomposition of composites.
 CALLS: tuple[tuple[Callable[[Tensor, Any], object], list[str], list[str]], ...] = (
     (lambda x, own: opdsl.add(x, x), ["add.Tensor"], ["add.Tensor"]),
     (lambda x, own: x + x, ["add.Tensor"], ["add.Tensor"]),
@@ -103,7 +103,7 @@ CALLS: tuple[tuple[Callable[[Tensor, Any], object], list[str], list[str]], ...] 
     (lambda x, own: own.shift(x, out=x), ["testmodes::testmodes_shift.out"], ["testmodes::testmodes_shift.out"]),
     (lambda x, own: own.kernel(x), ["testmodes::doubled"], ["testmodes::doubled"]),
     (lambda x, own: own.composite(x, x), ["testmodes::affine"], ["t", "mm", "add.Tensor"]),
-    # Derived of a body, they are one operator: nothing that they call says what they write.
+    # Variants derived from a body stay one operator, because the operators that they call do not state their writes.
     (lambda x, own: own.composite(x, x, out=x), ["testmodes::affine.out"], ["testmodes::affine.out"]),
     (lambda x, own: own.composite.variants["inplace"](x, x), ["testmodes::affine_"], ["testmodes::affine_"]),
     (lambda x, own: own.view(x), ["testmodes::first_column"], ["t", "select.int", "unsqueeze"]),
@@ -213,7 +213,7 @@ def test_the_operator_is_the_function_of_the_overload() -> None:
 
 
 class Named(DispatchMode):
-    """Notes that it is entered and left, in a list that several modes share."""
+    """Mode that records the operators that it receives in a list shared with other modes."""
 
     def __init__(self, name: str, notes: list[str], *, before_decomposition: bool = False) -> None:
         self.name, self.notes, self.before_decomposition = name, notes, before_decomposition

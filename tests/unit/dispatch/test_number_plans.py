@@ -1,4 +1,6 @@
-"""Plans know numbers by more than equality: ``1``, ``1.0`` and ``True`` differ, and so do ``0.0`` and ``-0.0``."""
+"""Tests that plans distinguish numbers more strictly than equality: ``1``, ``1.0`` and ``True``; ``0.0`` and
+``-0.0``.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ VALUES = st.recursive(NUMBERS | st.sampled_from([None, "", "0", "1"]), lambda ch
 
 
 def written(value):
-    """A value as text, each bit of its numbers in it."""
+    """Return a text of a value that represents each bit of its numbers."""
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(written, value))}]"
     if isinstance(value, complex):

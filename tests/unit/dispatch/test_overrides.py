@@ -1,4 +1,4 @@
-"""Overrides by native DSLs: conditions, order, switches, and what they fall back on."""
+"""Tests of overrides by native DSLs: conditions, order, switches, and fallbacks."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def override(cond: Any = is_vector, impl: Any = seven, dsl: str = DSL, **options
 
 
 def product(one: Tensor) -> float:
-    """Of two calls: the second is the plan's."""
+    """Return the sum of ``one * one``, after checking that a call and a call by its plan agree."""
     first, second = opdsl.mul(one, one).sum().item(), opdsl.mul(one, one).sum().item()
     assert first == second
     return float(first)  # type: ignore[arg-type]
@@ -390,7 +390,7 @@ def test_a_dsl_that_lacks_a_part_is_refused() -> None:
 
 
 def broken_dsls(tmp_path: Path) -> dict[str, Any]:
-    """Modules of DSLs, each failing in another place; what is a path fails when it is imported."""
+    """Return modules of DSLs, each of which fails in another way; modules given by name fail when they are imported."""
 
     def fail() -> bool:
         raise ZeroDivisionError("this DSL is broken")

@@ -1,4 +1,4 @@
-"""Plans: found for the same call again, and never for another one."""
+"""Tests of plans: they run repeated calls, and never a different call."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def doubled(lib):
 
 
 def override(lib, function, kernel):
-    """Make another kernel the newest for the CPU, in a library that can take it back."""
+    """Register a newer CPU kernel of an operator in a separate library, and return the library."""
     from opdsl.kernels.definitions.python_kernel import PythonKernel
 
     other = Library("planned_overrides")
@@ -311,5 +311,5 @@ def test_an_operator_may_have_a_name_of_ours(lib, monkeypatch, name):
     x = opdsl.ones(2)
     for _ in range(2):
         assert called(x).tolist() == [-1.0, -1.0]
-    monkeypatch.setattr(Operator, "find", None)  # a plan does not look for a kernel
+    monkeypatch.setattr(Operator, "find", None)  # plans do not look up kernels
     assert called(x).tolist() == [-1.0, -1.0]

@@ -1,4 +1,4 @@
-"""Plans hold no tensor of the call that they were made for."""
+"""Tests that plans keep no tensors of the calls that they were made in alive."""
 
 from __future__ import annotations
 

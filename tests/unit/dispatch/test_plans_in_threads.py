@@ -1,4 +1,4 @@
-"""Plans that several threads make at once of calls that the same plans have left."""
+"""Tests of plans that several threads make at once, after guards of the same plans have failed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PATIENCE = 60.0
 
 @pytest.fixture
 def pick() -> Iterator[Any]:
-    """An operator each number of which needs a plan of its own."""
+    """Declare an operator that needs a separate plan for each number."""
     with Library("testplansinthreads") as lib:
 
         @lib.op
@@ -35,10 +35,10 @@ def pick() -> Iterator[Any]:
 
 
 def at_once(*works: Callable[[], object]) -> None:
-    """Do some works, each in a thread of its own.
+    """Run functions at once, each in a separate thread.
 
     Raises:
-        BaseException: what one of them has raised.
+        BaseException: the first error that one of them raised.
     """
     faults: list[BaseException] = []
 
@@ -105,7 +105,7 @@ def test_a_form_that_two_threads_lower_gets_one_plan(monkeypatch: pytest.MonkeyP
             with lowered_at_once():
                 assert halved(opdsl.ones(rows, 3)).tolist() == [0.5] * (3 * rows)
 
-        for rows in (3, 4):  # what it calls has plans
+        for rows in (3, 4):  # make plans for the operators that it calls
             (opdsl.ones(rows, 3) / 2).reshape(-1)
         with monkeypatch.context() as patched:
             patched.setattr(form_table.FormTable, "lower", lower_together)

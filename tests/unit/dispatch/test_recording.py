@@ -1,4 +1,4 @@
-"""Recording calls for profilers."""
+"""Tests of recording calls for profilers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_every_call_is_reported_planned_or_not(monkeypatch: pytest.MonkeyPatch) 
     with recording(notes):
         opdsl.add(x, x)
         opdsl.add(x, x)
-    monkeypatch.setattr(Operator, "find", None)  # a plan does not look for a kernel
+    monkeypatch.setattr(Operator, "find", None)  # plans do not look up kernels
     with recording(notes):
         opdsl.add(x, x)
     assert [(name, geometries) for name, geometries, *_ in notes] == [("add.Tensor", (x.geometry, x.geometry))] * 3
@@ -83,7 +83,7 @@ def test_recorded_calls_run_the_plans_that_there_are(monkeypatch: pytest.MonkeyP
     with recording(notes):
         for call in (*calls, *calls):
             call()
-        opdsl.add(z, z)  # of a form
+        opdsl.add(z, z)  # runs by a plan for its form
     expected = ["add.Tensor", "neg", "mul.Tensor", "view", "t", "matmul"]
     assert [name for name, *_ in notes] == [*expected, *expected, "add.Tensor"]
 
@@ -175,7 +175,7 @@ def test_recording_and_modes() -> None:
     x = opdsl.ones(2)
     with opdsl.DispatchMode(), recording(notes):
         x.neg()
-    assert [name for name, *_ in notes] == ["neg", "neg"]  # the mode's, within the program's
+    assert [name for name, *_ in notes] == ["neg", "neg"]  # the mode's call, within the program's
 
 
 def test_other_threads_are_not_recorded() -> None:

@@ -1,4 +1,4 @@
-"""Redispatch with a key set, fallthrough, and boxed kernels that serve every operator."""
+"""Tests of redispatch with a key set, fallthrough, and boxed fallbacks that serve every operator."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_modes_come_after_a_kernel_that_hands_its_call_on(lib: Library) -> None:
     state_with_autocast = opdsl.dispatch.state.Guard(lambda state: state.change(exclude=DispatchKeySet()))
     with Note(), state_with_autocast:
         x.neg()
-    # The mode's own call begins from the top.
+    # The mode's own call is dispatched from the start.
     assert notes == ["autocast", "mode", "autocast"]
 
 
@@ -156,7 +156,7 @@ def test_a_second_fallback_of_one_library_is_refused(lib: Library) -> None:
         lib.fallback("PrivateUse3", KEY)(second)
     with opdsl.include_keys(KEY):
         assert (-ones()).tolist() == [-1.0, -1.0]
-    lib.fallback("PrivateUse3")(second)  # nothing of what was refused is left
+    lib.fallback("PrivateUse3")(second)  # the refused registration has left nothing
 
 
 def test_without_a_fallback_the_key_is_missing() -> None:
@@ -170,7 +170,7 @@ def test_an_operators_own_kernel_goes_before_the_fallback(lib: Library) -> None:
 
     @lib.impl("aten::neg", KEY)
     def neg_own(self):
-        return "own"  # never held against the schema: it fails before
+        return "own"  # the call fails before the result is checked against the schema
 
     x = ones()
     with opdsl.include_keys(KEY), pytest.raises(KernelError, match=r"neg_own .* returned str"):

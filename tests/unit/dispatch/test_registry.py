@@ -1,4 +1,4 @@
-"""The registry: kernels by library, newest first, in any order of definition and implementation."""
+"""Tests of the registry: kernels by library, newest first, with definitions and implementations in any order."""
 
 from __future__ import annotations
 
@@ -62,7 +62,9 @@ def test_an_existing_operator_of_aten_is_implemented_anew_and_restored(one: Tens
 
 
 def test_order_of_definition_and_implementations_does_not_matter(one: Tensor) -> None:
-    """For kernels of different keys: who defines may be loaded before or after who implements."""
+    """The dispatch table does not depend on the order in which an operator and its kernels for different keys are
+    registered.
+    """
     tables = set()
     for order in permutations(("define", "CPU", "CUDA", "CompositeExplicitAutograd")):
         registry = Registry()

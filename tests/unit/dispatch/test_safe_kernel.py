@@ -1,4 +1,4 @@
-"""``opdsl.get_kernel``: a kernel that the one in its place calls."""
+"""Tests of ``opdsl.get_kernel``: a newer kernel can call the one that it replaced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The state of calls: interning, guards, threads and tasks."""
+"""Tests of the dispatch state: interning, guards, threads and tasks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.usefixtures("plans_at_once")
 
 
 def in_thread(function: Callable[[], object]) -> object:
-    """What the function returns in a new thread."""
+    """Run a function in a new thread, and return its result."""
     result: list[object] = []
     thread = threading.Thread(target=lambda: result.append(function()))
     thread.start()
@@ -149,7 +149,7 @@ def test_one_guard_is_entered_again_while_entered() -> None:
 
 
 def test_guards_left_in_the_order_they_were_entered() -> None:
-    """As generators that hold guards may do: each restores what it found."""
+    """Guards that are left in the order of entry, as by generators, restore the state in which each was entered."""
     first, second = no_grad(), include_keys("Python")
     first.__enter__()
     result = current.get()
@@ -160,7 +160,9 @@ def test_guards_left_in_the_order_they_were_entered() -> None:
 
 
 def test_inference_mode_does_what_c10s_guard_does() -> None:
-    """c10/core/InferenceMode.h; torch._C._dispatch_tls_local_*_set() print the same within torch.inference_mode()."""
+    """Inference mode changes the same keys as c10/core/InferenceMode.h, which torch._C._dispatch_tls_local_*_set()
+    shows.
+    """
     with inference_mode():
         state = current.get()
     assert (state.inference_mode, state.grad_mode) == (True, False)
@@ -337,7 +339,7 @@ def test_default_dtype_is_a_floating_point_dtype(dtype: DType) -> None:
 
 
 def test_default_dtype_survives_the_end_of_a_guard_that_began_before() -> None:
-    """As in torch: a guard takes back its own change only."""
+    """Leaving a guard does not reset a default dtype that was set within it, as in torch."""
     with no_grad():
         set_default_dtype(float64)
     assert (get_default_dtype(), is_grad_enabled()) == (float64, True)

@@ -1,4 +1,4 @@
-"""Computed tables. That whole tables equal torch's is in tests/torch/test_dispatch_tables.py."""
+"""Tests of computed dispatch tables; tests/torch/test_dispatch_tables.py compares whole tables with torch's."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_reason_reads_as_torch_prints_it() -> None:
 @pytest.mark.parametrize(
     ("keys", "key", "reason"),
     [
-        # Expected words from torch's PythonDispatcher, read off `dispatchTable()` for the same registrations.
+        # Expected words from torch's PythonDispatcher, copied from `dispatchTable()` for the same registrations.
         (["CPU", "XLA", "CompositeImplicitAutograd"], "CPU", "kernel"),
         (["CPU", "XLA", "CompositeImplicitAutograd"], "Lazy", "math kernel"),
         (["CPU", "XLA", "CompositeImplicitAutograd"], "AutogradLazy", "math kernel"),

@@ -1,4 +1,4 @@
-"""Calls from threads and tasks while what they reach changes; forks meanwhile."""
+"""Tests of calls from threads and tasks while registrations change, and of forks meanwhile."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ SOAK = Path(__file__).parents[3] / "benchmarks" / "soak.py"
 
 
 def test_eight_threads_call_and_change_what_they_reach() -> None:
-    """A few seconds of what CI runs for thirty; in a process of its own, which a fault of memory would end."""
+    """Eight threads call operators while others change them, for some seconds of what CI runs for thirty, in a separate
+    process.
+    """
     run = subprocess.run([sys.executable, "-X", "faulthandler", SOAK, "4"], capture_output=True, text=True, timeout=240)
     assert run.returncode == 0, run.stderr
     happened = [line.split()[0] for line in run.stdout.splitlines()]
@@ -40,7 +42,7 @@ def test_eight_threads_call_and_change_what_they_reach() -> None:
 
 
 def in_child(work: Callable[[], object], seconds: float = 20.0) -> int:
-    """The exit status of a forked process that does some work: 0 if it went well."""
+    """Run a function in a forked process, and return its exit status: 0 on success."""
     child = os.fork()
     if child == 0:
         try:
@@ -61,7 +63,7 @@ def in_child(work: Callable[[], object], seconds: float = 20.0) -> int:
 
 @contextmanager
 def busy(work: Callable[[], object]) -> Iterator[None]:
-    """A thread that does some work again and again meanwhile."""
+    """Run a function repeatedly in another thread during this block."""
     ends = threading.Event()
 
     def run() -> None:
@@ -138,7 +140,9 @@ class TestForks:
 
 
 def test_a_call_that_was_interrupted_goes_on_with_what_it_began_with() -> None:
-    """Its names stay in the function's namespace while overloads come and go."""
+    """Names that a function's old code uses stay in its namespace while overloads are added and removed, and are
+    dropped later.
+    """
     with Library("testinterrupted") as lib:
 
         @lib.op
@@ -196,7 +200,9 @@ sys.exit(os.waitstatus_to_exitcode(status) != 0)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 @pytest.mark.parametrize("seconds", [0.005, 0.03, 0.06, 0.12, 0.25])
 def test_a_fork_waits_for_a_thread_that_imports(seconds: float) -> None:
-    """The operators, the backend and LLVM are imported by the first calls; a child would wait for their locks."""
+    """A fork during the first calls, which import operators, the backend and LLVM, leaves the child no locked import
+    lock.
+    """
     command = [sys.executable, "-c", _FORKS_WHILE_LOADING, str(seconds)]
     assert subprocess.run(command, capture_output=True, text=True).returncode == 0
 

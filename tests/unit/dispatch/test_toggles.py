@@ -1,4 +1,4 @@
-"""Identical calls between which something changes: every call follows the state of that moment."""
+"""Tests of identical calls between state changes: every call follows the current state."""
 
 from __future__ import annotations
 
@@ -34,24 +34,24 @@ def shift_twice(self: Tensor) -> Tensor:
 
 
 class Model:
-    """What calls give, computed without operators."""
+    """Reference model of the calls' results, computed without operators."""
 
     def __init__(self) -> None:
-        self.kernels = [1.0]  # the factors of the kernels that are registered, the newest last
+        self.kernels = [1.0]  # the factors of the registered kernels, the newest last
         self.modes = 0
         self.keys = 0
         self.default = [opdsl.float32]
         self.grad = [True]
 
     def shift(self, value: float, by: float) -> float:
-        # A mode multiplies by 3 what comes back, the kernel at the key by 5, each kernel by its own factor. What a mode
-        # calls begins from the top, and so comes to the key again.
+        # A mode multiplies the result by 3, the kernel at the key by 5, each kernel by its own factor. Calls of a mode
+        # are dispatched from the start, and so reach the key again.
         at_key = 5.0 ** (self.modes + 1) if self.keys else 1.0
         return (value + by) * self.kernels[-1] * at_key * 3.0**self.modes
 
 
 class Triples(DispatchMode):
-    """Multiplies what ``shift`` gives by 3, without an operator that a mode would see."""
+    """Mode that multiplies the results of ``shift`` by 3, without calling an operator that a mode would receive."""
 
     def dispatch(self, operator, args, kwargs):
         result = operator(*args, **kwargs)
@@ -139,7 +139,7 @@ def kernel_at_the_key() -> Iterator[None]:
 
 
 def check(model: Model) -> None:
-    """Identical calls, of every kind, against the model."""
+    """Check identical calls of every kind against the model."""
     x = opdsl.tensor([1.0], dtype=opdsl.float64)
     with opdsl.exclude_keys("Python", KEY):
         one = opdsl.ones(1, dtype=opdsl.int64)
@@ -151,7 +151,7 @@ def check(model: Model) -> None:
 
 
 def walk(steps: list[str | None]) -> None:
-    """Enter the scope of each step, or leave the newest where it is None, and call after each."""
+    """Enter the scope of each step, or leave the newest scope for None, and check calls after each step."""
     model = Model()
     stack: list[ExitStack] = []
     with kernel_at_the_key():
@@ -181,7 +181,7 @@ def test_calls_follow_the_state(steps: list[str | None]) -> None:
 
 
 def test_calls_of_threads_follow_their_own_state() -> None:
-    """Registrations are the process's; all else is the thread's."""
+    """Calls follow the registrations of the process and the other state of their thread."""
     own = [["mode", "dtype", None, "key"], ["no_grad", "key", "key", None], ["recording", "mode", "mode"], ["dtype"]]
     faults: list[BaseException] = []
 

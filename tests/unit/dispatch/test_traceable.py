@@ -1,4 +1,4 @@
-"""Plans of traceable kernels, made of the plans of what these call."""
+"""Tests of plans for traceable kernels, which consist of the plans of the operators that they call."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from opdsl.kernels import fill_
 
 @contextmanager
 def without_looking_for_kernels() -> Iterator[None]:
-    """Calls inside run from plans alone."""
+    """Make calls in this block fail unless they run by plans."""
     find = Operator.find
     Operator.find = None  # type: ignore[method-assign, assignment]
     try:
@@ -28,7 +28,7 @@ def without_looking_for_kernels() -> Iterator[None]:
 
 @contextmanager
 def declared(body: Callable[..., Any], *, is_traceable: bool = True) -> Iterator[Any]:
-    """A composite operator of that body."""
+    """Declare a composite operator with a body, and yield it."""
     with Library("testtracing") as lib:
         yield lib.op(traceable(body) if is_traceable else body)
 

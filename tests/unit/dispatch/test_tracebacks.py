@@ -1,4 +1,4 @@
-"""Tracebacks of calls show the user's lines, and of ours the operators that they call."""
+"""Tests of tracebacks of calls: they show the user's lines, and of opdsl only the called operators."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from opdsl.tracebacks import shorten
 
 
 def names(call: Callable[[], object], error: type[BaseException] = OpdslError) -> list[str]:
-    """The functions in the traceback of what a call raises, the outermost first."""
+    """Return the names of the functions in the traceback of a call's error, outermost first."""
     with pytest.raises(error) as caught:
         call()
     return [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)][1:]
@@ -90,7 +90,7 @@ def test_errors_that_are_ours_to_mend_show_everything() -> None:
     assert [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)][1:] == ["call", "fail"]
 
 
-# Mistakes in declarations, as a module of a user has them: at its top, with its own lines alone around them.
+# Mistakes in declarations at the top level of a user's module.
 MISTAKES = {
     "an annotation that is not there": '@lib.op\ndef f(self: "Tenso") -> Tensor: ...',
     "an annotation that is no type": "@lib.op\ndef f(self: dict) -> Tensor: ...",

@@ -1,4 +1,4 @@
-"""Compilers that do nothing but what the protocol says, one element after the other."""
+"""Reference compilers that follow the protocol literally, one element after another."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _store(target, spec, values):
 
 
 def reduction(folding, call):
-    """Folds the elements in the order in which the call walks over them."""
+    """Compile a reduction that folds elements in the order of the call."""
 
     def run(source, *rest):
         numbers, inputs = rest[: len(call.numbers)], list(rest[len(call.numbers) :])

@@ -1,4 +1,4 @@
-"""Random operands for TensorIterator: PyTorch tensors of many layouts, and their geometries as ours."""
+"""Random operands for TensorIterator: PyTorch tensors of many memory layouts, and their geometries in opdsl."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ DTYPES = [getattr(torch, name) for name in ("bool", "uint8", "int16", "int64", "
 
 
 def form(tensor: torch.Tensor, device=cpu) -> TensorMeta:
-    """Our geometry of a PyTorch tensor."""
+    """Return the opdsl geometry of a PyTorch tensor."""
     return geometry(to_dtype(str(tensor.dtype)), device, tuple(tensor.shape), tensor.stride())
 
 
 def operand(value: object) -> TensorMeta | Number:
-    """A PyTorch tensor or a Python number as TensorIterator gets it."""
+    """Return a PyTorch tensor or Python number as an operand of TensorIterator."""
     return form(value) if isinstance(value, torch.Tensor) else Number(type(value), NumberRole.WRAPPED)
 
 
 @strategies.composite
 def tensors(draw, shape: tuple[int, ...], dtypes=DTYPES) -> torch.Tensor:
-    """A tensor that broadcasts to ``shape``: permuted, sliced, expanded, channels-last."""
+    """Draw a tensor that broadcasts to ``shape``: permuted, sliced, expanded, channels-last."""
     ndim = draw(strategies.integers(0, len(shape)))
     kept = [1 if draw(strategies.booleans()) and draw(strategies.booleans()) else size for size in shape]
     sizes = kept[len(shape) - ndim :]
@@ -42,7 +42,7 @@ def tensors(draw, shape: tuple[int, ...], dtypes=DTYPES) -> torch.Tensor:
 
 @strategies.composite
 def operands(draw, count: int = 2, numbers: bool = True, dtypes=DTYPES) -> list[object]:
-    """Operands that broadcast together; Python numbers are among them, the first is a tensor."""
+    """Draw operands that broadcast together: tensors and Python numbers, the first a tensor."""
     shape = tuple(draw(strategies.lists(strategies.sampled_from([0, 1, 2, 2, 3, 4]), min_size=0, max_size=5)))
     values: list[object] = [draw(tensors(shape, dtypes))]
     for _ in range(count - 1):

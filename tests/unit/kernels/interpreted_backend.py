@@ -1,4 +1,4 @@
-"""A backend whose kernels are loops, which the oracle interprets: what law 6 says of it, it says of the loops."""
+"""Backend whose kernels are loop programs run by the interpreter, so that law 6 for it checks the loops."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ KEY = "PrivateUse1"
 
 
 def run(loops: Loops, arguments: list[Any]) -> None:
-    """Interpret loops, as several lanes where they have any to share."""
+    """Interpret loops, divided among several lanes where they can be."""
     check_program(loops.program)
     words = [arguments[word.argument] // word.divisor if isinstance(word, Given) else word for word in loops.words]
     inputs = [argument for argument, place in zip(arguments, loops.arguments, strict=True) if place is not None]
@@ -82,7 +82,7 @@ def order(ordering: Ordering, call: RowCall) -> Callable[..., None]:
 
 @contextmanager
 def installed() -> Iterator[Device]:
-    """The device, while it is entered."""
+    """Register the device in this block, and yield it."""
     package, memory, compiler = (ModuleType(f"opdsl_interpreted{part}") for part in ("", ".memory", ".compiler"))
     for part in ("empty", "view", "address", "copy", "to_host", "from_host"):
         setattr(memory, part, getattr(host_backend, part))

@@ -1,4 +1,4 @@
-"""Random loop programs, and what loops in Python make of them."""
+"""Random loop programs, and their results by loops in Python."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ Values = dict[str, int]
 
 
 class Drawn(NamedTuple):
-    """A program of whole numbers with what it is run on."""
+    """Random program of integers, with arguments to run it on."""
 
     program: Program
     arrays: list[Any]
@@ -53,9 +53,10 @@ class Drawn(NamedTuple):
 
 
 class _Maker:
-    """Draws statements. The arrays ``a0``, ``a1`` are read, ``out0`` ... written, one by each statement that writes.
+    """Random generator of statements. They read arrays ``a0``, ``a1``, ...; each statement that writes has its own
+    array ``out0``, ``out1``, ...
 
-    for_places: whether there are those that schedules of functions of places give alone.
+    for_places: whether to generate the statements that only schedules of functions of indices use.
     """
 
     def __init__(self, draw: Any, *, for_places: bool) -> None:
@@ -75,7 +76,7 @@ class _Maker:
         return name, f"{name}_n"
 
     def array(self, ranges: list[Range], *, spread: bool = False) -> str:
-        """An array with a dimension for each range, in memory of any strides."""
+        """Declare an array with a dimension for each range and random strides, and return its name."""
         name = self.name("a")
         sizes = [self.words[size] if isinstance(size, str) else size for _, size in ranges]
         order = self.draw(st.permutations(range(len(sizes))))
@@ -94,7 +95,9 @@ class _Maker:
         return name
 
     def value(self, ranges: list[Range], known: list[str]) -> tuple[str, list[Statement]]:
-        """A value of a point: read, perhaps where another value leads, and computed with others."""
+        """Return the name of a value and the statements that compute it: a read, perhaps at a computed index, combined
+        with other values.
+        """
         body: list[Statement] = []
         array = self.array(ranges, spread=True)
         name = self.name("x")
@@ -138,7 +141,7 @@ class _Maker:
         kept = ranges[: self.draw(st.integers(0, len(ranges)))]
         target = self.array(kept)
         index = tuple(index for index, _ in kept)
-        # What was there is the same in any order where no other point changes it.
+        # The previous value is independent of the order only if no other point changes it.
         was = self.name("w") if kept == ranges else None
         changed = Update(target, index, pairwise(("add",), (INT64,)), (None, value), was)
         return [*body, changed] if was is None else [*body, changed, Store(self.array(ranges), index, was)]
@@ -178,7 +181,7 @@ class _Maker:
         return [test, When(condition, tuple(self.statements(ranges, known, depth - 1)))]
 
     def local(self, ranges: list[Range], known: list[str], depth: int) -> list[Statement]:
-        """Memory that is filled, changed in order as neighbours are, and copied."""
+        """Return statements that fill local memory, change it in order, and copy it."""
         name, size, out = self.name("m"), self.draw(st.integers(1, 4)), self.name("i")
         at, level, other = (self.name("i") for _ in range(3))
         value, body = self.value([*ranges], [*known, at])
@@ -205,7 +208,7 @@ class _Maker:
         ]
 
     def slots(self, ranges: list[Range], known: list[str], depth: int) -> list[Statement]:
-        """Memory of which each turn takes the next slot, and how many are taken; then it is read, and copied."""
+        """Return statements that append to local memory by a counter of used slots, then read and copy both."""
         name, held, at, out = (self.name(name) for name in ("m", "h", "i", "i"))
         size, value, add = self.draw(st.integers(1, 9)), self.draw(st.sampled_from(known)), pairwise(("add",), (INT64,))
         self.words |= {f"{held}_one": 1, f"{held}_none": 0}
@@ -231,12 +234,12 @@ class _Maker:
     # ------------------------------------------------------------------------------ what schedules of places give alone
 
     def led(self, known: list[str], size: int) -> tuple[str, list[Statement]]:
-        """A place among so many, by some value."""
+        """Return an index below ``size`` that some value determines, and the statements that compute it."""
         place = self.name("q")
         return place, [Bound(place, self.draw(st.sampled_from(known)), size, "replicate")]
 
     def bounded(self, ranges: list[Range], known: list[str], depth: int) -> list[Statement]:
-        """A loop, or a fold, of some turns."""
+        """Return a loop or a fold over a part of its range."""
         index, size = self.name("i"), self.draw(st.integers(0, 4))
         (begin, first), (end, last) = self.led(known, size + 1), (self.draw(st.integers(0, size)), ())
         if self.draw(st.booleans()):
@@ -259,7 +262,7 @@ class _Maker:
         return [*first, *last, fold, Store(self.array(ranges), tuple(loop_index for loop_index, _ in ranges), name)]
 
     def tiled(self, ranges: list[Range], known: list[str], depth: int) -> list[Statement]:
-        """A loop in parts; the last one, whose turns are counted by themselves, is folded."""
+        """Return a loop in tiles, and a fold over one tile, which may be the shorter last one."""
         along, tile, lane, own = self.range(), self.name("t"), self.name("l"), self.name("j")
         turns = self.draw(st.integers(1, 3))
         body = self.statements([*ranges, along], [*known, along[0], lane], depth - 1)
@@ -274,7 +277,7 @@ class _Maker:
         return [For(tile, Parts(along[1], turns), (loop,)), fold, store]
 
     def stepped(self, ranges: list[Range], known: list[str], depth: int) -> list[Statement]:
-        """Elements that are reached in even steps, forth or back."""
+        """Return a loop that reads elements at a constant step, forward or backward."""
         along, by = (self.name("i"), self.draw(st.integers(1, 4))), self.draw(st.sampled_from((-2, -1, 0, 1, 2)))
         size, spare = (along[1] - 1) * abs(by) + 1, self.draw(st.integers(0, 2))
         near, body = self.led(known, spare + 1)
@@ -289,7 +292,7 @@ class _Maker:
         return [*body, For(*along, (load, Store(self.array([*ranges, along]), (*around_it, along[0]), value)))]
 
     def far(self, ranges: list[Range], known: list[str], depth: int) -> list[Statement]:
-        """An element so far from another one, if it lies inside: it is read, and updated."""
+        """Return statements that read and update an element at an offset from another one, if it is in bounds."""
         place, size, inside = self.draw(st.sampled_from(known)), self.draw(st.integers(1, 4)), self.name("g")
         offset, value, kind = self.name("o"), self.name("x"), self.draw(st.sampled_from((INT64, ScalarType.INT32)))
         dims = [*ranges, (place, size)]
@@ -327,7 +330,7 @@ def drawn_programs(draw: Any, *, for_places: bool = False) -> Drawn:
 
 
 def expected(drawn: Drawn) -> list[Any]:
-    """What the arrays hold afterwards."""
+    """Run a program by loops in Python, and return its arrays."""
     arrays = [tensor.copy() for tensor in drawn.arrays]
     words = dict(zip(drawn.program.words, drawn.words, strict=True))
     forms = [parameter for parameter in drawn.program.parameters if isinstance(parameter, Array)]
@@ -363,7 +366,7 @@ def _value(place: Any, values: Values) -> int:
 
 
 def _turns(statement: Any, size: Any, known: Values, words: Values) -> list[int]:
-    """The turns of a range that a loop, or a fold, takes."""
+    """Return the iterations of a range that a loop or a fold executes."""
     turns = range(_size(size, words))
     if statement.part is not None:
         count, number = _size(statement.part.turns, words), _value(statement.part.number, known)
@@ -379,7 +382,7 @@ def _call(graph: Any, inputs: list[int]) -> int:
 
 
 def _run(body: Any, values: Values, memory: Any, words: Values) -> Values:
-    """Run statements, one after another; what is known then."""
+    """Run statements one after another, and return the values known afterwards."""
     known = dict(values)
     for statement in body:
         _statement(statement, known, memory, words)

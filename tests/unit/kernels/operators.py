@@ -1,4 +1,4 @@
-"""Small operators made of definitions alone, and the passage from PyTorch's tensors to ours and back."""
+"""Small operators made directly from definitions, and conversions between PyTorch's and opdsl's tensors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from opdsl.schema import FunctionSchema, parse_schema
 
 
 class Operator(NamedTuple):
-    """What a kernel asks of an operator."""
+    """Stub with the attributes of an operator that kernels use."""
 
     schema: FunctionSchema
 
@@ -23,7 +23,7 @@ class Operator(NamedTuple):
 
 
 class Kernels(NamedTuple):
-    """The three kernels of a definition."""
+    """Functional, in-place and out kernels of a definition."""
 
     definition: Definition
     functional: object
@@ -32,7 +32,7 @@ class Kernels(NamedTuple):
 
 
 def kernels(definition, inplace=None, out=None, key="CPU") -> Kernels:
-    """The kernels of a definition, variants by their schema texts."""
+    """Return the kernels of a definition, whose variants are given by schema texts."""
 
     def make(variant, schema):
         return None if schema is None else definition.kernel(variant, Operator(schema), key)
@@ -46,7 +46,7 @@ def kernels(definition, inplace=None, out=None, key="CPU") -> Kernels:
 
 
 def pointwise(text, function, inplace=None, out=None, **options) -> Kernels:
-    """A pointwise operator."""
+    """Return the kernels of a pointwise operator."""
     schema = parse_schema(text)
     definition = PointwiseDefinition(schema, schema.name.qualified)
     definition.add(function, **options)
@@ -54,7 +54,7 @@ def pointwise(text, function, inplace=None, out=None, **options) -> Kernels:
 
 
 def structured(text, meta, kernel, inplace=None, out=None, compiled=False, **options) -> Kernels:
-    """A structured operator with a kernel for the CPU."""
+    """Return the kernels of a structured operator for the CPU."""
     schema = parse_schema(text)
     definition = StructuredDefinition(schema, meta, **options)
     definition.add_kernel("CPU", kernel, compiled=compiled)
@@ -62,7 +62,7 @@ def structured(text, meta, kernel, inplace=None, out=None, compiled=False, **opt
 
 
 def reduction(text, combine, out=None, **options) -> Kernels:
-    """A reduction."""
+    """Return the kernels of a reduction."""
     schema = parse_schema(text)
     definition = ReductionDefinition(schema, schema.name.qualified)
     definition.add(combine, **options)
@@ -70,11 +70,11 @@ def reduction(text, combine, out=None, **options) -> Kernels:
 
 
 def ours(value):
-    """Our tensor over the memory of a PyTorch tensor; other values as they are."""
+    """Return an opdsl tensor over the memory of a PyTorch tensor; return other values unchanged."""
     if not isinstance(value, torch.Tensor):
         return value
     dtype = to_dtype(str(value.dtype))
-    if value.numel() == 0:  # PyTorch forgets the strides of an empty tensor on the way to NumPy.
+    if value.numel() == 0:  # PyTorch drops the strides of an empty tensor in a conversion to NumPy.
         steps = [stride * dtype.itemsize for stride in value.stride()]
         return wrap(numpy.ndarray(tuple(value.shape), dtype.numpy, numpy.empty(0), 0, steps), dtype)
     array = value.view(torch.int16).numpy().view("u2") if value.dtype is torch.bfloat16 else value.numpy()
@@ -82,19 +82,19 @@ def ours(value):
 
 
 def theirs(tensor: Tensor) -> torch.Tensor:
-    """The PyTorch tensor over the memory of ours."""
+    """Return a PyTorch tensor over the memory of an opdsl tensor."""
     if tensor.geometry.numel == 0:
         return torch.empty(0, dtype=getattr(torch, tensor.dtype.name)).as_strided(tensor.shape, tensor.strides)
     if tensor.dtype is bfloat16:
         shared = torch.from_numpy(tensor.array.view("i2")).view(torch.bfloat16)
     else:
         shared = torch.from_numpy(tensor.array)
-    # Steps of dimensions of size 1 mean nothing to NumPy, and its arrays may have others.
+    # NumPy ignores strides of dimensions of size 1, and its arrays may have others there.
     return shared.as_strided(tensor.shape, tensor.strides)
 
 
 def assert_same(expected: torch.Tensor, actual: Tensor, **tolerances: float) -> None:
-    """Equal in dtype, shape, strides and values, NaN where NaN."""
+    """Check that tensors are equal in dtype, shape, strides and values, with NaN equal to NaN."""
     assert f"torch.{actual.dtype.name}" == str(expected.dtype)
     assert actual.shape == tuple(expected.shape)
     assert actual.strides == expected.stride()
@@ -102,7 +102,7 @@ def assert_same(expected: torch.Tensor, actual: Tensor, **tolerances: float) -> 
 
 
 def plan_of(kernel, arguments):
-    """The plan of a kernel's call, a function of the tensors and numbers among its arguments."""
+    """Return the plan for a kernel's call, a function of the tensors and numbers among its arguments."""
     from opdsl.dispatch.plans.lowered import lower_kernel
 
     return lower_kernel(kernel, kernel, arguments)

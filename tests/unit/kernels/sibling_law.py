@@ -1,4 +1,4 @@
-"""Laws of an operator of the library on a device that is no CUDA device."""
+"""Checks of laws for a library operator on a device other than CUDA."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from opdsl.testing.subject import Subject
 
 
 def problems(name: str, device: Device, most: int) -> list[str]:
-    """How an operator on a device departs from the CPU (law 6), for some of its samples.
+    """Return the differences of an operator on a device from the CPU (law 6), for some of its samples.
 
     Args:
-        name: ``add.Tensor``, of the namespace aten.
-        device: where it has to give the same.
-        most: samples.
+        name: ``add.Tensor``, in the namespace aten.
+        device: the device to compare with the CPU.
+        most: maximum number of samples.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -25,7 +25,7 @@ def problems(name: str, device: Device, most: int) -> list[str]:
 
 
 def subject_of(name: str, most: int) -> Subject:
-    """An operator with some of its samples."""
+    """Return an operator with some of its samples, as a subject of laws."""
     packet, _, overload = name.partition(".")
     operator = getattr(getattr(opdsl.ops.aten, packet), overload or "default").operator
     subject = Subject(operator, [])
@@ -37,7 +37,9 @@ def subject_of(name: str, most: int) -> Subject:
 
 
 def faults_there(name: str, device: Device, most: int) -> list[str]:
-    """What laws 3, 4 and 10 say of an operator whose arguments are on a device: meta, what is written, bad input."""
+    """Return the violations of laws 3, 4 and 10 (meta, effects, bad input) by an operator with arguments on a
+    device.
+    """
     subject = subject_of(name, most)
     moved = [devices._moved(devices._placed(sample.copy(), subject), subject, device) for sample in subject.samples]
     subject.samples = [sample for sample in moved if sample is not None]

@@ -1,4 +1,4 @@
-"""Structured operators of a shape function and out-kernels that authors write."""
+"""Tests of structured operators with shape functions and out-kernels that authors write."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def python_reverse_kernel(self, out):
 
 
 def fills(value):
-    """An out-kernel that fills its output."""
+    """Return an out-kernel that fills its output with a value."""
 
     def fill(self, out):
         out.array[...] = value

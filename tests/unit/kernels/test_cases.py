@@ -1,4 +1,4 @@
-"""Pointwise functions that compare texts, and what may be None: each case is a scalar function of its own."""
+"""Tests of pointwise functions that compare strings or check for None: each case becomes a separate scalar function."""
 
 from __future__ import annotations
 

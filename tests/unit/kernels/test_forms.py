@@ -1,4 +1,4 @@
-"""Loops by form are those that are made anew, whatever a call's numbers are."""
+"""Tests that loops built for a form equal those built for each call, for any sizes and strides."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STEPS = st.sampled_from((-8, 0, 4, 8, 40))
 
 
 def found() -> Folding:
-    """A fold that asks for the places of elements."""
+    """Return a fold that receives the indices of elements."""
     builder = GraphBuilder()
     element, _ = builder.parameter("element", FLOAT64), builder.parameter("index", INT64)
     lift = builder.finish("lift", [element])
@@ -42,7 +42,7 @@ REDUCTION, ROW = by_form(folding.reduction), by_form(rows.row)
 
 @st.composite
 def specs(draw: Any, dtype: Any, count: int = 2) -> OperandSpec:
-    """An operand that lies somewhere."""
+    """Draw the memory layout of an operand."""
     return OperandSpec(dtype, tuple(draw(STEPS) // 4 * dtype.itemsize for _ in range(count)))
 
 

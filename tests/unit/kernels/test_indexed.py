@@ -1,4 +1,4 @@
-"""Functions of places: held against the same functions, run as plain Python on every place."""
+"""Tests of functions of indices, against the same functions run by Python at every index."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def library() -> Iterator[Library]:
 
 
 def by_positions(operator: Any, **options: Any) -> Callable[[Callable[..., Any]], None]:
-    """Return what computes an operator by a function of places."""
+    """Return a decorator that computes an operator by a function of indices."""
 
     def attach(function: Callable[..., Any]) -> None:
         loop = primitives.positions(function, **options)
@@ -43,11 +43,11 @@ def by_positions(operator: Any, **options: Any) -> Callable[[Callable[..., Any]]
 
 
 class LeftOut(Exception):
-    """A turn of a fold that reads outside of what is skipped."""
+    """Raised when an iteration of a fold reads out of bounds and is therefore skipped."""
 
 
 class Margined:
-    """An array that is read as a tensor is, place by place."""
+    """Array that is read like a tensor with an out-of-bounds mode, one element at a time."""
 
     def __init__(self, array: Array, margin: object, before: tuple[int, ...] = ()) -> None:
         self.array, self.margin, self.before = array, margin, before
@@ -72,7 +72,7 @@ class Margined:
 
 
 def _padded(size: int, place: int, mode: str) -> int:
-    """Where NumPy's padding leads."""
+    """Return the index that NumPy's padding maps an index to."""
     far = abs(place) + size
     return int(numpy.pad(numpy.arange(size), (far, far), mode=mode)[far + place])  # type: ignore[call-overload]
 
@@ -87,7 +87,7 @@ def expected(
     leading: tuple[int, ...] = (),
     **numbers: Any,
 ) -> tuple[Array, Array]:
-    """What a function gives at every place, and the turns in which it was found."""
+    """Return a function's value at every index, and the fold's iteration in which it was found."""
     at = [name for name in ranges if name not in over]
     values = numpy.zeros((*leading, *(ranges[name] for name in at)), dtype=object)
     turns = numpy.full(values.shape, -1)
@@ -139,7 +139,7 @@ def test_a_function_of_places_gives_what_python_gives(library: Library, seed: in
     fold = rng.choice(["sum", "max", "min"]) if over else None
     names, m = [*at, *over], rng.choice([1, 2, 3, -1])
     ranges = {name: rng.choice([1, 2, 5, 9]) for name in names}
-    ranges[at[-1]] = rng.choice([1, 4, 9, 300])  # beside a tile, too
+    ranges[at[-1]] = rng.choice([1, 4, 9, 300])  # sizes around that of a tile
     margin: Any = rng.choice([0, 2, "replicate", "reflect", "circular", *(["skip"] if fold else [])])
     dims = rng.randint(1, 2)
     reads = [f"self[{', '.join(_position(rng, names) for _ in range(dims))}]" for _ in range(rng.randint(1, 3))]
@@ -150,7 +150,7 @@ def test_a_function_of_places_gives_what_python_gives(library: Library, seed: in
     kind = rng.choice(["float32", "float64", "int64", "int32"])
     shape = tuple(rng.choice([2, 3, 7, 40]) for _ in range(dims))
     array = values.integers(-4, 5, shape).astype(kind)
-    if rng.random() < 0.3:  # columns before rows
+    if rng.random() < 0.3:  # column-major memory
         array = numpy.asfortranarray(array)
     places = values.integers(-2, 4, ranges[at[0]])
 
@@ -167,10 +167,10 @@ def test_a_function_of_places_gives_what_python_gives(library: Library, seed: in
         function, {"self": array, "places": places}, {"self": margin, "places": None}, ranges, over, fold, m=m
     )
     inputs = opdsl.from_numpy(array), opdsl.from_numpy(places)
-    if "int" in kind:  # a fold of no turns
+    if "int" in kind:  # a fold of no iterations
         bounds = numpy.iinfo(kind)
         wanted = numpy.vectorize(lambda number: int(min(max(number, bounds.min), bounds.max)), otypes=[object])(wanted)
-    for _ in range(3):  # as it is, lowered, as a plan
+    for _ in range(3):  # the slow path, a lowered call, and a plan
         assert numpy.array_equal(f(*inputs, m).numpy(), wanted.astype(kind)), text
 
 
@@ -372,7 +372,7 @@ def test_other_dtypes(library: Library, dtype: str) -> None:
 
     inputs = opdsl.tensor([[1, 2, 0], [4, 0, 6]]).to(getattr(opdsl, dtype))
     wanted = opdsl.tensor([[6, 4, 0], [0, 1, 2]]).to(getattr(opdsl, dtype))
-    target = opdsl.empty(3, 2, dtype=inputs.dtype).t()  # columns lie side by side
+    target = opdsl.empty(3, 2, dtype=inputs.dtype).t()  # column-major memory
     for result in (f(inputs), f(inputs.t().clone().t()), f.variants["out"](inputs, out=target)):
         assert result.dtype is inputs.dtype
         assert bool((result == wanted).all())
@@ -393,7 +393,7 @@ def test_gradients_of_16_bits_are_rounded_once(library: Library) -> None:
 
     x = opdsl.zeros(2, dtype=opdsl.bfloat16).requires_grad_()
     f(x, 1001).backward(opdsl.ones(1001, dtype=opdsl.bfloat16))
-    assert x.grad.tolist() == [1.0, 1000.0]  # by ones, bfloat16 does not get past 256
+    assert x.grad.tolist() == [1.0, 1000.0]  # adding ones in bfloat16 would stop at 256
 
 
 def test_a_fold_with_a_place_takes_the_first_of_equals_and_the_last_nan(library: Library) -> None:
@@ -428,7 +428,7 @@ def test_a_fold_gives_the_place_that_is_said_beside_the_value(library: Library) 
     def element(self, step, i, u):  # type: ignore[no-untyped-def]
         return self[i * step + u], 100 * (i * step + u)
 
-    for step in (2, 5, 8):  # in registers, and along the window
+    for step in (2, 5, 8):  # windows that fit registers, and one that does not
         x = numpy.random.default_rng(step).permutation(24).astype("float64")
         windows = x[: 24 // step * step].reshape(-1, step)
         result = opdsl.from_numpy(x)
@@ -567,7 +567,7 @@ def test_an_adjoint_gives_what_the_derived_gradient_is(library: Library) -> None
     y = f(x, (3, 2), (2, 1), (1, 1))
     grad = opdsl.arange(y.numel()).view(y.shape).double()
     y.backward(grad)
-    g.adjoint(f, "self")  # which is the gradient from here on
+    g.adjoint(f, "self")  # from here on ``g`` computes the gradient
     for _ in range(3):
         assert bool((g(grad, x.detach(), (3, 2), (2, 1), (1, 1)) == x.grad).all())
     target = opdsl.ones_like(x)

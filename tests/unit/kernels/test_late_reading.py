@@ -1,4 +1,4 @@
-"""The library's scalar functions are read when the first call asks for them; an author's where they are declared."""
+"""Tests that the library's scalar functions are read on their first call, and an author's at declaration."""
 
 from __future__ import annotations
 

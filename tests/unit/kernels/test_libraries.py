@@ -1,4 +1,4 @@
-"""What libraries compute for a backend: where it is found, and what is said where there is none."""
+"""Tests of library functions of backends: their lookup, and the errors where a backend lacks them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The loop IR: its interpreter against Python's loops, its rules, and the loops of operators against what they give."""
+"""Tests of the loop IR: its interpreter against loops in Python, its rules, and the loops of operators against
+the CPU.
+"""
 
 from __future__ import annotations
 
@@ -122,7 +124,9 @@ def test_guards_and_bounds_let_places_be_read_that_are_computed() -> None:
 @pytest.mark.parametrize("how", ["replicate", "reflect", "circular"])
 @pytest.mark.parametrize("size", [1, 2, 5])
 def test_margins_lead_where_those_of_numpy_do(how: str, size: int) -> None:
-    """As far as NumPy's ``pad`` goes, whose margins may be longer than what they surround."""
+    """Out-of-bounds indices map to the elements that NumPy's ``pad`` maps them to, even if padding exceeds the
+    array.
+    """
     a, out = Array("a", int64, ("n",), (1,)), Array("out", int64, ("m",), (1,))
     shifted = pairwise(("subtract",), (INT64,))
     body = (
@@ -165,8 +169,8 @@ def device() -> Iterator[Device]:
         yield interpreted
 
 
-# One of each kind of loop at least: pointwise, counted, complex, reductions in and out of order, rows, scans,
-# recurrences, where positions lead, places with margins, folded and added to, matrices.
+# At least one operator for each kind of loop: pointwise, counted, complex, reductions in and out of order, rows, scans,
+# recurrences, gathers, indices with padding, folded and added to, matrices.
 OPERATORS = (
     "add.Tensor", "mul.out", "exp_", "where.self", "pow.Tensor_Scalar", "angle", "arange.start", "uniform_", "copy_",
     "_to_copy", "sum.dim_IntList", "var.correction", "argmax", "aminmax", "all.dim", "prod", "nansum",
@@ -200,7 +204,9 @@ def test_a_network_sorts_and_keeps_ties_in_order(length: int, descending: bool, 
 def test_the_first_elements_of_long_rows_are_those_of_a_sort(
     length: int, count: int, descending: bool, device: Device
 ) -> None:
-    """Tiles have eight elements here, so that rows are cut into parts, of which few elements are kept."""
+    """``topk`` of rows that are divided into tiles (of eight elements here) returns the first elements of a stable
+    sort.
+    """
     x = opdsl.from_numpy(np.random.default_rng(length).choice([0.0, -0.0, 1.5, np.nan, -np.inf], (2, length)))
     expected = opdsl.sort(x, 1, descending, stable=True)
     result = opdsl.topk(x.to(device), count, 1, descending)

@@ -1,4 +1,4 @@
-"""What shape functions say of outputs: the strides that a kernel is promised."""
+"""Tests of shape functions: the strides of outputs that they promise to kernels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KEPT = {"memory_format": MemoryFormat.preserve_format}
 
 
 def said(shape: tuple[int, ...], **options: Any) -> tuple[tuple[int, ...], bool]:
-    """The strides of an output, and whether the kernel insists on them."""
+    """Return the strides of an output, and whether they are exact."""
     context = MetaContext("f", 1, (), cpu)
     context.set_output(0, shape, **{"dtype": opdsl.float32, **options})
     (spec,) = context.specs("f_meta")

@@ -1,4 +1,4 @@
-"""Pointwise operators: the three variants on the complete road and as plans, with PyTorch as oracle."""
+"""Tests of pointwise operators: three variants by the slow path and by plans, with PyTorch as oracle."""
 
 from __future__ import annotations
 
@@ -314,7 +314,7 @@ def test_a_resized_out_follows_the_inputs_strides():
 
 
 def test_an_out_that_is_an_input_is_not_resized():
-    """``torch.add(x, y, out=x)`` with ``x`` of 2 and ``y`` of 2 x 2 elements raises the same."""
+    """An ``out`` that is an input is not resized, and the call raises the error of ``torch.add(x, y, out=x)``."""
     x, y = ours(torch.arange(2.0)), ours(torch.ones(2, 2))
     with pytest.raises(ShapeError, match=r"output with shape \[2\] doesn't match the broadcast shape \[2, 2\]"):
         ADD.out(x, y, 1, x)

@@ -1,4 +1,6 @@
-"""What a scalar function may say of an operator: dtypes, numbers that promote, divisors, outputs, values of numbers."""
+"""Tests of options of pointwise operators: dtypes, promotion by numbers, divisors, outputs, functions chosen by
+numbers.
+"""
 
 # mypy: disable-error-code="empty-body, no-untyped-def"
 
@@ -118,7 +120,7 @@ def test_functions_are_chosen_by_the_value_of_a_number(lib: Library) -> None:
         return other(self, number)
 
     x = opdsl.tensor([1, 1])
-    for _ in range(3):  # from the slow road, then from a plan for each number
+    for _ in range(3):  # by the slow path, then by a plan for each number
         assert [named(x, number).tolist()[0] for number in (2, 3, 2, 4)] == [-1, 3, -1, 4]
 
 

@@ -1,4 +1,4 @@
-"""Copying, casting, filling and storing results, with PyTorch as oracle."""
+"""Tests of copying, casting, filling and storing results, with PyTorch as oracle."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def test_a_tensor_that_shrank_grows_again_into_its_memory():
 
 
 def test_views_outlive_the_resizing_of_their_base():
-    """They keep the memory that it had, and views of them stay inside of that."""
+    """Views keep the memory that their base had before it was resized, and views of them stay in its bounds."""
     base = ours(torch.arange(6.0))
     view = make_view(base, (3,), (2,), 1)
     resize(base, (100, 100))

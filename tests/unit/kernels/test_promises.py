@@ -1,4 +1,4 @@
-"""What a declaration says beside its scalar functions is kept or refused: initial values, shape functions, casts."""
+"""Tests of promises in declarations (initial values, shape functions, casts): they are kept or refused."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Reductions: dimensions, dtypes, strides, errors and results, with PyTorch as oracle.
+"""Tests of reductions: dimensions, dtypes, strides, errors and results, with PyTorch as oracle.
 
-Each test runs with a compiler of the tests, which does what calls say one element after the other, and with the CPU's.
+Each test runs with the reference compiler of the tests, one element after another, and with the CPU's compiler.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ VAR = reduction(
 
 @strategies.composite
 def calls(draw, dtypes=(torch.int32, torch.float32, torch.float16, torch.bool)):
-    """A filled tensor, dimensions of it, and keepdim."""
+    """Draw a filled tensor, dimensions of it, and keepdim."""
     shape = tuple(draw(strategies.lists(strategies.sampled_from([1, 2, 3, 4]), min_size=0, max_size=4)))
     tensor = draw(tensors(shape, list(dtypes)))
     if not any(stride == 0 and size > 1 for size, stride in zip(tensor.shape, tensor.stride(), strict=True)):

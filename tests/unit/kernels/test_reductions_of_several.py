@@ -1,4 +1,6 @@
-"""Reductions of several tensors: against NumPy on the CPU and on an emulated grid, their gradients, what is refused."""
+"""Tests of reductions of several tensors: against NumPy on the CPU and an emulated grid, gradients, and refused
+calls.
+"""
 
 from __future__ import annotations
 
@@ -73,14 +75,14 @@ def weighted_mean(
 @lib.op(out=True)
 @formula
 def squares(self: Tensor, other: Tensor, dim: Ints[1] | None = None, keepdim: bool = False) -> Tensor:
-    """The sum of squared differences."""
+    """Return the sum of squared differences."""
     return SQUARES(self, other, dim, keepdim)
 
 
 @lib.op
 @formula
 def farthest(self: Tensor, other: Tensor, scale: float, dim: int | None = None) -> tuple[Tensor, Tensor]:
-    """The largest of the distances, and the first place that has it."""
+    """Return the largest distance and the first index that has it."""
     return FARTHEST(self, other, scale, dim)
 
 
@@ -106,13 +108,13 @@ SHAPES = [
 
 
 def whole_numbers(shape: tuple[int, ...], seed: int) -> Tensor:
-    """Small whole numbers, whose float32 sums are exact."""
+    """Return small whole numbers, whose float32 sums are exact."""
     generator = np.random.default_rng(seed)
     return opdsl.from_numpy(generator.integers(-4, 4, shape).astype(np.float32))
 
 
 def calls(x: Tensor, y: Tensor) -> Iterator[tuple[Tensor, Tensor, int | None]]:
-    """As they lie, every other element, and turned, along each dimension and all."""
+    """Yield tensors as given, with every other element, and transposed, each with all dimensions to fold."""
     pairs = [(x, y)]
     if x.ndim and y.ndim and x.shape[-1] == y.shape[-1]:
         pairs.append((x[..., ::2], y[..., ::2]))
@@ -181,7 +183,7 @@ def test_elements_are_mapped() -> None:
 
 
 def folded(name: str, **options: object) -> None:
-    """Declare a fold of two tensors, which takes two numbers."""
+    """Declare a fold of two tensors with two numbers as arguments."""
     loop = primitives.fold(plus, init=0, **options)
 
     @lib.op(name)

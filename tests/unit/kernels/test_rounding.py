@@ -1,4 +1,4 @@
-"""Floating-point results that integers would round: refused where they are declared, unless what is meant is said."""
+"""Tests of floating-point results that integer dtypes would round: they are refused at declaration, unless allowed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Row definitions: forms, layouts, lengths and dtypes of kernels, against NumPy; what does not fit is refused."""
+"""Tests of row definitions: forms, memory layouts, lengths and dtypes, against NumPy; and refused definitions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ lib = Library("test_rows")
 
 @lib.op(out=True)
 def standard(self: Tensor, dim: int, shift: float = 0.0, weight: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """The distance from the mean in units of the extent, and the mean."""
+    """Return the distance from the mean relative to the range of the row, and the mean."""
     ...
 
 

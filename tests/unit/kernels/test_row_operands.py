@@ -1,4 +1,4 @@
-"""Formulas of tensors that a row has one element of, and results that are the same for a whole row."""
+"""Tests of formulas of tensors with one element per row, and of results that are constant in a row."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("plans_at_once")
 
 
 class Folds:
-    """Folds of tensors along the dimensions of a row."""
+    """Folds of tensors along the dimensions of a row, for opdsl and PyTorch."""
 
     def __init__(self, shape: tuple[int, ...], dims: tuple[int, ...]) -> None:
         self.shape, self.dims = shape, dims
@@ -93,7 +93,7 @@ SHAPES = (
 
 @functools.cache
 def operator(function: Callable[..., Any], shape: tuple[int, ...], dims: tuple[int, ...], of_rows: bool) -> Any:
-    """Return an operator whose result a row, or each of its elements, has one of."""
+    """Return an operator with one result per row, or one per element if not ``of_rows``."""
     name = "_".join(map(str, (function.__name__, *shape, *dims, of_rows)))
     lib, folds = Library(f"test_row_operands_{name}"), Folds(shape, dims)
 
@@ -107,7 +107,7 @@ def operator(function: Callable[..., Any], shape: tuple[int, ...], dims: tuple[i
 
 
 def gradients(backend: Any, arrays: list[np.ndarray], weights: list[np.ndarray], compute: Any) -> list[Any]:
-    """The result, its gradients, and theirs, as arrays; 0 where nothing depends on an argument."""
+    """Return the result, its first and its second gradients as arrays; 0 for arguments that nothing depends on."""
     x, w = (backend.tensor(array, requires_grad=True) for array in arrays)
     result = compute(x, w)
     loss = (result * backend.tensor(weights[0])).sum()

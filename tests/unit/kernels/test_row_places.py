@@ -1,4 +1,4 @@
-"""Reads of a row at a place: formulas (``x[n, at[n]]``), which loops of rows point to."""
+"""Tests of formulas that read a row at one index per row, ``x[n, at[n]]``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ lib = Library("test_row_places")
 @lib.op(out=True)
 @formula
 def cross_entropy(self: Tensor, target: Tensor) -> Tensor:
-    """How unlikely the class of each row is."""
+    """Return the negative log-likelihood of each row's target class."""
     n, c = dims(2)
     x = self[n, c]
     top = x.amax(c)
@@ -31,7 +31,9 @@ def cross_entropy(self: Tensor, target: Tensor) -> Tensor:
 @lib.op(out=True)
 @formula
 def leveled(self: Tensor, at: int, dim: int = -1) -> Tensor:
-    """Rows as multiples of the way from their first element to their last, from one of them on."""
+    """Return the distances of a row's elements from one of them, in units of last minus first element, plus the
+    index.
+    """
     i, rows = opdsl.dim(), self.movedim(dim, -1)
     way = rows[..., -1] - rows[..., 0]
     return ((rows[..., i] - rows[..., at]) / way + i).order(..., i).movedim(-1, dim)
@@ -139,7 +141,7 @@ def test_places_stand_in_rows_only(function: Any, message: str) -> None:
 @lib.op
 @formula
 def picked(self: Tensor, places: Tensor) -> Tensor:
-    """What rows have at places that differ from element to element, by the sum of the row."""
+    """Return elements of rows at indices that differ between elements, times the sum of the row."""
     n, i = dims(2)
     return (self[n, places[n, i]] * self[n, i].sum(i)).order(n, i)
 

@@ -1,4 +1,4 @@
-"""Formulas that read rows at places which differ within them, as ``self[..., i ^ 1]``, and fold them."""
+"""Tests of formulas that read rows at indices that vary within a row, as ``self[..., i ^ 1]``, and fold them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ lib = Library("test_row_reads")
 @lib.op(out=True)
 @formula
 def normed_and_turned(self: Tensor, cos: Tensor, sin: Tensor, kind: str = "pairs", eps: float = 0.1) -> Tensor:
-    """Rows of mean square 1, of which pairs of elements are turned: neighbours, or those of halves."""
+    """Return rows normalized to mean square 1, with pairs of elements rotated: neighbors, or elements of both
+    halves.
+    """
     i, n = opdsl.dim(), self.shape[-1]
     x, half = self[..., i], n // 2
     other = self[..., i ^ 1] if kind == "pairs" else self[..., (i + half) % n]
@@ -39,7 +41,7 @@ def turned_by_torch(x, cos, sin, kind: str, eps: float):
 @lib.op(out=True)
 @formula
 def permuted(self: Tensor, where: Tensor, by: int = 0) -> Tensor:
-    """Elements of rows at places that numbers say, which are elements of rows themselves."""
+    """Return elements of rows at indices that are elements of another tensor's rows, plus a number."""
     size = self.shape[-1]
     n, i = dims(2, [None, size])
     return self[n, (where[n, size - 1 - i] + by) % size].order(n, i)
@@ -48,7 +50,7 @@ def permuted(self: Tensor, where: Tensor, by: int = 0) -> Tensor:
 @lib.op
 @formula
 def planes_reversed(self: Tensor) -> Tensor:
-    """Both last dimensions the other way round."""
+    """Return a tensor with its last two dimensions reversed."""
     height, width = self.shape[-2:]
     i, j = dims(2, [height, width])
     return self[..., height - 1 - i, width - 1 - j].order(..., i, j)
@@ -57,7 +59,7 @@ def planes_reversed(self: Tensor) -> Tensor:
 @lib.op(out=True)
 @formula
 def at_the_top(self: Tensor, by: int) -> Tensor:
-    """The element at the place that the largest one names."""
+    """Return the element at the index that the largest element of a row determines."""
     n, i = dims(2)
     largest = self[n, i].amax(i)
     return self[n, largest + by].order(n).unsqueeze(-1).expand(self.shape)

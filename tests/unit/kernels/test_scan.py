@@ -1,4 +1,4 @@
-"""Scans: the forms of kernels, several accumulators and indices, against NumPy; what does not fit is refused."""
+"""Tests of scans: forms of kernels, several accumulators and indices, against NumPy; and refused definitions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SUMS = primitives.scan(plus, init=0, accumulators=("wide",))
 @lib.op(inplace=True, out=True)
 @formula
 def running_sum(self: Tensor, dim: int) -> Tensor:
-    """The sums of all elements so far."""
+    """Return running sums."""
     return SUMS(self, dim)
 
 
@@ -55,7 +55,7 @@ MEANS = primitives.scan(
 @lib.op
 @formula
 def running_mean(self: Tensor, dim: int) -> Tensor:
-    """The means of all elements so far."""
+    """Return running means."""
     return MEANS(self, dim)
 
 
@@ -69,7 +69,7 @@ LAST = primitives.scan(lambda a, b: max(a, b), init=-1, lift=last_lift, accumula
 @lib.op
 @formula
 def last_positive(self: Tensor, dim: int) -> Tensor:
-    """The index of the last positive element so far, -1 before there is one."""
+    """Return the index of the last positive element so far, -1 before the first."""
     return LAST(self, dim)
 
 
@@ -158,6 +158,6 @@ def test_the_functions_of_a_scan_are_named():
 
 
 def scan_of(operator):
-    """The kernel that a scan gives an operator."""
+    """Return the scan kernel of an operator."""
     kernels = [kernel for kernels in operator.operator.registrations.values() for kernel in kernels]
     return next(kernel for kernel in kernels if kernel.kind == "scan")

@@ -1,4 +1,4 @@
-"""Schedules of reductions, against NumPy: lanes, steps and blocks of turns, order, positions, chunks."""
+"""Tests of schedules of reductions, against NumPy: lanes, blocks of iterations, order, indices, chunks."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ INT64 = ScalarType.INT64
 
 
 def without_count(count: int) -> TypedGraph:
-    """Accumulators, the number of elements -> the accumulators."""
+    """Return a graph that maps accumulators and the number of elements to the accumulators."""
     builder = GraphBuilder()
     parameters = [builder.parameter(f"a{k}", INT64) for k in range(count + 1)]
     return builder.finish("finish", parameters[:count])
 
 
 def composed() -> TypedGraph:
-    """Two maps ``x -> scale * x + shift``, the first of which comes first -> both: associative, not commutative."""
+    """Return a graph that composes two maps ``x -> scale * x + shift``: associative, and not commutative."""
     builder = GraphBuilder()
     scale, shift, times, more = (builder.parameter(name, INT64) for name in ("scale", "shift", "times", "more"))
     moved = builder.node("multiply", (times, shift), INT64)
@@ -47,7 +47,7 @@ def composed() -> TypedGraph:
 
 SUM = Folding((0,), identity((INT64,)), pairwise(("add",), (INT64,)), without_count(1))
 MAPS = Folding((1, 0), identity((INT64, INT64)), composed(), without_count(2), in_order=True)
-# Of elements and where they are, the sums of both products: what is counted twice, or elsewhere, shows.
+# Sums of elements and of their indices, which differ if an element is counted twice or at another index.
 PLACED = Folding((0, 0), identity((INT64, INT64)), pairwise(("add", "add"), (INT64, INT64)), without_count(2), True)
 
 KEPT = st.integers(1, 7)

@@ -1,4 +1,4 @@
-"""Schedules of loops over places, against the loops that they are made of: both are interpreted on the same numbers."""
+"""Tests of schedules of loops over indices: the interpreter computes the same as for the unscheduled loops."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CALLS = {
 
 
 def captured(text: str, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, Any]]:
-    """The forms of a statement's kernels, forward and backward, and the calls that they are for."""
+    """Return the forms of the kernels that a statement and its backward pass run, each with the call."""
     result = []
     plain = chosen._form
 
@@ -52,14 +52,14 @@ def captured(text: str, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, Any]
 
 
 def memory(array: Array, words: dict[str, int], rng: np.random.Generator) -> Any:
-    """Numbers for an array, from its first element to its last one."""
+    """Return random numbers for an array, from its first element to its last one."""
     sizes, strides = ([words.get(str(number), number) for number in part] for part in (array.sizes, array.strides))
     count = 1 + sum((int(size) - 1) * int(stride) for size, stride in zip(sizes, strides, strict=True))
     return rng.integers(-3, 4, count).astype(array.dtype.numpy)
 
 
 def words_of(form: Any, call: Any) -> dict[str, int]:
-    """What a kernel reads of its plan, strides in elements."""
+    """Return the values that a kernel reads from its plan, with strides in elements."""
     result = dict(zip(chosen._words(form), chosen._details(call), strict=True))
     for names, specs in (("a", call.inputs), ("out", call.outputs)):
         for k, spec in enumerate(specs):
@@ -70,7 +70,7 @@ def words_of(form: Any, call: Any) -> dict[str, int]:
 
 
 def ran(program: Program, words: dict[str, int]) -> list[Any]:
-    """The memory of all arrays after a program has run, which began with the same numbers."""
+    """Run a program on fixed random numbers, and return the memory of all arrays."""
     check_program(program)
     rng = np.random.default_rng(1)
     memories = [
@@ -124,6 +124,6 @@ def test_dimensions_of_views_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def ran_call(loop: Any, call: Any) -> list[Any]:
-    """The memory of all arrays after the loops of a call have run."""
+    """Run the loops of a call, and return the memory of all arrays."""
     loops = over_places.indexed(loop, call, trusted=True)
     return ran(loops.program, dict(zip(loops.program.words, loops.words, strict=True)))

@@ -1,4 +1,4 @@
-"""Schedules of rows and scans, against NumPy: tiles of rows, parts of them, what is kept, what is fetched."""
+"""Tests of schedules of rows and scans, against NumPy: tiles and parts of rows, kept values, prefetches."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def ran(program: Program, loops: Loops, arrays: Sequence[Any], *more: int) -> No
 
 
 def room(count: int, length: int) -> Any:
-    """Memory of rows, two elements apart."""
+    """Return memory of rows that are two elements apart."""
     return np.random.default_rng(count * 100 + length).standard_normal((count, length + 2))
 
 

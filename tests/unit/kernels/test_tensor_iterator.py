@@ -1,4 +1,4 @@
-"""What TensorIterator makes of operands: shape, strides and dtypes, with PyTorch as oracle."""
+"""Tests of TensorIterator: shape, strides and dtypes of results, with PyTorch as oracle."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_ternary_strides_are_pytorchs(values):
 
 
 def _as_bool(tensor):
-    """A bool tensor with the strides of another."""
+    """Return a bool tensor with the strides of another tensor."""
     size = 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
     return torch.zeros(max(size, 1), dtype=torch.bool).as_strided(tensor.shape, tensor.stride())
 
@@ -156,7 +156,7 @@ def test_a_zero_dim_cpu_tensor_goes_with_any_device():
 
 
 def visited(call, places):
-    """Which element of each operand a loop visits, in bytes from its first, as a set of tuples."""
+    """Return the set of the operands' byte offsets that a loop visits, one tuple per iteration."""
     offsets = [numpy.zeros(1, int) for _ in places]
     for position, size in enumerate(call.sizes):
         offsets = [

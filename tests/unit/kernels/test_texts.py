@@ -1,4 +1,6 @@
-"""Texts of an operator choose branches of rows, scans and reductions; each case is a kernel without the question."""
+"""Tests of string arguments that choose branches of rows, scans and reductions: each case is a kernel without the
+branch.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ lib = Library("test_texts")
 
 @lib.op(out=True)
 def scaled(self: Tensor, kind: str = "mean", eps: float = 0.0) -> Tensor:
-    """Rows by one of their norms."""
+    """Return rows divided by one of their norms."""
     ...
 
 
@@ -71,7 +73,7 @@ FOLDED = primitives.fold(plus, init=0, lift=lift, finish=finish, promote="int_to
 @lib.op(out=True)
 @formula
 def folded(self: Tensor, dim: Ints[1] | None = None, keepdim: bool = False, *, norm: str, over: str = "n") -> Tensor:
-    """A norm, or its square, of the sum of elements or of their mean."""
+    """Return a norm, or its square, of the sum or the mean of elements."""
     return FOLDED(self, dim, keepdim, norm=norm, over=over)
 
 
@@ -87,7 +89,7 @@ CARRIED = primitives.scan(carried_step, init=0.0, promote="int_to_float")
 @lib.op(out=True)
 @formula
 def carried(self: Tensor, decay: float, dim: int, mode: str) -> Tensor:
-    """A running mean, or a running maximum that fades."""
+    """Return a running mean, or a running maximum that decays."""
     return CARRIED(self, decay, dim, mode)
 
 
@@ -97,7 +99,7 @@ SO_FAR = primitives.scan(lambda a, b, which: max(a, b) if which == "most" else a
 @lib.op(out=True)
 @formula
 def so_far(self: Tensor, dim: int, *, which: str) -> Tensor:
-    """The largest element so far, or the sum."""
+    """Return the running maximum, or the running sum."""
     return SO_FAR(self, dim, which=which)
 
 
@@ -188,7 +190,7 @@ def test_what_no_case_can_hold_is_refused_where_it_is_declared(kind: str) -> Non
 
 @lib.op(out=True)
 def weighted(self: Tensor, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
-    """Rows of mean square 1, weighted where there is a weight."""
+    """Return rows normalized to mean square 1, multiplied by a weight if there is one."""
     ...
 
 
@@ -218,7 +220,7 @@ SPREAD = primitives.fold(plus, init=0, lift=lambda x: x * x, finish=corrected, p
 @lib.op
 @formula
 def spread(self: Tensor, dim: Ints[1] | None = None, keepdim: bool = False, *, correction: float | None) -> Tensor:
-    """The mean of squares, or their sum over what is left by a correction."""
+    """Return the mean of squares, or their sum divided by the count minus a correction."""
     return SPREAD(self, dim, keepdim, correction=correction)
 
 
@@ -230,7 +232,7 @@ SUMMED = primitives.scan(
 @lib.op
 @formula
 def summed(self: Tensor, dim: int, decay: float | None = None) -> Tensor:
-    """Sums so far, which may fade."""
+    """Return running sums, optionally with decay."""
     return SUMMED(self, dim, decay)
 
 

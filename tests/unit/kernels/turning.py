@@ -1,4 +1,4 @@
-"""A formula that reads rows elsewhere, for tests of backends: neighbours in pairs are turned by an angle."""
+"""Formula that reads rows at other indices, for tests of backends: it rotates pairs of neighbors by an angle."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from opdsl.errors import PositionError
 
 @functools.cache
 def turned() -> Operator[..., Tensor]:
-    """The operator; it is declared by the first test that wants it, so that no other meets it."""
+    """Return the operator, declared by the first test that needs it, so that other tests do not see it."""
     lib = Library("turning")
 
     @lib.op
     @formula
     def turned(self: Tensor, angle: float, step: int = 1) -> Tensor:
-        """Rows of mean square 1, turned."""
+        """Return rows normalized to mean square 1, with pairs of elements rotated."""
         i = opdsl.dim()
         x, is_second = self[..., i], i % 2 == 1
         other = self[..., i + step - 2 * step * (i % 2)]
@@ -32,7 +32,7 @@ def turned() -> Operator[..., Tensor]:
 
 
 def faults(device: Device | str) -> list[str]:
-    """What a backend computes otherwise than NumPy, of values and gradients, or does not refuse."""
+    """Return the differences of a backend from NumPy in values and gradients, and indices that it does not refuse."""
     x = np.random.default_rng(0).normal(size=(3, 6)).astype(np.float32)
     rows = x / np.sqrt((x * x).mean(1, keepdims=True))
     other = np.stack((-rows[:, 1::2], rows[:, ::2]), -1).reshape(3, 6)
