@@ -204,7 +204,7 @@ def require_cache() -> None:
     """Check that there is a cache on disk.
 
     Raises:
-        OptionError: it is off, or cannot be used.
+        OptionError: the cache is disabled, or cannot be used.
     """
     from opdsl.backends import cache
 

@@ -43,7 +43,7 @@ def hint(file: Path, text: str) -> None:
 
 
 def rewrite(file: Path, output: Path | None, dialect: str, tags: Container[str]) -> Upgrade:
-    """Upgrade a file to today's form, and report the changes and what remains to be done.
+    """Upgrade a file to today's form, and report the changes and the remaining tasks.
 
     With ``output`` the report goes to stdout; without, the text does, and the report goes to stderr.
     """

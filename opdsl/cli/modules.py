@@ -92,7 +92,7 @@ def load_module(text: str) -> ModuleType:
     """Import a module, by file or dotted name.
 
     Raises:
-        ModuleError: it does not exist, or raises an error.
+        ModuleError: the module does not exist, or raises an error.
     """
     path = Path(text)
     if path.suffix == ".py" or path.exists() or os.sep in text:
@@ -171,7 +171,7 @@ def _import(text: str, name: str, load: Callable[[], ModuleType]) -> ModuleType:
         ModuleError: with the location in the user's code.
     """
     try:
-        with redirect_stdout(sys.stderr):  # keep what a module prints out of this command's output
+        with redirect_stdout(sys.stderr):  # keep text that a module prints out of this command's output
             return load()
     except (KeyboardInterrupt, click.ClickException):
         raise

@@ -23,7 +23,7 @@ from opdsl.runtime.device import backends
 
 _NEEDED = ("attrs", "numpy", "scipy", "numba", "llvmlite", "typeguard", "threadpoolctl", "PyYAML", "click", "rich")
 
-# Package -> the extra of opdsl that installs it, and what it is for.
+# Package -> the extra of opdsl that installs it, and its purpose.
 _OPTIONAL = {
     "torch": ("torch", "registration into PyTorch, torch tensors without a copy"),
     "ml_dtypes": ("dev", "bfloat16 arrays in NumPy"),

@@ -67,7 +67,7 @@ class Kernel:
 
     @property
     def takes_symbolic_sizes(self) -> bool:
-        """Return whether the kernel takes SymInt arguments, as its name says."""
+        """Return whether the kernel takes SymInt arguments, as its name indicates."""
         return "_symint" in self.name
 
 

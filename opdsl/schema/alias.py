@@ -86,7 +86,7 @@ def _alias_sets(text: str, side: str) -> tuple[str, ...]:
 
 
 def _advice(text: str, side: str) -> str:
-    """Return the right form of what a faulty alias text probably means."""
+    """Return an error text with the correct form of a faulty alias text."""
     before, arrow, after = (part.strip() for part in text.partition("->"))
     name = before.rstrip("!") or "a"
     if arrow:

@@ -280,7 +280,7 @@ def inv_16(schema: FunctionSchema) -> Iterator[Violation]:
             yield Violation("INV-16", f"this return would be both {names}", return_part(index))
 
 
-# ------------------------------------------------------------------------------------ what torchgen accepts in silence
+# ------------------------------------------------------------------------------- rules that torchgen does not check
 
 
 def names_are_unique(schema: FunctionSchema) -> Iterator[Violation]:

@@ -249,8 +249,8 @@ def arguments(cursor: Cursor) -> Arguments:
 def remembered_argument(cursor: Cursor, last: int) -> Argument:
     """Parse an argument, or return it from the cache if the same text was parsed before.
 
-    Whether a text is a whole argument does not depend on what follows it, if that is a comma or the closing
-    parenthesis: a dictionary look-up can replace parsing.
+    If a comma or the closing parenthesis follows, the rest of the schema does not matter: a dictionary look-up can
+    replace parsing.
     """
     start = cursor.position
     if last < 0:

@@ -54,7 +54,7 @@ def compare(
     """Time both sides of every case alternately.
 
     Args:
-        cases: what to time.
+        cases: the statements to time.
         names: the global names of the statements.
         rounds: how often each case is timed; all cases run in a round before the next one begins.
         clock: returns seconds; ``time.process_time`` suits single-threaded code on a shared machine.

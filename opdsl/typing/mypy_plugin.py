@@ -1,10 +1,11 @@
 """Plugin for mypy that checks modules of declarations; ``plugins = opdsl.typing.mypy_plugin`` enables it.
 
-Its features, one per module: ``Tensor[Alias("a", write=True)]`` is a Tensor in any annotation, and ``Ints[2]`` is one
-element or a list of them (``annotations``); a declaration whose body is ``...`` may have a return type, and accepts
-what operators accept (``declarations``); errors in alias sets, types and defaults are reported (``declared``); a
-packet also has the signatures of its overloads, and ``out=`` (``calls``); implementations, which ``implementations``
-finds, get their types from their declaration (``resolution``), and mismatches are reported (``faults``).
+Its features, one per module: ``Tensor[Alias("a", write=True)]`` is a Tensor in any annotation, and ``Ints[2]`` is an
+int or a list of ints (``annotations``); a declaration whose body is ``...`` may have a return type, and accepts the
+arguments that operators accept (``declarations``); errors in alias sets, types and defaults are reported
+(``declared``); a packet also has the signatures of its overloads, and ``out=`` (``calls``); implementations, which
+``implementations`` finds, get their types from their declaration (``resolution``), and mismatches are reported
+(``faults``).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Places: parameters and results of implementations, with everything that the text says about the implementation."""
+"""Class ``Place``: a parameter or result of an implementation, with the facts that its source text contains."""
 
 from __future__ import annotations
 

@@ -81,7 +81,8 @@ def asarray(
         dtype: of the result; that of the data by default.
         device: of the result; that of the data by default.
         copy: True always copies, False never does, None only where necessary.
-        requires_grad: whether autograd records operations on the result; None for what ``obj`` has, if it is a tensor.
+        requires_grad: whether autograd records operations on the result; for None the value of ``obj`` if it is a
+            tensor, else False.
 
     Raises:
         InterchangeError: ``copy=False``, and the data cannot be shared; it is a ValueError.

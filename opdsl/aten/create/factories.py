@@ -51,7 +51,7 @@ def require_strided(layout: Layout | None) -> None:
     """Check that a requested layout is strided, as sparse tensors do not exist.
 
     Raises:
-        OptionError: it is another layout.
+        OptionError: the layout is not strided.
     """
     if layout not in (None, Layout.strided):
         raise OptionError(f"the layout {layout} is not supported; opdsl has strided tensors only. Leave layout= out")

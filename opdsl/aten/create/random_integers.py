@@ -83,7 +83,7 @@ def highest(dtype: DType) -> int:
     """Return the largest integer up to which a dtype holds all integers.
 
     Raises:
-        UnsupportedDTypeError: it is complex.
+        UnsupportedDTypeError: the dtype is complex.
     """
     require_kernel(not dtype.is_complex, "random_kernel_cpu", dtype)
     if dtype is bool_:

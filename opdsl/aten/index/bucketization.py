@@ -23,7 +23,7 @@ from opdsl.schema.vocabulary import Scalar
 
 
 def is_behind(right: bool, side: str | None) -> bool:
-    """Return whether a value is inserted after boundaries that equal it, as one of the two arguments says.
+    """Return whether a value is inserted after boundaries that equal it, according to ``right`` or ``side``.
 
     Raises:
         ShapeError: ``side`` is neither "left" nor "right", or contradicts ``right``.
@@ -40,7 +40,8 @@ def check_sorter(boundaries: Tensor, sorter: Tensor | None) -> None:
     """Check that a sorter has the shape of the boundaries and valid indices.
 
     Raises:
-        ShapeError, DTypeError: it does not.
+        ShapeError: its shape differs, or an index is out of bounds.
+        DTypeError: its dtype is not int64.
     """
     if sorter is None:
         return
@@ -64,7 +65,7 @@ def check_boundaries(boundaries: Tensor, shape: tuple[int, ...]) -> None:
     """Check that the boundaries' shape fits the values' ``shape`` (``searchsorted_pre_check``).
 
     Raises:
-        ShapeError: it does not.
+        ShapeError: the shapes do not fit.
     """
     ndim = boundaries.ndim
     check(

@@ -52,7 +52,7 @@ def require_apart(out: Tensor | None, shape: tuple[int, ...], operator: str, *re
     """Check that an output, once resized to the shape of the result, shares no memory with the inputs.
 
     Raises:
-        OverlapError: it does.
+        OverlapError: the output shares memory with an input.
     """
     if out is not None:
         shown = as_resized(out, shape)

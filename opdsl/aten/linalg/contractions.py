@@ -84,7 +84,7 @@ def parsed(equation: str, count: int) -> Equation:
     """Parse the equation of ``einsum`` for ``count`` operands.
 
     Raises:
-        ShapeError: it is invalid, or has another number of operands.
+        ShapeError: the equation is invalid, or has another number of operands.
     """
     check(count > 0, "einsum(): must provide at least one operand")
     before, arrow, after = equation.partition("->")

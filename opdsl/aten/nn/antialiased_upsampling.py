@@ -1,7 +1,7 @@
 """Antialiased resizing of images: each output element is a weighted average of all input elements that it covers.
 
 The rules are those of ATen/native/cpu/UpSampleKernel.cpp. Along a dimension the result is a product with a matrix of
-weights, so that its gradient is one with the transposed matrix.
+weights, so its gradient is a product with the transposed matrix.
 """
 
 from __future__ import annotations

@@ -200,7 +200,7 @@ def _scaled_dot_product_flash_attention_for_cpu(
         query, key, value: (batch, heads, length, size).
         dropout_p: 0.
         is_causal: whether a query attends only to keys up to its own index.
-        attn_mask: numbers that are added to scores, or bools that say which scores count.
+        attn_mask: numbers that are added to scores, or bools that select the scores that count.
         scale: the factor of scores; by default 1 / sqrt(size).
     """
     check(dropout_p == 0, "scaled_dot_product_attention_flash_attention: Currently do not support dropout > 0")
@@ -425,7 +425,7 @@ def scaled_dot_product_attention(
 
     Args:
         query, key, value: (..., heads, length, size).
-        attn_mask: numbers that are added to scores, or bools that say which scores count.
+        attn_mask: numbers that are added to scores, or bools that select the scores that count.
         dropout_p: the probability with which a weight is dropped.
         is_causal: whether a query attends only to keys up to its own index.
         scale: the factor of scores; by default 1 / sqrt(size).

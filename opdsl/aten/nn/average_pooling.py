@@ -252,7 +252,7 @@ def avg_pool1d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Tensor:
-    """Return the mean of each window of signals; ``count_include_pad`` says whether padding zeros count as elements."""
+    """Return the mean of each window of signals; with ``count_include_pad``, padding zeros count as elements."""
     means_of_rows: Tensor = over_signals(
         *("avg_pool1d", avg_pool2d, self, ceil_mode, count_include_pad),
         kernel_size=kernel_size,

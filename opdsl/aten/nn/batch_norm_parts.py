@@ -66,8 +66,8 @@ def batch_norm_backward_reduce(
     """Return, per channel, the sum of gradients, the sum of ``grad_out * (input - mean)``, and gradients of weight and
     bias.
 
-    ``input_g``, ``weight_g`` and ``bias_g`` say which of them are wanted: the two sums, the weight's and the bias's
-    gradient. The others are None.
+    ``input_g``, ``weight_g`` and ``bias_g`` select the results: the two sums, the gradient of the weight, and that of
+    the bias. Results that are not selected are None.
     """
     wide, dims = precision_of(input.dtype), others(input)
     tensor = grad_out.to(wide)

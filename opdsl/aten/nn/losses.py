@@ -23,7 +23,7 @@ _EPSILON = 1e-12
 
 
 def reduced(loss: Tensor, reduction: int) -> Tensor:
-    """Return elementwise losses, their mean or their sum, as ``reduction`` says."""
+    """Return elementwise losses, their mean or their sum, as ``reduction`` selects."""
     if reduction == Reduction.Mean:
         return loss.mean()
     return loss.sum() if reduction == Reduction.Sum else loss

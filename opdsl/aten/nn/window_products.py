@@ -1,4 +1,4 @@
-"""Products of weights with sliding windows, and their transposes: what convolutions and their gradients compute."""
+"""Products of weights with sliding windows, and their transposes: the kernels of convolutions and their gradients."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ UNARY = (
     "rsqrt sigmoid sign sin sinh sqrt tan tanh trunc"
 )
 
-# ------------------------------------------------------------------------------------------------- what list forms take
+# ------------------------------------------------------------------------------------------------------ list arguments
 
 
 def alone(self: list[Tensor]) -> list[Tensor]:

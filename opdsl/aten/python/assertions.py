@@ -25,7 +25,7 @@ def require_between(size: Any, min: int | None, max: int | None) -> None:
     """Check that a number is between two bounds, both included; a bound of None is not checked.
 
     Raises:
-        ShapeError: it does not, or the bounds are in the wrong order.
+        ShapeError: the number is out of bounds, or the bounds are in the wrong order.
     """
     check(not isinstance(size, complex), f"expected a size, which is no complex number, got {size}")
     check(min is None or max is None or min <= max, f"Max must be greater than min, but got {max} < {min}")
@@ -39,7 +39,7 @@ def require_true_number(self: complex, message: str) -> None:
     """Check that a number is nonzero.
 
     Raises:
-        ShapeError: it is 0.
+        ShapeError: the number is 0.
     """
     check(bool(self), message)
 
@@ -48,7 +48,7 @@ def require_size(size: Any, min: int | None, max: int | None) -> None:
     """Check that a size is between two bounds, both included; the lower one is 0 by default.
 
     Raises:
-        ShapeError: it does not.
+        ShapeError: the size is out of bounds.
     """
     require_between(size, 0 if min is None else min, max)
 

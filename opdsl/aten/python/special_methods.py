@@ -87,7 +87,7 @@ def contains(self: Tensor, element: Tensor | complex) -> bool:
     """Return ``element in self``: whether any element of the tensor equals it.
 
     Raises:
-        ConversionError: it is no tensor and no number.
+        ConversionError: ``element`` is no tensor and no number.
     """
     if not isinstance(element, (Tensor, bool, int, float, complex)):
         raise ConversionError(

@@ -129,7 +129,7 @@ def part_of(value: object) -> Any:
     """Convert one part of a subscript; a zero-dim tensor of integers becomes an int, one of bools a bool.
 
     Raises:
-        DimensionError, ArgumentError: it is no index.
+        DimensionError, ArgumentError: ``value`` is no index.
     """
     if value is None or value is ... or isinstance(value, (bool, slice)):
         return value

@@ -79,7 +79,7 @@ def diff(
 
 
 def dimension_of(y: Tensor, dim: int) -> int:
-    """Return the dimension of the samples, counted from the front. Raises DimensionError: it does not exist."""
+    """Return the dimension of the samples, from the front. Raises DimensionError: there is no such dimension."""
     if y.ndim == 0:
         raise DimensionError(f"Dimension specified as {dim} but tensor has no dimensions")
     return wrap_dimension(dim, y.ndim)

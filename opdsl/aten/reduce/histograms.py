@@ -215,7 +215,7 @@ def even_counts_cpu(values, bins, first, last, out):
 
 
 def check_weights(self: Tensor, weight: Tensor | None) -> None:
-    """Check that there is one weight for each element, of its dtype. Raises ShapeError, DTypeError: there is not."""
+    """Check that there is one weight for each element, of its dtype. Raises ShapeError or DTypeError otherwise."""
     if weight is None:
         return
     check(

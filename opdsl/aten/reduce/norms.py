@@ -87,10 +87,10 @@ def linalg_vector_norm_meta(ctx, self, ord, dim, dtype):
 
 
 def check_identity(self: Tensor, ord: Any, dim: Any) -> None:
-    """Check that a norm is not taken of no elements, unless it is defined for these.
+    """Check that a norm without a value for empty tensors is not computed for an empty tensor.
 
     Raises:
-        ShapeError: it is, or ``ord`` is complex.
+        ShapeError: the norm of no elements is undefined, or ``ord`` is complex.
         DimensionError: there is no such dimension.
     """
     check(not isinstance(ord, complex), "linalg.vector_norm: Expected a non-complex scalar as the order of norm.")

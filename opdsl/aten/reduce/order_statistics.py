@@ -33,7 +33,7 @@ _LONGEST = 1 << 24
 
 
 def require_elements(operator: str, self: Tensor, place: int) -> None:
-    """Check that a dimension to reduce is not empty. Raises DimensionError: it is."""
+    """Check that a dimension to reduce is not empty, else raise DimensionError."""
     if self.ndim and self.shape[place] == 0:
         raise DimensionError(f"{operator}(): Expected reduction dim {place} to have non-zero size.")
 

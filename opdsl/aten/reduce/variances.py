@@ -110,7 +110,7 @@ def declare_moment(name: str, text: str, doc: str, finish: Any, gradient: Any, e
 
     Args:
         name: of the packet.
-        text: what it is, for docstrings.
+        text: the name of the statistic, for docstrings.
         doc: the docstring of the overload with ``correction``.
         finish: the scalar function that computes the result.
         gradient: the derivative formula.

@@ -104,7 +104,7 @@ def widened(tensors: Sequence[Tensor], name: str, least: int) -> list[Tensor]:
     """Return the tensors that ``hstack``, ``vstack`` or ``dstack`` concatenates, with at least ``least`` dimensions.
 
     Raises:
-        ShapeError: there are none.
+        ShapeError: the list is empty.
     """
     check(len(tensors) > 0, f"{name} expects a non-empty TensorList")
     return [with_dimensions(tensor, least) for tensor in tensors]
@@ -114,7 +114,7 @@ def columns(tensors: Sequence[Tensor]) -> list[Tensor]:
     """Return the tensors that ``column_stack`` concatenates, with vectors as columns.
 
     Raises:
-        ShapeError: there are none.
+        ShapeError: the list is empty.
     """
     check(len(tensors) > 0, "column_stack expects a non-empty TensorList")
     return [tensor if tensor.ndim > 1 else tensor.reshape((tensor.numel(), 1)) for tensor in tensors]

@@ -117,7 +117,7 @@ def adjoint(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
 
 
 def matrices(tensor: Tensor, name: str) -> Tensor:
-    """Return the tensor after checking that it is not a vector. Raises ShapeError: it is."""
+    """Return the tensor; raise ShapeError if it is a vector."""
     check(
         tensor.ndim != 1,
         f"tensor.{name} is only supported on matrices or batches of matrices. Got {tensor.ndim}-D tensor.",
@@ -126,7 +126,7 @@ def matrices(tensor: Tensor, name: str) -> Tensor:
 
 
 def a_matrix(self: Tensor) -> Tensor:
-    """Return the tensor after checking that it is a matrix or zero-dim. Raises ShapeError: it is not."""
+    """Return the tensor; raise ShapeError if it is neither a matrix nor zero-dim."""
     hint = " For batches of matrices, consider using tensor.mH" if self.ndim > 2 else ""
     check(self.ndim in (0, 2), f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.{hint}")
     return self

@@ -140,7 +140,7 @@ def as_double(operand: Any, dtype: DType) -> Any:
 
 
 def require_double(what: str, target: Tensor, *operands: Tensor | complex) -> None:
-    """Check that the tensor to write has the dtype of the double precision result. Raises DTypeError: it has not."""
+    """Check that the tensor to write has the dtype of the double precision result. Raises DTypeError for others."""
     dtype = double_dtype(*operands)
     if target.dtype is not dtype:
         raise DTypeError(

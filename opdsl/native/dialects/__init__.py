@@ -2,8 +2,8 @@
 
 ``signature`` parses schemas of any age; ``spellings``, ``options``, ``writes``, ``overloads`` and ``keys`` convert the
 parts of an entry to today's form, ``retired`` lists former features; ``draft`` and ``edits`` change the text and keep
-the rest of it; ``today`` adds what only today's rules require. May import: ``opdsl.errors``, ``opdsl.schema``, and the
-modules of ``opdsl.native`` next to it.
+the rest of it; ``today`` adds values that only today's rules require. May import: ``opdsl.errors``,
+``opdsl.schema``, and the modules of ``opdsl.native`` next to it.
 """
 
 from __future__ import annotations

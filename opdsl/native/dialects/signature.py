@@ -48,7 +48,7 @@ class Parameter:
 
     @property
     def is_written(self) -> bool:
-        """Return whether the alias annotation says that it is written."""
+        """Return whether the alias annotation marks the parameter as written."""
         return self.alias is not None and self.alias.partition("->")[0].rstrip().endswith("!")
 
 

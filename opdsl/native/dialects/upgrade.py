@@ -188,7 +188,7 @@ class _Work:
         self.changes.sort(key=lambda change: change.location[1:])
 
     def _mend(self, file: str) -> None:
-        """Add what today's rules require to the text that the first step produced."""
+        """Add the values that today's rules require to the text that the first step produced."""
         first = self.rewritings[0]
         source = Source(file, first.after)
         document = read_nodes(source)

@@ -61,7 +61,7 @@ def check_images(name: str, input: Tensor, count: int) -> None:
     """Check that an input has ``count`` spatial dimensions, with or without a batch dimension.
 
     Raises:
-        ShapeError: it has another number.
+        ShapeError: it has another number of dimensions.
     """
     check(
         input.ndim in (count + 1, count + 2),

@@ -16,8 +16,8 @@ INDENT = "    "
 class Statement:
     """Statement of a stub, or a group of statements without blank lines between them.
 
-    kind: what ruff distinguishes for blank lines: ``import``, ``variable``, ``function``, ``documented`` for a function
-        with a docstring, ``class``, and ``name`` for a class without a body.
+    kind: determines the blank lines that ruff sets around it: ``import``, ``variable``, ``function``, ``documented``
+        for a function with a docstring, ``class``, and ``name`` for a class without a body.
     lines: without indentation.
     """
 
