@@ -56,19 +56,26 @@ _lock = held_across_fork(threading.RLock())
 _has_told_of_a_long_one = False
 
 
-@contextmanager
-def timed(kind: Kind, name: str) -> Iterator[None]:
-    """Report the time spent in the context as an event, even if it raises an error.
+class timed:
+    """Context manager that reports the time spent within it as an event, even if an error is raised there.
 
     Args:
         kind: the kind of event.
         name: the name of the kernel or operator.
     """
-    start = perf_counter()
-    try:
-        yield
-    finally:
-        event = Event(kind, name, start, perf_counter() - start, threading.get_ident())
+
+    __slots__ = ("_kind", "_name", "_start")
+
+    def __init__(self, kind: Kind, name: str) -> None:
+        self._kind = kind
+        self._name = name
+
+    def __enter__(self) -> None:
+        self._start = perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        start = self._start
+        event = Event(self._kind, self._name, start, perf_counter() - start, threading.get_ident())
         for listener in _listeners:
             listener(event)
         _log(event)

@@ -291,7 +291,7 @@ class MetaTable:
         tensor_meta.shape = shape
         tensor_meta.strides = strides
         tensor_meta.ndim = len(shape)
-        tensor_meta.numel = math.prod(shape)
+        tensor_meta.numel = math.prod(shape[1:], start=shape[0]) if shape else 1
         tensor_meta._contiguous = tensor_meta._dense = tensor_meta._form = tensor_meta._suggested = None
         return tensor_meta
 

@@ -209,7 +209,10 @@ class Lowering:
         for name, known in self.constants.items():
             if known is value:
                 return name
-        name = self.name("c")
+        self._names += 1
+        name = f"c{self._names}"
+        if name in self._taken:
+            name = self.name("c")
         self.constants[name] = value
         return name
 
@@ -222,7 +225,7 @@ class Lowering:
             least: its lower bound; None if unknown.
         """
         self.bounds[text] = least
-        return Symbol(self, example, {(text,): 1}, "", least)
+        return Symbol(self, example, {(text,): 1}, text, least)
 
     def part(self, text: str, example: int, least: int | None) -> Symbol:
         """Return a symbol for an integer expression that the plan computes only once.
@@ -274,7 +277,7 @@ class Lowering:
         """Record a step, and return the names of its results, which have the given prefixes."""
         if len(self.steps) >= self._most_steps:
             raise NotLoweredError("too many steps")
-        names = tuple(self.name(result) for result in results)
+        names = tuple([self.name(result) for result in results])
         self._late.update(names)
         self.steps.append(Step(function, tuple(operands), names))
         return names

@@ -15,7 +15,10 @@ def tensors_in(value: object) -> Iterator[Tensor]:
         yield value
     elif isinstance(value, (list, tuple)):
         for element in value:
-            yield from tensors_in(element)
+            if isinstance(element, Tensor):
+                yield element
+            elif isinstance(element, (list, tuple)):
+                yield from tensors_in(element)
 
 
 class Content(NamedTuple):

@@ -97,9 +97,12 @@ class Symbol:
     example: its value in the call that is lowered.
     terms: an integer as a polynomial; None for other numbers.
     lowest: a lower bound of an integer that is known without its terms; None if unknown.
+    text: its expression in the plan, which is computed when it is first read.
     """
 
-    __slots__ = ("_text", "example", "lowest", "owner", "terms")
+    __slots__ = ("example", "lowest", "owner", "terms", "text")
+
+    text: str
 
     def __init__(
         self, owner: SymbolOwner, example: Any, terms: Terms | None, text: str = "", lowest: int | None = None
@@ -107,15 +110,16 @@ class Symbol:
         self.owner = owner
         self.example = example
         self.terms = terms
-        self._text = text
+        if text:
+            self.text = text
         self.lowest = lowest
 
-    @property
-    def text(self) -> str:
-        """Return the expression of the number in the plan."""
-        if not self._text:
-            self._text = expression(self.terms or {})
-        return self._text
+    def __getattr__(self, name: str) -> str:
+        """Compute the expression, whose slot is empty until it is read."""
+        if name != "text":
+            raise AttributeError(f"'Symbol' object has no attribute {name!r}")
+        self.text = expression(self.terms or {})
+        return self.text
 
     def __sym_max__(self, other: object) -> object:
         """Mark the class as symbolic: PyTorch's symbolic numbers are recognized by this method too."""

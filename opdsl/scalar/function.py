@@ -62,7 +62,7 @@ class ScalarFunction:
         Returns: the typed, simplified graph; the same object for the same types.
         Raises: ScalarFunctionError if an operation does not exist for the types, or a type is missing.
         """
-        key = (tuple(types.get(name) for name in self.parameters), tuple(results or ()), default_float, storage)
+        key = (tuple([types.get(name) for name in self.parameters]), tuple(results or ()), default_float, storage)
         graph = self._graphs.get(key)
         if graph is None:
             scalar_types = {name: ScalarType(kind) for name, kind in types.items()}

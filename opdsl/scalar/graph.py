@@ -53,22 +53,16 @@ class TypedGraph:
     name: the function's name, which is shown.
     nodes: the nodes.
     results: positions of the results.
+    parameters: name and type of each parameter, in order.
+    result_types: the type of each result.
     """
 
     def __init__(self, name: str, nodes: tuple[Node, ...], results: tuple[int, ...]) -> None:
         self.name = name
         self.nodes = nodes
         self.results = results
-
-    @property
-    def parameters(self) -> tuple[tuple[str, ScalarType], ...]:
-        """Return name and type of each parameter, in order."""
-        return tuple((str(node.value), node.type) for node in self.nodes if node.op == "parameter")
-
-    @property
-    def result_types(self) -> tuple[ScalarType, ...]:
-        """Return the type of each result."""
-        return tuple(self.nodes[position].type for position in self.results)
+        self.parameters = tuple([(str(node.value), node.type) for node in nodes if node.op == "parameter"])
+        self.result_types = tuple([nodes[position].type for position in results])
 
     @property
     def fingerprint(self) -> str:

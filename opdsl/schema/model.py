@@ -217,6 +217,8 @@ class FunctionSchema:
     keyword_only: the arguments after ``*`` that are not written.
     out: the arguments after ``*`` that are written.
     returns: the returns, in order; empty for ``-> ()``.
+    arguments: all arguments in schema order.
+    written_arguments: the arguments that the operator writes to, in schema order.
 
     The values are not checked on construction: ``parse_schema`` and ``from_signature`` check them, and so does
     ``opdsl.schema.check``.
@@ -227,8 +229,18 @@ class FunctionSchema:
     keyword_only: tuple[Argument, ...]
     out: tuple[Argument, ...]
     returns: tuple[Return, ...]
+    arguments: tuple[Argument, ...] = attrs.field(init=False, eq=False, repr=False)
+    written_arguments: tuple[Argument, ...] = attrs.field(init=False, eq=False, repr=False)
     _signature: FunctionSchema | None = attrs.field(init=False, default=None, eq=False, repr=False)
     """Cached result of ``signature``, which every rule between entries needs."""
+
+    @arguments.default
+    def _all_arguments(self) -> tuple[Argument, ...]:
+        return self.positional + self.keyword_only + self.out
+
+    @written_arguments.default
+    def _arguments_that_are_written(self) -> tuple[Argument, ...]:
+        return tuple([argument for argument in self.arguments if argument.alias is not None and argument.alias.write])
 
     def __str__(self) -> str:
         arguments = [str(argument) for argument in self.positional]
@@ -237,11 +249,6 @@ class FunctionSchema:
             arguments += [str(argument) for argument in self.keyword_only + self.out]
         returns = ", ".join([str(value) for value in self.returns])
         return f"{self.name}({', '.join(arguments)}) -> {returns if len(self.returns) == 1 else f'({returns})'}"
-
-    @property
-    def arguments(self) -> tuple[Argument, ...]:
-        """Return all arguments in schema order."""
-        return self.positional + self.keyword_only + self.out
 
     @property
     def self_argument(self) -> Argument | None:
@@ -257,11 +264,6 @@ class FunctionSchema:
         return self.positional
 
     @property
-    def written_arguments(self) -> tuple[Argument, ...]:
-        """Return the arguments that the operator writes to, in schema order."""
-        return tuple([argument for argument in self.arguments if argument.alias is not None and argument.alias.write])
-
-    @property
     def is_mutable(self) -> bool:
         """Return whether any argument is written to."""
         return bool(self.written_arguments)
@@ -273,10 +275,10 @@ class FunctionSchema:
         This includes arguments whose memory may end up in any alias set. In-place views are recognized by their tag,
         which is not part of the schema.
         """
-        for value in self.returns:
-            if value.alias is not None and not value.alias.write:
-                return True
-        return any(argument.alias is not None and argument.alias.is_wildcard for argument in self.arguments)
+        views = [value for value in self.returns if value.alias is not None and not value.alias.write]
+        return bool(views) or True in [
+            argument.alias is not None and argument.alias.is_wildcard for argument in self.arguments
+        ]
 
     @property
     def kind(self) -> SchemaKind:

@@ -252,7 +252,7 @@ def plan_of(header: Sequence[int | Table], owned: Sequence[object]) -> Plan:
     """Write a plan to memory, with addresses in place of tables, and return it as the owner of ``owned``."""
     block = _layout(header)
     plan = block.view(Plan)
-    plan.address = block.ctypes.data
+    plan.address = block.__array_interface__["data"][0]
     plan.owned = (block, *owned)
     return plan
 
@@ -399,7 +399,7 @@ def _layout(header: Sequence[int | Table]) -> numpy.ndarray[Any, numpy.dtype[num
     """
     words, offsets = _placed(header)
     block = numpy.array([*words, 0], dtype=numpy.int64)
-    base = block.ctypes.data
+    base = block.__array_interface__["data"][0]
     for word, offset in offsets:
         block[word] = base + 8 * offset
     return block

@@ -158,6 +158,8 @@ class UnionSignature:
 
     parameters: the parameters of the function, without ``out``.
     spread: the index of the parameter that takes all remaining positional arguments, as in ``x.view(2, 3)``, or None.
+    by_place, place_names: the parameters that may be passed by position, and their names.
+    names: the names of all parameters, with ``out`` if it is required.
     out_names: the names by which outputs can be given instead of ``out``.
     number_first: the parameter that may be a number in place of a tensor, as in ``add(2, x)``.
     aliases: the schema's name for each alternative name of a parameter.
@@ -190,6 +192,8 @@ class UnionSignature:
             *self.out_names,
         }
         self.by_place = [parameter for parameter in self.parameters if not parameter.keyword_only]
+        self.place_names = [parameter.name for parameter in self.by_place]
+        self.names = [parameter.name for parameter in self.parameters] + ["out"] * required_out
         # Parameters that only some overloads take by position are passed by name, which all of them accept.
         self.by_name = {
             parameter.name for one in self.signatures for parameter in one.parameters if parameter.keyword_only
@@ -253,7 +257,8 @@ class UnionSignature:
             own = {name: self.aliases.get(name, name) for name in named}
             named = {name if own[name] in named else own[name]: value for name, value in named.items()}
         for index, (parameter, value) in enumerate(pairs):
-            if not self.is_given(parameter.name, value):
+            name = parameter.name
+            if value is MISSING or (name in self.defaults and value is self.defaults[name]):
                 continue
             if len(positional) == index and parameter.name not in self.by_name:
                 positional.append(value)
@@ -264,7 +269,7 @@ class UnionSignature:
 
     def values(self, place_values: tuple[object, ...], named: dict[str, object]) -> dict[str, object]:
         """Return the arguments of a call as a dict by parameter name."""
-        values = dict(zip((parameter.name for parameter in self.by_place), place_values, strict=False)) | named
+        values = dict(zip(self.place_names, place_values, strict=False)) | named
         if self.spread is not None:
             values[self.parameters[self.spread].name] = place_values[self.spread :]
         return values
@@ -278,7 +283,7 @@ class UnionSignature:
         }
         if self.spread is not None:
             return place_values, {**rest, **named}
-        values = dict(zip((parameter.name for parameter in self.by_place), place_values, strict=False)) | named
+        values = dict(zip(self.place_names, place_values, strict=False)) | named
         positional = tuple([values.pop(parameter.name, parameter.default) for parameter in self.by_place])
         return positional, {**rest, **values}
 

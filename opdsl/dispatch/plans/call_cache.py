@@ -300,7 +300,7 @@ class CallCache:
         if form.is_hot:
             return [], None
         is_lowered = form.wants_lowering and self._lower_form(missed, form)
-        return self._form_parameters, form if is_lowered else None
+        return self.union.names, form if is_lowered else None
 
     def _is_worth_a_plan(self, missed: Missed, form: FormPlans) -> bool:
         """Return whether a plan may be made for the exact geometries of a call.
@@ -352,14 +352,10 @@ class CallCache:
 
         def make() -> tuple[Plan, Dependencies]:
             call = given_call(self.union, *missed.everything)
-            return lower_form(self.name, self._run, form, self._form_parameters, call)
+            return lower_form(self.name, self._run, form, self.union.names, call)
 
         run = partial(self._run_missed, missed)
         return self.forms.lower(missed.state, form, make, run, missed.generation, missed.bound.operator)
-
-    @property
-    def _form_parameters(self) -> list[str]:
-        return [parameter.name for parameter in self.union.parameters] + ["out"] * self.union.required_out
 
     def _exact_plan(self, missed: Missed, form: FormPlans | None) -> tuple[list[str], Plan | None]:
         """Make a plan for a call's exact geometries, else for its form; return its parameter names and the plan."""
@@ -375,7 +371,7 @@ class CallCache:
         # Exact plans refuse sizes that depend on elements, for example; plans of forms allow them.
         if form.variants or (not form.reason and self._lower_form(missed, form)):
             form.keeps_no_others()
-            return self._form_parameters, form
+            return self.union.names, form
         form.runs_as_it_is = bool(form.reason)
         return [], None
 
@@ -454,7 +450,7 @@ class CallCache:
         if are_many:
             form.keeps_no_others()
         values = self.union.values(*everything)
-        result = form(*[values[name] for name in self._form_parameters])
+        result = form(*[values[name] for name in self.union.names])
         form.is_hot = form.is_hot and result is UNSERVED
         return result
 

@@ -114,7 +114,7 @@ def _recorded(
     while True:
         recorder = recorder_of(guesses)
         try:
-            with timed("plan", name), recording(recorder):
+            with timed("plan", name), Setting(lowering, recorder), _LOWERING:
                 inputs = reader(recorder)
                 result = run(*inputs.taken_in(call))
                 inputs.check_kept()
@@ -370,6 +370,7 @@ class Inputs:
         self.numbers: list[str] = []
         self.floats: list[str] = []
         self.forms: list[TensorMeta] = []
+        self._geometries: dict[TensorMeta, TensorMeta] = {}
         self.reads_numbers = False
 
     def check_kept(self) -> None:
@@ -380,8 +381,9 @@ class Inputs:
         """
         followed = [id(tensor) for tensor in self.recorder.followed]
         kept = zip(self.tensors, self.forms, strict=True)
-        if any(tensor.geometry is not form and id(tensor) not in followed for (tensor, _), form in kept):
-            raise NotLoweredError("an argument that gets another geometry")
+        for (tensor, _), form in kept:
+            if tensor.geometry is not form and id(tensor) not in followed:
+                raise NotLoweredError("an argument that gets another geometry")
 
     def taken_in(self, call: Sequence[Given]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return the symbolic arguments with which the call is traced: positional ones and keyword arguments."""
@@ -480,6 +482,9 @@ class Inputs:
             shape_text, strides_text: the expressions of its sizes and strides.
         """
         shape = self._read(form.shape, shape_text)
+        known = self._geometries.get(form)
+        if known is not None:
+            return known
         order = form.form.order
         if order is None:
             strides = self._read(form.strides, strides_text)
@@ -490,6 +495,7 @@ class Inputs:
         symbolic = form.replace(shape=shape, strides=strides)
         if order is not None:
             symbolic.lies_like(form)
+            self._geometries[form] = symbolic  # whose strides follow from the sizes, which were read and checked above
         return symbolic
 
     def _read(self, values: tuple[int, ...], text: str) -> tuple[Any, ...]:
@@ -508,7 +514,7 @@ class Inputs:
                 names.append(self.recorder.name("s"))
                 self.symbols[value] = self.recorder.size(names[-1], value)
                 sizes.append(self.symbols[value])
-        if any(name != "_" for name in names):
+        if names.count("_") < len(names):
             self.lines.append(f"({', '.join(names)},) = {text}")
         return tuple(sizes)
 
@@ -526,7 +532,7 @@ def given_call(union: UnionSignature, place_values: Sequence[Any], named: dict[s
     """Return the arguments of a call of a call cache's function as ``Given`` records, for lowering."""
     call: list[Given] = []
     places = union.by_place
-    values = dict(zip((parameter.name for parameter in places), place_values, strict=False)) | named
+    values = dict(zip(union.place_names, place_values, strict=False)) | named
     # If an option is given, the key contains only the types of numbers, even of those at their default: later calls may
     # pass other values.
     options = [

@@ -372,10 +372,13 @@ class PointwiseDefinition(Definition):
 
     def _meant(self, arguments: Arguments) -> list[Formula]:
         """Return the formulas that apply to the values of other arguments; the first that supports the dtypes wins."""
+        known = self.formulas
+        if len(known) == 1 and not known[0].when:
+            return known
         named = {parameter.name: value for parameter, value in zip(self.parameters, arguments, strict=True)}
         formulas = [
             formula
-            for formula in self.formulas
+            for formula in known
             if not formula.when or all(_same(named[name], value) for name, value in formula.when.items())
         ]
         complete = [

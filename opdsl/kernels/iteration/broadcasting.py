@@ -20,6 +20,8 @@ def broadcast(first: Shape, second: Shape) -> Shape:
     (2, 3, 4)
     """
     # Lengths first: sizes that are symbols must not be compared with those of other dimensions.
+    if not first:
+        return second
     if len(first) == len(second) and first == second:
         return first
     ndim = max(len(first), len(second))

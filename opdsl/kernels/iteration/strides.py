@@ -6,6 +6,7 @@ The rules are those of ``TensorIteratorBase`` in ATen/TensorIterator.cpp (``comp
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 
 from opdsl.runtime.device import MemoryFormat
@@ -19,6 +20,8 @@ Strides = tuple[int, ...]
 def steps(geometry: TensorMeta, shape: Shape) -> Strides:
     """Return an operand's stride in bytes along each dimension of ``shape``, 0 where it is broadcast."""
     itemsize = geometry.dtype.itemsize
+    if geometry.ndim == len(shape) and all(map(operator.is_, geometry.shape, shape)):
+        return tuple([stride * itemsize for stride in geometry.strides])
     missing = len(shape) - geometry.ndim
     dimensions = zip(geometry.shape, geometry.strides, shape[missing:], strict=True)
     strides = [0 if size == 1 and wanted != 1 else stride * itemsize for size, stride, wanted in dimensions]
@@ -110,7 +113,7 @@ def _common_strides(shape: Shape, operands: Sequence[TensorMeta]) -> Strides | N
     for operand in operands:
         if operand.ndim != len(shape) or operand.shape != shape:
             return None
-    if all(operand.is_contiguous() for operand in operands):
+    if all(map(TensorMeta.is_contiguous, operands)):
         return contiguous_strides(shape)
     if all(operand.is_contiguous(MemoryFormat.channels_last) for operand in operands):
         return strides_for(shape, MemoryFormat.channels_last)

@@ -96,7 +96,7 @@ def iterate(operands: Sequence[Operand], configuration: Configuration, default: 
         DeviceError: the operands are on different devices.
     """
     tensors = [operand for operand in operands if isinstance(operand, TensorMeta)]
-    shape = broadcast_all(tensor.shape for tensor in tensors)
+    shape = broadcast_all([tensor.shape for tensor in tensors])
     promoting = [
         operand for index, operand in enumerate(operands) if index not in configuration.exempt and _promotes(operand)
     ]
@@ -154,9 +154,10 @@ def common_dtype(operands: Iterable[Operand], default: DType) -> DType:
         operands: at least one.
         default: the default dtype, which Python floats have.
     """
-    return result_type(
-        (operand if isinstance(operand, TensorMeta) else _SAMPLES[operand.type] for operand in operands), default
-    )
+    samples = [operand if isinstance(operand, TensorMeta) else _SAMPLES[operand.type] for operand in operands]
+    dtypes = {sample.dtype if isinstance(sample, TensorMeta) else None for sample in samples}
+    only = dtypes.pop() if len(dtypes) == 1 else None
+    return result_type(samples, default) if only is None else only
 
 
 _SAMPLES: dict[type, complex] = {bool: True, int: 1, float: 1.0, complex: 1j}
