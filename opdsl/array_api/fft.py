@@ -42,7 +42,8 @@ def _transform(name: str, doc: str, text: str, result: str) -> Transform:
 
 Args:
     x: the vectors.
-    n: the length to which the vectors are cut or padded with zeros; their own length for None.
+    n: the number of points, to which the vectors are cut or padded with zeros; by default their length. For ``irfft``
+        and ``hfft`` the length of the result; by default ``2 * (length - 1)``.
     axis: the axis of the vectors.
     norm: which transforms are divided by the number of elements: inverse ones for ``"backward"``, others for
         ``"forward"``; for ``"ortho"``, both are divided by its square root.
@@ -67,7 +68,8 @@ def _transform_of_axes(name: str, doc: str, text: str, result: str) -> Transform
 
 Args:
     x: the tensor.
-    s: the sizes to which the tensor is cut or padded with zeros along the axes; its own sizes for None.
+    s: the numbers of points along the axes, to which the tensor is cut or padded with zeros; by default its sizes.
+        For ``irfftn`` the sizes of the result.
     axes: the axes of the transform; for None the last axes, one for each size of ``s``, or all axes without ``s``.
     norm: see ``fft``.
 

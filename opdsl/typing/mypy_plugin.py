@@ -70,9 +70,8 @@ def text(context: AnalyzeTypeContext) -> Type:
     """Return the type ``str``. Where it is the type of a module's ``__name__``, the module is prepared first.
 
     That attribute is the first thing that mypy analyzes in a module, before anything is resolved. No earlier hook is
-    always
-    called: ``get_additional_deps`` is not called for an unchanged file that has to be analyzed again because of its
-    imports.
+    called in all cases: ``get_additional_deps`` is not called for an unchanged file that has to be analyzed again
+    because of its imports.
     """
     analyser = context.api
     if not isinstance(analyser, TypeAnalyser):
