@@ -1,5 +1,4 @@
-"""Benchmark of the most used calls on small tensors, compared with PyTorch in the same process, statement by
-statement.
+"""Benchmark of the most used calls on small tensors, compared with PyTorch in the same process, statement by statement.
 
 The clock counts the processor time of this process, which runs on one thread, since other programs may use the machine.
 """

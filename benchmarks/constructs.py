@@ -1,5 +1,4 @@
-"""Benchmark of operators written with the constructs of the language, compared with PyTorch on one thread of
-the CPU.
+"""Benchmark of operators written with the constructs of the language, compared with PyTorch on one thread of the CPU.
 
 Pooling, padding, interpolation, columns, sampling of images and depthwise convolutions run on at most 1,000 elements
 and on many, forward, and forward and backward, also in channels-last layout. Then come scalar functions that loop,

@@ -1,5 +1,4 @@
-"""Count of the Python frames that calls enter while no plan is cached, and of their files; generated code
-counts, too.
+"""Count of the Python frames that calls enter while no plan is cached, and of their files; generated code counts, too.
 
 ``python benchmarks/frames.py [--by-function]`` runs each program in a fresh process whose kernels are on disk.
 """

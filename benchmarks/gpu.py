@@ -1,5 +1,4 @@
-"""Benchmark of a GPU, compared with PyTorch's CUDA kernels and with device copies; it needs a GPU, and torch
-with CUDA.
+"""Benchmark of a GPU, compared with PyTorch's CUDA kernels and with device copies; it needs a GPU, and torch with CUDA.
 
 Device time is measured by events around many calls; host time by a clock around calls, without waiting for the device.
 Both sides alternate, and start from warm caches.

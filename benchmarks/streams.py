@@ -1,5 +1,4 @@
-"""Benchmark of calls whose numbers, lists, masks and shapes are ever new, or repeat in a cycle, compared with
-PyTorch.
+"""Benchmark of calls whose numbers, lists, masks and shapes are ever new, or repeat in a cycle, compared with PyTorch.
 
 Each kind of call is made 700 times, alternately on both sides, once with numbers that never repeat and once with a
 cycle of 300 numbers (``--small``: 160 and 60). The report shows means, not medians, since a cliff at one call in ten

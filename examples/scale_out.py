@@ -1,5 +1,4 @@
-"""Computation on more data than memory: declared operators on chunked arrays, in worker processes with little
-memory.
+"""Computation on more data than memory: declared operators on chunked arrays, in worker processes with little memory.
 
 Nothing in this file says how to split a computation. The rules for pointwise operators, sums, operators along rows and
 the operators that this file declares follow from their definitions.

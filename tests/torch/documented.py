@@ -121,8 +121,7 @@ DRAWN = (
 
 
 class WithDrawnNumbers:
-    """Wrapper of a library whose random numbers come from a NumPy generator, so that both libraries draw equal
-    numbers.
+    """Wrapper of a library whose random numbers come from a NumPy generator, so that both libraries draw equal numbers.
 
     Every other attribute is that of the library.
     """

@@ -56,8 +56,7 @@ def mm(self: Tensor, mat2: Tensor, out: Tensor) -> None:
 
 
 def values(operand: Operand) -> Any:
-    """Return the array of a tensor, or a Python number as a 0-d array, which wraps where a dtype cannot
-    represent it.
+    """Return the array of a tensor, or a Python number as a 0-d array, which wraps where a dtype cannot represent it.
 
     Raises:
         UnsupportedDTypeError: NumPy has no bfloat16; opdsl stores it in uint16.

@@ -1,5 +1,4 @@
-"""Tests of random programs of views, in-place writes, products and joins: values, gradients and errors equal
-PyTorch's.
+"""Tests of random programs of views, in-place writes, products and joins: values, gradients and errors equal PyTorch's.
 
 Each program runs several times with changing sizes, so that its calls and their backward nodes are served by kernels
 without a plan, by plans of forms and by plans of exact geometries.

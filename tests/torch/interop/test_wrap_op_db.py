@@ -38,8 +38,7 @@ calls: Counter[str] = Counter()
 
 
 class Held(TorchDispatchMode):
-    """Torch dispatch mode that also runs each operator that torch calls on tensors of opdsl, and compares the
-    results.
+    """Torch dispatch mode that also runs each operator that torch calls on tensors of opdsl, and compares the results.
 
     faults: descriptions of the differences.
     seen: the operators with their arguments, for differentiation.
