@@ -154,7 +154,7 @@ class Restored(NamedTuple):
         return match is not None and int(match[1]) in self.free
 
     def differences(self, output: Any, *args: Any, **kwargs: Any) -> list[str]:
-        """Return a description of how far the product of the factors is off, or no descriptions."""
+        """Return how far the product of the factors is off, as a list that is empty if it is close enough."""
         with shown(torch.DispatchKey.Conjugate), shown(torch.DispatchKey.Negative):
             one, other = self.sides([theirs(factor) for factor in output], *args, **kwargs)
             bound = 256 * torch.finfo(other.dtype).eps * float(other.abs().max())

@@ -49,7 +49,7 @@ def test_its_tests_pass(library: Path) -> None:
     assert "18 passed, 1 deselected" in printed
 
 
-def test_its_types_are_right(library: Path) -> None:
+def test_the_types_of_a_new_library_are_right(library: Path) -> None:
     cache = ROOT / ".mypy_cache" / "tests-new"
     assert "no issues found" in execute(library, "-m", "mypy", "--cache-dir", str(cache))
 

@@ -80,7 +80,7 @@ def test_a_wrong_name_exits_with_1_and_shows_no_traceback() -> None:
     assert "Traceback" not in ended.stderr
 
 
-def test_a_reader_that_goes_away_is_no_error() -> None:
+def test_a_closed_pipe_is_no_error() -> None:
     shell = f"{sys.executable} -m opdsl show add.Tensor --all-keys | head -n 1"
     done = subprocess.run(shell, shell=True, capture_output=True, text=True, timeout=60)
     assert (done.stdout, done.stderr) == ("aten::add.Tensor\n", "")

@@ -47,7 +47,7 @@ def test_a_pipe_gets_no_bar(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == ""
 
 
-def test_work_that_fails_takes_its_bar_along(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failing_work_removes_its_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = on_terminal(monkeypatch)
     with pytest.raises(ValueError, match="black"), progress("counting sheep", patience=0.0):
         time.sleep(0.2)

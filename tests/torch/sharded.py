@@ -282,7 +282,7 @@ def check_writes(own: Any, mesh: Any) -> None:
 
 
 def process(rank: int, count: int, store: str) -> None:
-    """Run one of the processes."""
+    """Join the process group as one of ``count`` processes and run the checks."""
     dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=count)
     try:
         check(init_device_mesh("cpu", (count,)))

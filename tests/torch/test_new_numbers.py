@@ -167,7 +167,7 @@ def test_small_numbers_of_calls_without_tensors_share_plans(slow: list[str]) -> 
     assert len(slow) <= 8, slow
 
 
-def test_as_many_classes_as_a_number_has_bytes_ask_nothing_of_their_own(slow: list[str]) -> None:
+def test_one_hot_with_as_many_classes_as_bytes_adds_no_guard(slow: list[str]) -> None:
     for n in NUMBERS[:LEARNED]:
         held("one_hot of what elements say", n)
     slow.clear()
@@ -176,7 +176,7 @@ def test_as_many_classes_as_a_number_has_bytes_ask_nothing_of_their_own(slow: li
     assert slow == []
 
 
-def test_numbers_with_plans_of_their_own_leave_others_to_those_of_the_form(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_specialized_plans_leave_other_numbers_to_the_form(monkeypatch: pytest.MonkeyPatch) -> None:
     for often in range(30, 50):
         for _ in range(HOT_NUMBERS_FROM + 8):
             opdsl.arange(often)
@@ -193,7 +193,7 @@ def test_numbers_with_plans_of_their_own_leave_others_to_those_of_the_form(monke
     assert len(computed) <= 4
 
 
-def test_numbers_that_come_round_have_plans_of_their_own_when_these_pay(slow: list[str]) -> None:
+def test_repeated_numbers_get_specialized_plans_when_these_pay(slow: list[str]) -> None:
     assert HOT_FROM < HOT_NUMBERS_FROM
     for _ in range(HOT_FROM + 8):
         for n in range(300, 304):

@@ -199,7 +199,7 @@ def test_a_kernel_registered_later_is_called() -> None:
             assert twice(opdsl.ones(5)).tolist()[0] == 5.0
 
 
-def test_sizes_that_come_again_get_a_plan_of_their_own() -> None:
+def test_repeated_sizes_get_a_specialized_plan() -> None:
     x = [opdsl.ones(n, 3) for n in range(2, 9)]
     for tensor in x:
         opdsl.log1p(tensor)

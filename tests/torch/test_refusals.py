@@ -68,7 +68,7 @@ def departures() -> tuple[dict[str, set[str]], dict[str, set[str]]]:
 HERE, THERE = departures()
 
 
-def test_what_is_refused_of_what_pytorch_lists_has_a_reason() -> None:
+def test_rejected_dtypes_that_pytorch_lists_have_a_reason() -> None:
     assert {name: dtypes for name, (dtypes, _) in REFUSED.items()} == HERE
 
 
@@ -94,7 +94,7 @@ def is_taken(operator: Operator, sample: Sample) -> bool:
 
 
 @pytest.mark.parametrize("name", sorted(THERE))
-def test_what_is_taken_beyond_pytorchs_lists_is_taken_by_pytorch(name: str) -> None:
+def test_accepted_dtypes_that_pytorch_does_not_list_work_in_pytorch(name: str) -> None:
     refused, result = known(), set()
     for dtype in sorted(THERE[name]):
         with warnings.catch_warnings():
@@ -113,5 +113,5 @@ def test_what_is_taken_beyond_pytorchs_lists_is_taken_by_pytorch(name: str) -> N
     assert result == TAKEN.get(name, (set(), ""))[0]
 
 
-def test_no_departure_is_listed_in_vain() -> None:
+def test_every_listed_departure_exists() -> None:
     assert TAKEN.keys() <= THERE.keys()

@@ -304,7 +304,7 @@ def test_elements_that_a_kernel_refuses_after_ones_that_it_took(name: str) -> No
             assert call(tensor).isfinite().all()
 
 
-def test_as_many_nonzero_elements_as_there_are() -> None:
+def test_nonzero_of_varying_counts() -> None:
     for values in ([0.0, 2.0, -0.0], [0.0, 0.0, 0.0], [1.0, numpy.nan, 3.0], [0.0, 1.0, 0.0]):
         for dtype in (torch.float32, torch.bfloat16, torch.int64, torch.bool):
             for shape in ((3,), (3, 1), (1, 3, 1)):
@@ -313,7 +313,7 @@ def test_as_many_nonzero_elements_as_there_are() -> None:
                     assert_agree(opdsl.nonzero(of(tensor)), torch.nonzero(tensor))
 
 
-def test_lines_of_other_numbers() -> None:
+def test_linspace_and_arange_of_other_numbers() -> None:
     for start, end, steps in ((0, 1, 5), (0.1, 0.7, 7), (3, -3, 5), (1e-3, 1e30, 4), (0.0, 1.0, 1), (2.5, 2.5, 3)):
         for dtype in (torch.float32, torch.float64):
             for _ in range(3):

@@ -98,7 +98,7 @@ def mesh() -> Iterator[Any]:
     dist.destroy_process_group()
 
 
-def test_nothing_is_sent_that_aten_would_not_send(mesh: Any) -> None:
+def test_redistribution_costs_no_more_than_in_aten(mesh: Any) -> None:
     """Redistributing arguments never costs more than in aten, for every operator with a rule here and a
     strategy there.
     """

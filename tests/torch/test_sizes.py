@@ -164,7 +164,7 @@ def test_positions_that_are_repeated_too_often(counts: list[int]) -> None:
         opdsl.repeat_interleave(opdsl.tensor(counts))
 
 
-def test_transforms_to_fewer_points_than_none() -> None:
+def test_fft_of_negative_lengths() -> None:
     for lib, error in ((torch, RuntimeError), (opdsl, opdsl.errors.ShapeError)):
         with pytest.raises(error):
             lib.ops.aten._fft_c2r(lib.ones(3, 2, dtype=lib.complex128), [0], 0, -2)
@@ -182,6 +182,6 @@ PARTS = {
 
 @pytest.mark.parametrize("name", PARTS)
 @pytest.mark.parametrize("parts", (2**31, 2**60))
-def test_more_parts_than_memory_holds(name: str, parts: int) -> None:
+def test_splits_into_too_many_parts(name: str, parts: int) -> None:
     with pytest.raises(OutOfMemoryError, match=f"a list of {parts} tensors"):
         PARTS[name](opdsl.ones(0), parts)

@@ -104,7 +104,7 @@ def test_arrow_that_is_not_installed_says_so(monkeypatch: pytest.MonkeyPatch) ->
         opdsl.ones(2).__arrow_c_array__()
 
 
-def test_arrow_is_handed_the_memory_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arrow_gets_the_memory_of_the_tensor(monkeypatch: pytest.MonkeyPatch) -> None:
     """Arrow gets an array over the memory of the tensor; a stub replaces pyarrow, which tests do not install."""
     monkeypatch.setitem(sys.modules, "pyarrow", SimpleNamespace(array=lambda array, type: (array, type)))
     x = opdsl.arange(4, dtype=opdsl.int16)

@@ -265,7 +265,7 @@ def test_programs_agree_where_an_operand_is_broadcast(program: Program) -> None:
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
-def test_plans_give_what_the_complete_road_gives(program: Program) -> None:
+def test_plans_agree_with_unplanned_calls(program: Program) -> None:
     first = run(program, opdsl, MATRIX, MATRIX)
     again = run(program, opdsl, MATRIX, MATRIX)
     assert [theirs(value).tolist() if isinstance(value, opdsl.Tensor) else value for value in again] == [
@@ -509,7 +509,7 @@ def test_an_operator_without_derivative_names_itself() -> None:
             twice(x).sum().backward()
 
 
-def test_an_operator_that_turns_its_argument_and_has_no_view_beside_it_names_itself() -> None:
+def test_an_in_place_view_without_a_functional_variant_names_itself() -> None:
     with opdsl.Library("underived") as library:
 
         @library.op(tags=["inplace_view"])
@@ -593,7 +593,7 @@ def test_gradients_of_functions_chosen_by_dtype(name: str, dtype: torch.dtype) -
 
 @pytest.mark.parametrize("x", [math.nan, 0.0, -2.0])
 @pytest.mark.parametrize("gradient", [math.nan, math.inf, 1.0])
-def test_absolute_values_hide_no_gradient_that_is_no_number(x: float, gradient: float) -> None:
+def test_abs_does_not_hide_nan_gradients(x: float, gradient: float) -> None:
     tensor = torch.tensor(x, requires_grad=True)
     tensor.abs().backward(torch.tensor(gradient))
     ours = of(tensor.detach()).requires_grad_(True)
@@ -676,7 +676,7 @@ WRITES = {
 
 
 @pytest.mark.parametrize("name", WRITES)
-def test_a_result_that_was_written_and_is_gone_is_missed(name):
+def test_gradients_of_a_written_and_freed_result_raise(name):
     """Computing gradients of a result that was written in place raises, also if the result is no longer referenced."""
 
     def loss(lib, x):
@@ -691,7 +691,7 @@ def test_a_result_that_was_written_and_is_gone_is_missed(name):
             loss(opdsl, opdsl.ones(3, requires_grad=True)).backward()
 
 
-def test_what_stands_for_an_object_that_is_gone_is_in_nobodys_way():
+def test_dead_weak_proxies_do_not_break_writes():
     """A write that searches all objects for views of the tensor ignores weak proxies of dead objects."""
 
     class Gone:
@@ -707,7 +707,7 @@ def test_what_stands_for_an_object_that_is_gone_is_in_nobodys_way():
 
 
 @pytest.mark.parametrize("join", [lambda x: opdsl.cat([x, x * 1.0]), lambda x: opdsl.block_diag(x, x * 1.0)])
-def test_what_is_joined_is_not_kept(join: Callable[[Any], Any]) -> None:
+def test_concatenation_saves_no_operands(join: Callable[[Any], Any]) -> None:
     for rows in (2, 2, 3, 3):  # without plans, then by plans
         joined = opdsl.ones(rows, 3, requires_grad=True) * 2.0
         operand = weakref.ref(joined)

@@ -119,7 +119,7 @@ def hold_against_pytorch(case: Case, n: int) -> None:
             numpy.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-10, atol=1e-12)
 
 
-def test_a_plan_serves_the_tensors_that_are_the_same_and_those_that_are_not() -> None:
+def test_a_plan_serves_equal_and_distinct_arguments() -> None:
     x, y = (opdsl.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True) for _ in range(2))
     for _ in range(4):
         for other in (x, y):
@@ -177,7 +177,7 @@ def test_views_of_new_memory_that_is_written_are_followed(plans_at_once: None) -
             assert result.tolist() == [5.0] * 3
 
 
-def test_an_override_is_heard_of_after_the_plan_is_made() -> None:
+def test_overrides_invalidate_backward_plans() -> None:
     with opdsl.Library("test_backward_plans") as lib:
 
         @lib.op
@@ -208,7 +208,7 @@ def test_an_override_is_heard_of_after_the_plan_is_made() -> None:
 
 
 @pytest.mark.parametrize("keep", [lambda g: g, lambda g: g.numpy(), lambda g: g.detach(), lambda g: g.view(-1)])
-def test_gradients_that_others_have_are_not_summed_into(keep: Callable[[Any], Any]) -> None:
+def test_referenced_gradients_are_not_accumulated_in_place(keep: Callable[[Any], Any]) -> None:
     kept: list[tuple[Any, list[float]]] = []
     for _ in range(3):
         x = opdsl.ones(3, requires_grad=True)

@@ -142,12 +142,12 @@ class Endless(Numbers):
         return 1.0
 
 
-def test_no_more_elements_are_read_than_there_are() -> None:
+def test_sequences_are_read_no_further_than_their_length() -> None:
     assert opdsl.tensor(Endless(0.0, 0.0)).tolist() == [1.0, 1.0]
 
 
 @pytest.mark.parametrize("data", [Unreadable(1.0), collections.UserDict({1: 2})], ids=["no elements", "a mapping"])
-def test_what_has_a_length_and_no_elements(data: Any) -> None:
+def test_sequences_whose_elements_cannot_be_read(data: Any) -> None:
     with pytest.raises(ValueError, match="could not determine the shape"):
         torch.tensor(data)
     with pytest.raises(ConversionError):

@@ -8,7 +8,7 @@ from opdsl.errors import DTypeError, ShapeError
 
 
 @pytest.mark.parametrize("rest", [(), (2, (2, 3)), (1, (3, 2), (1, 3))])
-def test_a_tensor_shows_what_another_one_shows(rest: tuple) -> None:
+def test_set_shares_the_storage_of_another_tensor(rest: tuple) -> None:
     theirs, there = torch.empty(2), torch.arange(12.0).view(3, 4)
     theirs.set_(there, *rest)
     ours, here = opdsl.empty(2), opdsl.arange(12.0).view(3, 4)
@@ -20,7 +20,7 @@ def test_a_tensor_shows_what_another_one_shows(rest: tuple) -> None:
     assert ours.is_set_to(here) == theirs.is_set_to(there)
 
 
-def test_a_tensor_that_is_given_nothing_shows_nothing() -> None:
+def test_set_without_arguments_empties_the_tensor() -> None:
     x = opdsl.ones(2, 3)
     assert x.set_().shape == (0,)
 

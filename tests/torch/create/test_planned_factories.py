@@ -125,7 +125,7 @@ def test_meta_tensors_take_no_memory() -> None:
         assert opdsl.empty(10**9, device="meta").clone().is_meta
 
 
-def test_they_are_planned(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_factories_get_plans(monkeypatch: pytest.MonkeyPatch) -> None:
     x = opdsl.ones(2, 3)
     calls = (
         lambda: opdsl.zeros(2, 3),
@@ -140,7 +140,7 @@ def test_they_are_planned(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [call().shape for call in calls] == [tensor.shape for tensor in expected]
 
 
-def test_recorders_are_told_the_same_planned_or_not() -> None:
+def test_recorders_see_planned_and_unplanned_calls_alike() -> None:
     seen: list[list[str]] = []
     for _ in range(3):
         names: list[str] = []

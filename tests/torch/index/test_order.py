@@ -106,7 +106,7 @@ def test_kthvalue_finds_the_same_of_equal_elements(dtype, k):
     assert_agree(tuple(ours(x).kthvalue(k, 1)), tuple(x.kthvalue(k, 1)))
 
 
-def test_what_is_organised_against_quick_sort_falls_back_to_heaps():
+def test_adversarial_orders_fall_back_to_heap_sort():
     # An order in which the median of three is always among the smallest elements.
     size = 2000
     x = torch.zeros(size)
@@ -169,8 +169,8 @@ def test_a_median_of_all_elements_is_found_by_selection(name: str, values: list[
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int32, torch.uint8, torch.bool], ids=str)
 @pytest.mark.parametrize(("shape", "dim"), [((300,), 0), ((9, 70), 1), ((70, 3, 4), 0), ((40_000,), 0)])
-def test_rows_that_are_sorted_as_words(dtype: torch.dtype, shape: tuple[int, ...], dim: int) -> None:
-    """Rows whose keys and indices are sorted as words have extremes, signed zeros, NaN and ties in PyTorch's order."""
+def test_rows_sorted_as_words_of_key_and_index(dtype: torch.dtype, shape: tuple[int, ...], dim: int) -> None:
+    """Sorting words that pack a key and its index orders extremes, signed zeros, NaN and ties as PyTorch does."""
     generator = torch.Generator().manual_seed(5)
     values = torch.randint(-(1 << 31), (1 << 31) - 1, shape, dtype=torch.int64, generator=generator)
     if dtype.is_floating_point:

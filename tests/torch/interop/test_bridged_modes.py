@@ -206,7 +206,7 @@ def without_keys(self: Tensor) -> Tensor:
 
 
 @pytest.mark.parametrize("body", [in_default_dtype, without_keys])
-def test_what_torch_has_nothing_of_is_refused(body):
+def test_guards_that_torch_lacks_are_refused(body):
     """Guards that torch lacks are rejected: by ``register`` in the body itself, by the call in functions that
     it calls.
     """

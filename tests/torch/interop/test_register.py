@@ -283,7 +283,7 @@ def test_what_is_no_operator_is_refused():
         register(len)
 
 
-def test_deregistering_takes_everything_back(lib):
+def test_deregistering_removes_everything(lib):
     register(declare_halved(lib))
     x = torch.ones(2, requires_grad=True)
     torch.ops.interop_own.halved(x).sum().backward()
@@ -308,7 +308,7 @@ def test_operators_can_be_registered_again(lib):
         deregister(halved)
 
 
-def test_closing_the_library_takes_everything_back():
+def test_closing_the_library_deregisters_everything():
     with Library("interop_closed") as library:
         register(declare_halved(library))
     assert not hasattr(torch.ops.interop_closed, "halved")

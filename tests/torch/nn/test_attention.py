@@ -100,7 +100,7 @@ def test_attention_by_whole_matrices_rounds_16_bits_once(dtype: torch.dtype) -> 
 
 
 @pytest.mark.parametrize("features", (0, 2))
-def test_queries_without_features_take_all_values_alike(features: int) -> None:
+def test_queries_without_features_weigh_all_values_equally(features: int) -> None:
     query, value = torch.ones(2, 3, 4, 0), torch.randn(2, 3, 4, features)
     mine, own = ours(query), ours(value)
     theirs = torch.nn.functional.scaled_dot_product_attention(query, query, value)
@@ -112,7 +112,7 @@ def test_queries_without_features_take_all_values_alike(features: int) -> None:
         numpy.testing.assert_allclose(result.numpy(), theirs.numpy(), rtol=1e-6)
 
 
-def test_heads_that_there_are_none_of() -> None:
+def test_attention_without_heads() -> None:
     none, three = opdsl.ones(2, 0, 4, 2), opdsl.ones(2, 3, 4, 2)
     for attention in (opdsl.nn.functional.scaled_dot_product_attention, opdsl.nn.scaled_dot_product_attention):
         assert attention(none, none, none, enable_gqa=True).shape == none.shape

@@ -242,7 +242,7 @@ def test_windows_that_reach_far_beyond_the_images(case):
     assert results_in(opdsl, own) == results_in(torch, tensors)
 
 
-def test_what_is_infinite_in_numpys_products_warns_of_nothing():
+def test_infinite_products_raise_no_numpy_warning():
     one = opdsl.full((1, 2, 4), float("inf"))[:, :, ::2]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -259,7 +259,7 @@ def test_what_is_infinite_in_numpys_products_warns_of_nothing():
         ((4, 256, 4, 4), 512, 1, 1, 1),
     ],
 )
-def test_filters_are_shared_out_where_results_are_few(
+def test_threads_split_filters_when_results_are_small(
     shape: tuple[int, ...], filters: int, window: int, stride: int, groups: int
 ) -> None:
     draw = numpy.random.default_rng(0)

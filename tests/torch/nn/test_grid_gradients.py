@@ -7,7 +7,7 @@ import opdsl
 
 
 @pytest.mark.parametrize("dims", [2, 3])
-def test_gradients_of_images_at_points_are_pytorchs(dims: int) -> None:
+def test_gradients_of_grid_sampler_are_pytorchs(dims: int) -> None:
     name = f"grid_sampler_{dims}d_backward"
     for mode in (0, 1, 2)[: 5 - dims]:
         for padding in (0, 1, 2):
@@ -21,7 +21,7 @@ def test_gradients_of_images_at_points_are_pytorchs(dims: int) -> None:
                 torch.testing.assert_close(torch.from_dlpack(ours), theirs)
 
 
-def test_rows_are_shortened_as_pytorch_shortens_them() -> None:
+def test_embedding_renorm_is_pytorchs() -> None:
     table, numbers = torch.randn(6, 3), torch.tensor([1, 4, 1])
     for norm in (1.0, 2.0):
         mine = opdsl.from_dlpack(table.clone())
@@ -30,7 +30,7 @@ def test_rows_are_shortened_as_pytorch_shortens_them() -> None:
         torch.testing.assert_close(torch.from_dlpack(mine), wanted)
 
 
-def test_gradients_of_products_so_far_are_pytorchs() -> None:
+def test_gradients_of_cumprod_are_pytorchs() -> None:
     for values in ([1.5, -2.0, 0.5, 3.0], [1.5, 0.0, 0.5, 3.0], [0.0, 2.0, 0.0, 3.0]):
         x, gradient = torch.tensor(values, dtype=torch.float64), torch.tensor([1.0, 2.0, -1.0, 0.5]).double()
         wanted = torch.ops.aten.cumprod_backward(gradient, x, 0, x.cumprod(0))
@@ -39,7 +39,7 @@ def test_gradients_of_products_so_far_are_pytorchs() -> None:
         torch.testing.assert_close(torch.from_dlpack(result), wanted)
 
 
-def test_masked_positions_are_pytorchs() -> None:
+def test_unsafe_masked_index_is_pytorchs() -> None:
     x, mask, places = torch.randn(4, 5), torch.tensor([True, False, True]), torch.tensor([1, 9, -2])
     inputs = [opdsl.from_dlpack(operand) for operand in (x, mask)]
     mine = [None, opdsl.from_dlpack(places)]

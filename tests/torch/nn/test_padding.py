@@ -45,7 +45,7 @@ def tensors(draw, dims):
 @pytest.mark.parametrize(("mode", "dims"), CASES)
 @given(data=some.data())
 @settings(max_examples=60)
-def test_values_and_errors_of_any_margin(mode, dims, data):
+def test_values_and_errors_of_any_padding(mode, dims, data):
     tensor = data.draw(tensors(dims))
     margins = data.draw(some.lists(some.integers(-3, 4), min_size=2 * dims - 1, max_size=2 * dims + 1))
     assert compare(*pads(mode, dims), (tensor, margins), {}, 0.0) == []
@@ -60,7 +60,7 @@ def test_batches_may_be_empty_and_nothing_else(mode, dims):
 @pytest.mark.parametrize(("mode", "dims"), CASES)
 @given(data=some.data())
 @settings(max_examples=40, suppress_health_check=[HealthCheck.filter_too_much])
-def test_gradients_of_any_margin(mode, dims, data):
+def test_gradients_of_any_padding(mode, dims, data):
     tensor = data.draw(tensors(dims))
     margins = data.draw(some.lists(some.integers(-1, 2), min_size=2 * dims, max_size=2 * dims))
     grad = outcome(lambda: pads(mode, dims)[1](tensor, margins))[0]
@@ -102,7 +102,7 @@ CIRCULAR = [
 
 
 @pytest.mark.parametrize(("shape", "pad"), CIRCULAR)
-def test_circular_margins(shape, pad):
+def test_circular_padding(shape, pad):
     tensor = torch.arange(float(torch.Size(shape).numel())).reshape(shape)
     assert compare(opdsl.ops.aten._pad_circular, NN._pad_circular, (tensor, pad), {}, 0.0) == []
 

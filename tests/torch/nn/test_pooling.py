@@ -104,7 +104,7 @@ def test_the_mean_of_the_smallest_integer_over_minus_one_wraps():
     assert opdsl.nn.avg_pool2d(smallest, 1, divisor_override=-1).tolist() == smallest.tolist()
 
 
-def test_a_window_of_margin_alone_has_the_mean_0():
+def test_the_mean_of_a_window_in_the_padding_is_0():
     arguments = (torch.ones(1, 1, 5), [2], [3], [1], True, False)
     assert compare(ATEN.avg_pool1d, torch.ops.aten.avg_pool1d, arguments, {}, 0.0) == []
 
@@ -120,7 +120,7 @@ def test_pools_of_sizes_that_are_new_take_the_plan_of_their_form():
 @pytest.mark.parametrize("dims", [2, 3])
 @pytest.mark.parametrize("dtype", ["int8", "int32", "float64"])
 @pytest.mark.usefixtures("plans_at_once")
-def test_numbers_of_elements_are_of_int64(dims: int, dtype: str) -> None:
+def test_pooling_indices_are_int64(dims: int, dtype: str) -> None:
     """Indices of another dtype than int64 are rejected instead of being read as int64."""
 
     def calls(lib: Any) -> list[Callable[[], Any]]:

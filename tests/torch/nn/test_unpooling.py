@@ -18,7 +18,7 @@ CASES = [
 
 @pytest.mark.parametrize("batch", [(2,), ()])
 @pytest.mark.parametrize(("size", "kernel", "count"), CASES)
-def test_windows_at_random_places_are_pytorchs(batch: tuple[int, ...], size, kernel, count) -> None:
+def test_fractional_max_pool_is_pytorchs(batch: tuple[int, ...], size, kernel, count) -> None:
     name = f"fractional_max_pool{len(size)}d"
     image = torch.randn(*batch, 3, *size, dtype=torch.float64)
     shifts = torch.rand(2, 3, len(size), dtype=torch.float64)
@@ -33,7 +33,7 @@ def test_windows_at_random_places_are_pytorchs(batch: tuple[int, ...], size, ker
     torch.testing.assert_close(torch.from_dlpack(result), wanted)
 
 
-def test_elements_go_back_in_the_format_of_what_was_pooled() -> None:
+def test_unpooling_keeps_the_memory_format() -> None:
     image = torch.randn(2, 3, 4, 4).to(memory_format=torch.channels_last)
     pooled, places = torch.nn.functional.max_pool2d(image, 2, return_indices=True)
     wanted = torch.ops.aten.max_unpool2d(pooled, places, (4, 4))
@@ -41,13 +41,13 @@ def test_elements_go_back_in_the_format_of_what_was_pooled() -> None:
     assert result.tolist() == wanted.tolist() and result.stride() == wanted.stride()
 
 
-def test_places_outside_are_refused() -> None:
+def test_unpooling_refuses_indices_out_of_bounds() -> None:
     with pytest.raises(PositionError):
         opdsl.ops.aten.max_unpool2d(opdsl.ones(1, 1, 1), opdsl.full((1, 1, 1), 16), (4, 4))
 
 
 @pytest.mark.parametrize("dims", [1, 2, 3])
-def test_gradients_of_no_images(dims: int) -> None:
+def test_gradients_of_unpooling_an_empty_batch(dims: int) -> None:
     x = opdsl.ones(0, 2, *(4,) * dims, requires_grad=True)
     pooled, places = getattr(F, f"max_pool{dims}d")(x, 2, return_indices=True)
     getattr(F, f"max_unpool{dims}d")(pooled, places, 2).sum().backward()

@@ -266,7 +266,7 @@ def test_nan_beside_numbers_that_are_large(name: str, dtype: str) -> None:
 @pytest.mark.parametrize(
     "replacements", [{}, {"nan": 12}, {"nan": 1.5, "posinf": 3, "neginf": -3}, {"posinf": 2.5}], ids=str
 )
-def test_other_numbers_for_parts_that_are_none(dtype: torch.dtype, replacements: dict[str, float]) -> None:
+def test_nan_to_num_replaces_parts(dtype: torch.dtype, replacements: dict[str, float]) -> None:
     parts = (math.nan, math.inf, -math.inf, 1.0)
     x = torch.tensor([complex(real, imag) for real in parts for imag in parts], dtype=dtype)
     agree(lambda lib, x: lib.nan_to_num(x, **replacements), x)

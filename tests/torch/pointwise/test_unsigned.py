@@ -132,7 +132,7 @@ def test_they_promote_to_floats_alone(dtype: DType) -> None:
 
 
 @each_dtype
-def test_they_travel(dtype: DType) -> None:
+def test_unsigned_tensors_are_pickled_copied_and_shared(dtype: DType) -> None:
     x = edges(dtype)[0]
     for other in (pickle.loads(pickle.dumps(x)), copy.deepcopy(x), opdsl.from_dlpack(x), opdsl.from_numpy(x.numpy())):
         assert other.dtype is dtype

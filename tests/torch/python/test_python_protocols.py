@@ -70,7 +70,7 @@ def test_program(program: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["truediv", "floordiv", "sub", "mul", "add", "pow", "mod", "matmul"])
-def test_objects_that_nobody_knows_are_asked(name: str) -> None:
+def test_unknown_operands_give_not_implemented(name: str) -> None:
     x = opdsl.ones(2)
     assert getattr(x, f"__{name}__")(object()) is NotImplemented
     assert getattr(x, f"__r{name}__")(object()) is NotImplemented

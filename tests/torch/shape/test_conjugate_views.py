@@ -133,13 +133,13 @@ COMPUTED: dict[str, Call] = {
 
 
 @pytest.mark.parametrize("name", COMPUTED)
-def test_operators_read_what_views_stand_for(name: str) -> None:
+def test_operators_resolve_conjugate_views(name: str) -> None:
     theirs = numbers(3, 3)
     for _ in range(4):  # by the kernel, by a plan of the form, by a plan of the sizes
         assert_agree(COMPUTED[name](opdsl, of(theirs)), COMPUTED[name](torch, theirs), tolerance=1e-5)
 
 
-def test_python_reads_what_views_stand_for() -> None:
+def test_python_resolves_conjugate_views() -> None:
     theirs = numbers(3)
     ours = of(theirs)
     assert ours.conj().tolist() == theirs.conj().tolist()
@@ -221,7 +221,7 @@ WRITTEN: dict[str, Call] = {
 
 
 @pytest.mark.parametrize("name", WRITTEN)
-def test_what_is_written_through_a_view_is_what_it_stands_for(name: str) -> None:
+def test_writes_through_conjugate_views_are_resolved(name: str) -> None:
     theirs = numbers(3, 3)
     ours = of(theirs)
     for _ in range(4):

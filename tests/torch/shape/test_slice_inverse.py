@@ -9,7 +9,7 @@ from opdsl.runtime import share_storage
 from tests.torch.twins import assert_agree, of
 
 
-def test_it_shows_what_the_slice_was_taken_of() -> None:
+def test_slice_inverse_restores_the_sliced_tensor() -> None:
     whole = torch.arange(20.0).view(5, 4)
     expected = whole[1:4:2].slice_inverse(whole, 0, 1, 4, 2)
     mine = of(whole)

@@ -322,7 +322,7 @@ def test_views_from_before_the_first_recorded_write_are_followed(view: str, size
         numpy.testing.assert_array_equal(ours, theirs)
 
 
-def test_views_are_not_looked_for_where_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_writes_without_views_do_not_search_objects(monkeypatch: pytest.MonkeyPatch) -> None:
     """Writes to tensors without views do not search all objects, which takes seconds in a large process."""
     monkeypatch.setattr(views.gc, "get_referrers", lambda *_: pytest.fail("all objects were looked through"))
     x = opdsl.ones(3, requires_grad=True)
@@ -333,7 +333,7 @@ def test_views_are_not_looked_for_where_there_are_none(monkeypatch: pytest.Monke
         assert y.add_(x).requires_grad
 
 
-def test_young_views_are_found_without_a_look_at_all_objects(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_young_views_are_found_without_searching_all_objects(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(views.gc, "get_referrers", lambda *_: pytest.fail("all objects were looked through"))
     x = opdsl.ones(2, 3, requires_grad=True)
     gc.collect()
@@ -435,7 +435,7 @@ OF_RESULTS = ("exp", "exp2", "expm1", "sigmoid", "sqrt", "rsqrt", "reciprocal", 
 
 
 @pytest.mark.parametrize("name", OF_RESULTS)
-def test_what_gradients_are_not_made_of_may_be_written(name: str) -> None:
+def test_tensors_that_gradients_do_not_read_may_be_written(name: str) -> None:
     def gradients(lib: Any, dtype: str) -> Any:
         slopes = []
         for _ in range(3):
