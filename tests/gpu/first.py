@@ -121,7 +121,7 @@ def table(card: str, outcomes: Sequence[Outcome]) -> str:
 
 
 def named(log: Path) -> str:
-    """Return the name of the card in the log of a step, which may have failed; empty if there is none."""
+    """Return the name of the card in the log of a step, which may have failed; empty if the log has no name."""
     lines = log.read_text().splitlines()
     return next((line.removeprefix(_NAMED) for line in reversed(lines) if line.startswith(_NAMED)), "")
 

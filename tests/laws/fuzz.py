@@ -44,7 +44,7 @@ def program(text: str) -> tuple[Step, ...]:
     return tuple(Step(*line.split(" = ", 1)) for line in lines if line)
 
 
-# --------------------------------------------------------------------------------------------------------- two worlds
+# ----------------------------------------------------------------------------------------------------- both libraries
 
 
 def _theirs_strided(tensor: torch.Tensor, *place: Any) -> torch.Tensor:
@@ -228,7 +228,7 @@ def _value_difference(ours: torch.Tensor, expected: torch.Tensor, scale: float) 
     return f"value {ours[place].item()!r} for {expected[place].item()!r} at {place} of {tuple(expected.shape)}"
 
 
-# ------------------------------------------------------------------------------- where PyTorch's answer is no oracle
+# ------------------------------------------------------------------------------------------- cases without an oracle
 
 
 def _resized(expression: str, names: dict[str, Any]) -> tuple[torch.Tensor, tuple[int, ...]] | None:

@@ -348,7 +348,7 @@ def _similar(value: object, draw: Draw) -> object:
     return None if draw.random.random() < 0.3 else value
 
 
-# ---------------------------------------------------------------------------------------------------------- judgement
+# ------------------------------------------------------------------------------------------------------------- checks
 
 # Errors that mean a fault in opdsl, not in the call.
 OURS = (KernelError, KernelCompileError, LawError)

@@ -1,4 +1,4 @@
-"""Every operator of aten keeps every law, on samples of several dtypes."""
+"""Tests that every operator of aten keeps every law, on samples of several dtypes."""
 
 from __future__ import annotations
 

@@ -93,14 +93,14 @@ def reflected(x: Any) -> Any:
 
 
 def beside_one(kind: type[Any]) -> Any:
-    """Return arguments next to 1 and -1 and between them."""
+    """Return arguments just below 1, around 0, and some between."""
     apart = numpy.array([1 - 10.0**-power for power in range(1, 16)], kind)
     result = numpy.concatenate([beside([1.0], kind), apart, small(kind)])
     return result[abs(result) < 1]
 
 
 def inverse_of_erf(y: Any) -> Any:
-    """Compute the inverse of erf, near 1 by Newton's method for erfc."""
+    """Compute the inverse of erf, from 0.5 on by Newton's method for erfc."""
     if abs(y) < mpmath.mpf(0.5):
         return mpmath.erfinv(y)
     rest = 1 - abs(y)

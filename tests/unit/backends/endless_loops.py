@@ -59,7 +59,7 @@ NESTED = opdsl.primitives.elements(nested_element, promote="int_to_float")
 
 @lib.op
 def nested(self: Tensor, n: int) -> Tensor:
-    """Compute two loops within another loop."""
+    """Compute two loops within another loop, for each element."""
     ...
 
 
@@ -81,7 +81,7 @@ TOTAL = primitives.fold(lambda a, b: a + b, init=0, lift=lift, promote="int_to_f
 @lib.op
 @formula
 def total(self: Tensor, n: int) -> Tensor:
-    """Fold elements by functions with a loop."""
+    """Sum a function of each element that runs a loop of ``n`` iterations."""
     return TOTAL(self, n)
 
 
@@ -90,7 +90,7 @@ total.non_differentiable("self")
 
 @lib.op
 def share(self: Tensor, n: int) -> Tensor:
-    """Compute rows by a function with a loop."""
+    """Compute rows by a function that runs a loop of ``n`` iterations."""
     ...
 
 
@@ -117,7 +117,7 @@ RUNNING = opdsl.primitives.scan(lambda h, self, n: steps_element(h + self, n), i
 @lib.op
 @opdsl.formula
 def running(self: Tensor, n: int, dim: int) -> Tensor:
-    """Compute a recurrence whose step has a loop."""
+    """Compute a recurrence whose step runs a loop of ``n`` iterations."""
     return RUNNING(self, n, dim)
 
 
@@ -126,7 +126,7 @@ running.non_differentiable("self")
 
 @opdsl.formula
 def formula(x: Tensor, n: int) -> Tensor:
-    """Compute a loop in a formula."""
+    """Compute a loop of ``n`` iterations in a formula."""
     for _ in range(n):
         x = x * 0.5 + 0.25
     return x

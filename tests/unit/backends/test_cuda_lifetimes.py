@@ -48,7 +48,7 @@ def test_every_stream_that_reads_a_block_is_known(cuda: EmulatedDriver, monkeypa
 
 
 class Producer:
-    """Owner of another library's memory, which reuses the memory as soon as it is released."""
+    """Owner of another library's memory, which reuses the memory once no tensor refers to it."""
 
     def __init__(self, tensor: Tensor) -> None:
         self.tensor = tensor

@@ -375,7 +375,7 @@ def test_a_kernels_device_is_the_current_one(cuda: EmulatedDriver) -> None:
 
         @lib.op
         def where_am_i(self: Tensor) -> Tensor:
-            """A copy."""
+            """Record the current device, and return a copy."""
             ...
 
         @where_am_i.kernel("CUDA")
@@ -561,7 +561,7 @@ def test_plans_on_another_device_enter_it(cuda: EmulatedDriver) -> None:
 
         @lib.op
         def where_am_i(self: Tensor) -> Tensor:
-            """A copy."""
+            """Record the current device, and return a copy."""
             ...
 
         @where_am_i.kernel("CUDA")

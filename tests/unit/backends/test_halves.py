@@ -43,7 +43,7 @@ def converted(inputs: Any, target: Any, *, plain: bool = False) -> Any:
 
 
 def _of_any_processor(text: str) -> bytes:
-    engine.compile_object(text)  # initialises LLVM
+    engine.compile_object(text)  # initializes LLVM
     machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(jit=True)
     emitted: bytes = machine.emit_object(llvm.parse_assembly(text))
     return emitted

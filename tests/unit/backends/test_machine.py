@@ -172,7 +172,7 @@ def test_whoever_prints_a_module_gives_its_constants() -> None:
     here = [sys.modules[__name__]]
     code = engine.compile_ir("given", lambda: module_text(here, {"STEP": 3}), ["constants"])
     native = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(code.address("constants"))
-    # room is 1 - 5, 7 - 5, 49 + 5; the factors are 3, 5, 7
+    # the memory holds 1 - 5, 7 - 5, 49 + 5; the factors are 3, 5, 7
     assert native(7, 5) == 3 * -4 + 5 * 54 + 7 * 2
 
 

@@ -109,7 +109,7 @@ def test_a_further_function_of_a_kind_is_part_of_the_kernels_that_are_there(libr
     assert (f(opdsl.ones(1)).item(), f(opdsl.ones(1), "b").item()) == (2, 3)
 
 
-# ----------------------------------------------------------------------------------------------- nothing by halves
+# ----------------------------------------------------------------------------------------- refusals leave no trace
 
 
 @pytest.mark.parametrize("decorator", ["kernel", "view_kernel", "out_kernel"])

@@ -183,7 +183,7 @@ def test_a_view_kernel_returns_no_view(library: Library) -> None:
         f(opdsl.ones([2]))
 
 
-# ------------------------------------------------------------------------------------------ one way to be computed
+# ----------------------------------------------------------------------------------------- several implementations
 
 
 def attach_meta(f, **options):

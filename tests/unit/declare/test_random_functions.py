@@ -32,7 +32,7 @@ def scaled_(library: Library, element: Any, **options: Any) -> Any:
     def scaled_(
         self: Tensor[Alias("a", write=True)], scale: float = 1, *, generator: Generator | None = None
     ) -> Tensor[Alias("a", write=True)]:
-        """Numbers times a number."""
+        """Fill a tensor with random numbers multiplied by ``scale``."""
         ...
 
     @scaled_.formula

@@ -37,7 +37,7 @@ def written(attach: Callable[[Library], Any]) -> tuple[str, Any]:
 def pointwise(lib: Any) -> None:
     @lib.op
     def ramp(self: Tensor, slope: float = 1.0) -> Tensor:
-        """A line between 0 and 1."""
+        """Return ``slope * log(self)``, clamped to 0 and 1."""
         ...
 
     @ramp.pointwise(promote="int_to_float")

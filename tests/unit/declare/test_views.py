@@ -22,7 +22,7 @@ def library() -> Iterator[Library]:
 def first_of(library: Library, **options: Any) -> Any:
     @library.op("viewing::first.count", **options)
     def first(self: Tensor[Alias("a")], count: SymInt = 1) -> Tensor[Alias("a")]:
-        """The first elements."""
+        """Return a view of the first elements."""
         ...
 
     @first.view_kernel

@@ -28,7 +28,7 @@ def run_fresh(program: str, *arguments: str) -> str:
     return run.stdout
 
 
-# --------------------------------------------------------------------------------------------- seen whole or not at all
+# -------------------------------------------------------------------------------------------------- half loaded modules
 
 # One thread loads a topic and stops before each overload of a packet but the first; another calls the packet meanwhile.
 HALF_LOADED = """

@@ -157,7 +157,7 @@ def test_inference_mode_takes_composites_apart_too() -> None:
     assert mode.names == ["mm"]
 
 
-# ------------------------------------------------------------------------------------------------------- what is handed
+# ------------------------------------------------------------------------------------------------------------ arguments
 
 
 def arguments_of(call: Callable[[], object]) -> tuple[tuple[object, ...], dict[str, object]]:

@@ -181,7 +181,9 @@ def test_calls_follow_the_state(steps: list[str | None]) -> None:
 
 
 def test_calls_of_threads_follow_their_own_state() -> None:
-    """Calls follow the registrations of the process and the other state of their thread."""
+    """Calls in several threads follow the shared registrations, and the modes, keys and default dtype of their own
+    thread.
+    """
     own = [["mode", "dtype", None, "key"], ["no_grad", "key", "key", None], ["recording", "mode", "mode"], ["dtype"]]
     faults: list[BaseException] = []
 

@@ -231,7 +231,7 @@ class _Maker:
             For(out, size, copy),
         ]
 
-    # ------------------------------------------------------------------------------ what schedules of places give alone
+    # -------------------------------------------------------------------------- only in schedules of loops over indices
 
     def led(self, known: list[str], size: int) -> tuple[str, list[Statement]]:
         """Return an index below ``size`` that some value determines, and the statements that compute it."""

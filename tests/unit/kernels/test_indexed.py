@@ -117,7 +117,7 @@ def _folded(result: list[tuple[Any, int]], fold: str | None) -> tuple[Any, int]:
     return best
 
 
-# -------------------------------------------------------------------------------------------------------- random ones
+# --------------------------------------------------------------------------------------------------- random functions
 
 
 def _position(rng: random.Random, names: list[str]) -> str:

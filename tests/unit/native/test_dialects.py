@@ -249,7 +249,7 @@ def test_overloads_that_nothing_tells_apart_get_numbers() -> None:
     assert sorted(names("f(int x) -> int", "f(int x) -> Tensor")) == ["f", "f.2"]
 
 
-# ---------------------------------------------------------------------------------------------------- what today asks
+# ------------------------------------------------------------------------------------------------------ today's rules
 
 
 @pytest.mark.parametrize(

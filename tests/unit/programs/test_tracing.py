@@ -281,7 +281,7 @@ def test_steps_of_other_shapes_stay_apart() -> None:
 
 
 def test_pairs_of_steps_that_lead_to_each_other_are_not_all_fused() -> None:
-    """Of two pairs of steps that could each be fused, only one is: after both fusions each would wait for the other."""
+    """Two pairs of steps of which fusing both would create a cycle are not both fused."""
 
     def crossed(x: Any, y: Any) -> Any:
         first = x * 2.0

@@ -119,7 +119,7 @@ def test_nothing_overlaps_what_has_no_elements_or_lives_elsewhere():
     assert overlap(tensor([1.0]), base) is Overlap.NONE
 
 
-# ------------------------------------------------------------------------------------------------- demands
+# -------------------------------------------------------------------------------------------- requirements
 
 
 def test_a_tensor_over_a_read_only_array_is_not_written():

@@ -76,7 +76,7 @@ def mathematics(x):
 
 
 def annotated_locals(x: float) -> float:
-    """A docstring."""
+    """Return ``x + 1`` by a local variable with an annotation."""
     y: float = x + 1
     return y
 

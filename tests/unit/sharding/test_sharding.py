@@ -161,7 +161,7 @@ def welford(lib: Library) -> Any:
     @lib.op
     @formula
     def spread(self: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> tuple[Tensor, Tensor]:
-        """Mean and variance."""
+        """Return mean and variance."""
         return cast("tuple[Tensor, Tensor]", moments(self, dim, keepdim))
 
     return spread
@@ -241,7 +241,7 @@ def test_show_prints_the_rule() -> None:
     assert "sharding" in shown and "along what is folded combined (plus)" in " ".join(shown.split())
 
 
-# ------------------------------------------------------------------------------------------------ uncombined
+# ------------------------------------------------------------------------------------------- partial results
 
 
 def pending(function: Any, *inputs: Any) -> set[str]:
