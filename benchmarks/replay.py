@@ -138,7 +138,7 @@ class Replay(TorchDispatchMode):
 
 
 class Restored(NamedTuple):
-    """Check of factorizations whose factors are unique up to phases only: it compares the products of the factors.
+    """Comparison of factorizations whose factors are unique up to phases only, by the products of the factors.
 
     Args:
         free: the indices of the results that are not unique.

@@ -207,7 +207,7 @@ def another_operator(namespace: str = "soak") -> None:
 
 
 served: Counter[str] = Counter()
-"""Counts of the calls in any thread that a registered override or fallback served."""
+"""Numbers of calls, from all threads, that a registered override or fallback has served."""
 
 _mine = threading.local()
 

@@ -139,7 +139,7 @@ def is_binding(kind: str, base: str) -> bool:
 
 
 class Form(NamedTuple):
-    """Call as the text of an expression."""
+    """Call, written as a Python expression."""
 
     text: str
 

@@ -171,7 +171,7 @@ class Calls:
         return bool(self.results) and not self.problem
 
     def of_duals(self, directions: list[torch.Tensor]) -> list[torch.Tensor]:
-        """Return PyTorch's results that require grad, computed from dual numbers."""
+        """Run PyTorch's call on dual numbers along the directions, and return the results that require grad."""
         duals = map(forward_ad.make_dual, self.leaves, directions)
         positional, named = replaced(self.inputs, duals)
         every = list(tensors_in(self.call(*positional, **named)))

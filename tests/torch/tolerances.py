@@ -148,7 +148,9 @@ def tolerance_of(info: Any, computed: torch.dtype | None = None) -> Tolerance:
 
 
 def tolerance_of_call(packet: str, info: Any) -> Tolerance:
-    """Return the tolerance of a packet that a sample of an operator calls: the larger of both tolerances."""
+    """Return the tolerance of a packet that a sample of op_db calls: the larger one of the op_db entry and of the
+    packet.
+    """
     if packet in UNDETERMINED:
         return math.inf
     result = [units for units in (UNITS.get(info.name), BY_PACKET.get(packet)) if units is not None]

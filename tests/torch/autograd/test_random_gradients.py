@@ -74,7 +74,7 @@ def flags(tensor: Any) -> tuple[bool, bool] | str:
 
 
 class Run:
-    """Run of a program in a library, with the steps that failed, the results and the gradients.
+    """Results of running a program in a library: the steps that failed, the tensors and the gradients.
 
     Args:
         lib: opdsl or torch.

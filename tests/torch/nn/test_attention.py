@@ -1,4 +1,4 @@
-"""Tests of attention over several tiles, and of bags of rows, compared with PyTorch's."""
+"""Tests of attention over several tiles, and of embedding bags, compared with PyTorch's."""
 
 from __future__ import annotations
 
