@@ -193,8 +193,8 @@ def linalg_svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
 
 
 class OlderSingular(NamedTuple):
-    """Singular value decomposition: left vectors as columns, values, the largest first, and right vectors
-    as columns.
+    """Result of ``torch.svd``: left vectors as columns, singular values, the largest first, and right vectors as
+    columns.
     """
 
     U: Tensor

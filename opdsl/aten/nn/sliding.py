@@ -112,7 +112,7 @@ def added(element, value):  # type: ignore[no-untyped-def]
 
 
 def inside(window: Sliding) -> Sliding:
-    """Return a window over a dimension that already includes the padding."""
+    """Convert a window over a dimension with padding to a window over the dimension that includes the padding."""
     before, behind = window.margins
     return attrs.evolve(window, size=before + window.size + behind, first=window.first + before)
 

@@ -116,7 +116,7 @@ def scaled(function: Callable[..., Any], order: int, sign: int, start: int) -> F
 
 
 def k_near_zero(order: int) -> Function:
-    """Return K0, or ``x * K1``, without its logarithmic term."""
+    """Return the function that computes K0, or ``x * K1``, without its logarithmic term."""
 
     def run(x: Any) -> Any:
         logarithm = mpmath.log(x / 2) * mpmath.besseli(order, x)

@@ -126,7 +126,7 @@ def parse_signature(text: str) -> Signature:
 
 
 def _returns(text: str, start: int) -> list[Parameter] | None:
-    """Parse the text after the arguments."""
+    """Parse the returns of a schema, from the index after its arguments; None if the text ends there."""
     rest = text[start:].lstrip()
     if not rest:
         return None
