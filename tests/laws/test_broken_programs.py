@@ -69,7 +69,7 @@ def test_a_function_that_looks_at_elements_gives_what_it_gives(function: Callabl
     assert all(any(step.parts for step in program.steps) for program in output.programs)
 
 
-def test_the_line_is_told() -> None:
+def test_the_line_of_the_graph_break_is_reported() -> None:
     compiled = opdsl.compile(halved)
     compiled(drawn(3), drawn(3))
     said = str(compiled.explain())

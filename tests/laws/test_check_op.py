@@ -294,7 +294,7 @@ def test_a_derivative_that_is_not_linear(cubed: Any) -> None:
     assert laws(cubed) == {5}
 
 
-def test_a_derivative_that_depends_on_which_are_asked_for(library: Library) -> None:
+def test_a_derivative_that_depends_on_the_requested_gradients(library: Library) -> None:
     @library.op
     def law_product(self: Tensor, other: Tensor) -> Tensor: ...
 
@@ -448,7 +448,7 @@ def test_a_formula_that_copies_is_warned(library: Library) -> None:
         assert formula_faults(formula, library) == []
 
 
-def test_an_output_that_is_not_looked_at(library: Library) -> None:
+def test_an_out_variant_that_ignores_its_output_is_found(library: Library) -> None:
     @library.op
     def careless(self: Tensor) -> Tensor: ...
 
@@ -488,7 +488,7 @@ def test_an_error_that_is_not_ours(library: Library) -> None:
     assert "ValueError is no error of opdsl's" in str(result[0])
 
 
-def test_a_kernel_that_reads_beside_its_array(library: Library) -> None:
+def test_a_kernel_that_reads_out_of_bounds(library: Library) -> None:
     """Law 10 finds a kernel that reads the first element of an empty array, though the sample itself is not empty."""
 
     @library.op

@@ -121,7 +121,7 @@ def test_one_program_serves_all_sizes() -> None:
     assert len(compiled.explain().programs) == 1
 
 
-def test_a_function_that_asks_something_of_sizes_has_a_program_for_each_answer() -> None:
+def test_a_branch_on_sizes_has_a_program_for_each_outcome() -> None:
     def function(x: Any) -> Any:
         return x * 2 if x.shape[0] > 5 else x + 1
 
@@ -131,7 +131,7 @@ def test_a_function_that_asks_something_of_sizes_has_a_program_for_each_answer()
     assert len(compiled.explain().programs) == 2
 
 
-def test_what_looks_at_elements_runs_as_it_is_from_there_on_and_says_why() -> None:
+def test_a_read_of_elements_breaks_the_graph_with_a_reason() -> None:
     compiled = opdsl.compile(lambda x: x * 2 if x.sum() > 0 else x)
     assert compiled(drawn(3)).tolist() == (drawn(3) * 2).tolist()
     assert compiled(-drawn(3)).tolist() == (-drawn(3)).tolist()

@@ -24,7 +24,7 @@ def test_a_text_goes_with_its_function() -> None:
     assert name not in linecache.cache
 
 
-def test_a_text_that_is_compiled_anew_stays() -> None:
+def test_a_text_that_is_compiled_again_stays() -> None:
     first = generated.function_from_source("answer", TEXT, {}, title="a function made twice")
     generated._code.cache_clear()
     second = generated.function_from_source("answer", TEXT, {}, title="a function made twice")

@@ -76,7 +76,7 @@ def test_the_language_is_loaded_when_it_is_asked_for() -> None:
     assert "opdsl.aten" not in loaded_by("from opdsl import Library, op")
 
 
-def test_every_public_name_is_there_however_it_is_asked_for_first() -> None:
+def test_every_public_name_exists_however_it_is_first_accessed() -> None:
     """In a fresh process ``from opdsl import *`` binds every public name to the same object as attribute access."""
     same = "all(globals()[each] is getattr(opdsl, each) for each in opdsl.__all__)"
     code = f"from opdsl import *; import opdsl; assert {same}"

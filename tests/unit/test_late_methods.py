@@ -34,7 +34,7 @@ def printed(program: str) -> str:
         ("len(list(opdsl.registry)) > 100", "True"),
     ],
 )
-def test_the_first_look_loads(expression: str, value: str) -> None:
+def test_the_first_lookup_loads_the_method(expression: str, value: str) -> None:
     assert printed(f"print({expression})") == value
 
 

@@ -44,7 +44,7 @@ print(json.dumps([alone, overloads()]))
 
 
 @pytest.mark.parametrize("name", ["__deepcopy__", "__wrapped__"])
-def test_what_python_asks_of_objects_loads_nothing(name: str) -> None:
+def test_special_attributes_load_nothing(name: str) -> None:
     loaded = in_a_process(f"print(hasattr(opdsl.ops.aten, {name!r}) or json.dumps({LOADED}))")
     assert loaded == []
 

@@ -273,7 +273,7 @@ def test_heavy_packages_are_named_at_the_edge_only() -> None:
     assert wrong == []
 
 
-def test_type_checkers_are_not_led_into_torch() -> None:
+def test_type_checkers_do_not_reach_torch() -> None:
     """No import that a type checker follows from ``import opdsl`` reaches torch, neither in stubs nor within
     functions.
 

@@ -194,7 +194,7 @@ def test_functions_that_the_standard_lacks_give_arrays() -> None:
         numpy.median(x.requires_grad_())
 
 
-def test_what_a_tensor_is_can_be_asked_of_any() -> None:
+def test_numpy_reads_the_shape_and_dtype_of_any_tensor() -> None:
     x = opdsl.ones(2, 3, device="meta", dtype=opdsl.complex64)
     assert (numpy.shape(x), numpy.ndim(x), numpy.size(x), numpy.size(x, 1)) == ((2, 3), 2, 6, 3)
     assert numpy.iscomplexobj(x) and not numpy.isrealobj(x)
@@ -229,7 +229,7 @@ def test_operators_take_numpys_dtypes() -> None:
 
 
 @pytest.mark.parametrize("dtype", [dtype for dtype in ALL_DTYPES if dtype is not opdsl.bfloat16], ids=str)
-def test_a_dtype_is_one_where_numpy_asks_for_its_own(dtype: DType) -> None:
+def test_a_dtype_converts_to_numpys(dtype: DType) -> None:
     own = opdsl.zeros(2, dtype=dtype).numpy().dtype
     assert numpy.dtype(dtype) == own
     assert numpy.zeros(2, dtype).dtype == own

@@ -82,7 +82,7 @@ def test_few_units_in_the_last_place(name: str, kind: type[Any]) -> None:
 
 @pytest.mark.parametrize("kind", LIMITS)
 @pytest.mark.parametrize("name", WAVES)
-def test_exact_beside_the_size_of_a_wave(name: str, kind: type[Any]) -> None:
+def test_errors_near_zeros_are_small_relative_to_the_amplitude(name: str, kind: type[Any]) -> None:
     function, arguments = WAVES[name]
     arguments = arguments.astype(kind)
     wanted = exact(function, arguments)

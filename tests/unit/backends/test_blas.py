@@ -91,6 +91,6 @@ def test_stacks(dtype: str) -> None:
     numpy.testing.assert_allclose((inverse @ ours).numpy(), definite @ numpy.linalg.inv(definite), atol=rtol)
 
 
-def test_what_fails_is_told_of_each_matrix() -> None:
+def test_failures_are_reported_for_each_matrix() -> None:
     matrices = numpy.stack([numpy.eye(3), -numpy.eye(3), numpy.eye(3)]).swapaxes(1, 2)
     assert lapack.potrf("L", matrices).tolist() == [0, 1, 0]

@@ -188,7 +188,7 @@ def test_a_process_turns_its_cache_off(tmp_path: Path) -> None:
         opdsl.set_kernel_cache(None)
 
 
-def test_names_that_are_used_are_told(tmp_path: Path) -> None:
+def test_names_used_are_recorded(tmp_path: Path) -> None:
     opdsl.set_kernel_cache(tmp_path / "moved")
     try:
         with cache.names_used() as names:

@@ -71,7 +71,7 @@ def test_who_takes_it_lets_the_memory_go(version: tuple[int, int] | None) -> Non
     assert (held, gone()) == (True, None)
 
 
-def test_the_producer_is_told_when_we_let_go() -> None:
+def test_the_producer_is_released_with_the_received_contents() -> None:
     array = np.zeros(3, "f4")
     gone = weakref.ref(array)
     received = contents_of(Producer(array, float32, None).__dlpack__())

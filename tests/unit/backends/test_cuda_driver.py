@@ -143,7 +143,7 @@ def test_every_method_is_tried() -> None:
     assert set(public) == set(USES)
 
 
-def test_machine_code_is_told_what_to_call(api: Api) -> None:
+def test_entries_are_the_addresses_of_the_drivers_functions(api: Api) -> None:
     output, c = Driver(), ctypes.CDLL(None)
     output.activate(1)
     entries = output.entries()

@@ -102,7 +102,7 @@ def test_pinned_memory_comes_back(cuda: EmulatedDriver) -> None:
     assert held.sum().item() == 1000
 
 
-def test_events_are_asked_where_they_are(cuda: EmulatedDriver) -> None:
+def test_events_are_queried_on_their_device(cuda: EmulatedDriver) -> None:
     with opdsl.cuda.device(1):
         start, end = opdsl.cuda.Event(enable_timing=True), opdsl.cuda.Event(enable_timing=True)
         start.record()

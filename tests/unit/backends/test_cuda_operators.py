@@ -162,7 +162,7 @@ def test_a_factory_called_again_makes_its_tensor_on_the_device_that_is_named(nam
         assert np.array_equal(result.cpu().numpy(), array)
 
 
-def test_what_cannot_be_drawn_from_is_told(cuda: EmulatedDriver) -> None:
+def test_invalid_probabilities_are_refused(cuda: EmulatedDriver) -> None:
     with pytest.raises(RuntimeError, match="contains either `inf`, `nan` or element < 0"):
         opdsl.multinomial(opdsl.tensor([1.0, -1.0]).cuda(), 1)
     with pytest.raises(RuntimeError, match="sum of probabilities <= 0"):

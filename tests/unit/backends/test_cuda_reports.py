@@ -77,7 +77,7 @@ def test_there_is_nothing_to_index(cuda: EmulatedDriver) -> None:
         opdsl.ones(0, 4).cuda().index_select(0, opdsl.tensor([0]).cuda())
 
 
-def test_graphs_look_in_each_run(cuda: EmulatedDriver) -> None:
+def test_graphs_check_indices_in_each_run(cuda: EmulatedDriver) -> None:
     table = opdsl.arange(20.0).view(5, 4).cuda()
     run = opdsl.cuda.graph(lambda at: F.embedding(at, table))
     assert run(opdsl.tensor([4]).cuda()).tolist() == [[16, 17, 18, 19]]

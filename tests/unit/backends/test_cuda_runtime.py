@@ -303,7 +303,7 @@ def test_what_has_gaps_is_made_dense_before_it_moves(cuda: EmulatedDriver) -> No
 
 
 @pytest.mark.parametrize("read", [lambda x: x.tolist(), lambda x: x.cpu().tolist()])
-def test_what_lies_between_elements_stays_on_the_device(cuda: EmulatedDriver, read: Callable[[Tensor], object]) -> None:
+def test_copies_to_the_host_skip_bytes_between_elements(cuda: EmulatedDriver, read: Callable[[Tensor], object]) -> None:
     x = opdsl.arange(64.0 * 4096).reshape(64, 4096)
     column = x.cuda()[:, 7]
     cuda.calls.clear()
@@ -579,7 +579,7 @@ def test_plans_on_another_device_enter_it(cuda: EmulatedDriver) -> None:
     assert result == [1, 1, 1, 1, 0, 1, 0, 1, 0]
 
 
-def test_a_forked_process_is_told(cuda: EmulatedDriver) -> None:
+def test_a_forked_process_raises_an_error(cuda: EmulatedDriver) -> None:
     opdsl.ones(2).cuda()
     child = os.fork()
     if child == 0:

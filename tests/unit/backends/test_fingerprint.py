@@ -82,7 +82,7 @@ def test_inner_functions() -> None:
     assert fingerprint(function(text, c=1)) != fingerprint(function(text, c=2))
 
 
-def test_value_that_text_cannot_stand_for() -> None:
+def test_value_without_a_text_has_no_fingerprint() -> None:
     assert fingerprint(function("def f(x): return c", c=object())) is None
 
 

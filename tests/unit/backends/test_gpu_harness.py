@@ -47,7 +47,7 @@ def test_a_worker_ends_with_the_test_that_broke_its_device(
     assert ("test_this: cuCtxSynchronize failed" in capfd.readouterr().err) == bool(status)
 
 
-def test_what_a_card_is_asked_first(cuda: EmulatedDriver, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_first_checks_of_a_card_pass(cuda: EmulatedDriver, capsys: pytest.CaptureFixture[str]) -> None:
     cublas.use(HostProducts(cuda))
     try:
         assert card.main() == 0
@@ -126,7 +126,7 @@ def test_the_kernels_that_are_run_first_are_those_of_operators() -> None:
 
 
 @pytest.mark.parametrize("is_required", [True, False])
-def test_failures_on_a_card_are_told_at_once(
+def test_failures_on_a_card_are_printed_at_once(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], is_required: bool
 ) -> None:
     monkeypatch.setattr(conftest, "IS_REQUIRED", is_required)

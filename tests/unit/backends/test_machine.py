@@ -168,7 +168,7 @@ def test_what_is_unrolled_and_printed_for_constants(a: int, b: int) -> None:
     assert _native("constants", ctypes.c_int64, ctypes.c_int64)(a, b) == _in_python(constants)(a, b)
 
 
-def test_whoever_prints_a_module_gives_its_constants() -> None:
+def test_constants_are_given_when_a_module_is_printed() -> None:
     here = [sys.modules[__name__]]
     code = engine.compile_ir("given", lambda: module_text(here, {"STEP": 3}), ["constants"])
     native = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(code.address("constants"))

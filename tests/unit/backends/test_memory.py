@@ -136,7 +136,7 @@ def test_view_that_leaves_the_memory() -> None:
         memory.view(numpy.arange(12, dtype="f4"), (2, 8), (8, 1), 0, float32)
 
 
-def test_what_is_freed_when_the_interpreter_has_begun_to_end_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tensor_freed_during_shutdown_reports_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """A tensor freed during interpreter shutdown, when globals of modules are gone, reports no error."""
     said: list[object] = []
     monkeypatch.setattr(sys, "unraisablehook", said.append)

@@ -101,7 +101,7 @@ print(len(done))
 
 @installed
 @pytest.mark.parametrize("order", [("torch", "opdsl"), ("opdsl", "torch")], ids="-".join)
-def test_beside_torch(order: tuple[str, str]) -> None:
+def test_mkl_works_together_with_torchs_copy(order: tuple[str, str]) -> None:
     pytest.importorskip("torch")
     assert run(BESIDE_TORCH.format(first=order[0], second=order[1])) == "40\n"
 

@@ -100,7 +100,7 @@ def test_kernels_by_hand_are_compiled_for_others(machines: list[llvm.TargetMachi
     assert is_compiled(machines, handwritten.text(handwritten.KERNELS[name].module, name))
 
 
-def test_processor_of_which_llvm_tells_its_name_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_processor_whose_features_llvm_does_not_know(monkeypatch: pytest.MonkeyPatch) -> None:
     def unknown() -> None:
         raise RuntimeError("failed to get host cpu features.")
 

@@ -79,7 +79,7 @@ print(len(seen))
 
 
 @pytest.mark.parametrize("torch", [False, True])
-def test_threads_that_cost_more_than_they_do_are_not_asked_again(torch: bool) -> None:
+def test_delayed_helper_threads_get_no_work_for_a_while(torch: bool) -> None:
     """A helper thread that was delayed gets no work for ten times as long as its delay."""
     program = """
 set_processors(2)

@@ -224,7 +224,7 @@ def log_of_factorial(x):  # type: ignore[no-untyped-def]
     return math.lgamma(x + 1.0)
 
 
-def test_nothing_is_said_of_what_the_c_library_computes(
+def test_calls_of_the_c_library_cause_no_warnings(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Calls of the C library cause no warnings on stderr, which LLVM prints if it cannot vectorize a loop as
@@ -256,7 +256,7 @@ def sum_of_elements(a, n, i, count):  # type: ignore[no-untyped-def]
     return a
 
 
-def test_nothing_is_said_of_complex_zeros(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_complex_zeros_cause_no_warnings(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPDSL_CACHE", "0")
     kinds = ("complex128", "float64", "float64")
     lift, combine = graph_of(with_size, "complex128"), graph_of(all_added, *kinds, *kinds)

@@ -57,7 +57,7 @@ FUNCTIONS: dict[str, tuple[Function, int]] = {
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_results_are_those_of_the_function_and_lie_over_what_is_not_read_any_more(name: str) -> None:
+def test_results_reuse_the_memory_of_operands_that_are_not_read_any_more(name: str) -> None:
     function, over = FUNCTIONS[name]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sequence, "with_results_over_operands", lambda steps, *_: steps)

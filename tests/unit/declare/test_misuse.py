@@ -307,7 +307,7 @@ def test_an_argument_that_is_no_number_chooses_the_function(library):
 
 
 @pytest.mark.parametrize(("name", "meant"), [("GPU", "CUDA"), ("cpu", "CPU"), ("Cuda", "CUDA"), ("host", "CPU")])
-def test_a_key_by_another_name_is_told(name, meant):
+def test_another_name_of_a_key_is_suggested(name, meant):
     with pytest.raises(OpdslError, match=rf"no dispatch key '{name}'. Did you mean {meant}\?"):
         opdsl.DispatchKey(name)
 

@@ -76,7 +76,7 @@ def test_an_overload_lacks_what_is_fixed(library: Library) -> None:
     assert f(3, dtype=opdsl.float64).dtype is opdsl.float64
 
 
-def test_its_own_name_says_where_the_operator_stands(library: Library) -> None:
+def test_the_operators_own_name_determines_its_order(library: Library) -> None:
     line(library, {"": Overload(fixed={"start": 0, "step": 1}), "step": Overload()})
     assert list(library.registry.packets["tables::line"].overloads) == ["", "step"]
 

@@ -118,7 +118,7 @@ def test_meta_gives_further_numbers(library: Library) -> None:
     assert f(opdsl.empty(2, 1)).tolist() == [[2], [2]]
 
 
-def test_what_nothing_says_is_told(library: Library) -> None:
+def test_an_undefined_number_is_reported(library: Library) -> None:
     f = scaled_(library, lambda u, scale, shift: shift + u)
     with pytest.raises(KernelError, match=r"nothing says what 'shift' is\. Return \{'shift': \.\.\.\} from @f\.meta"):
         f(opdsl.empty(2))

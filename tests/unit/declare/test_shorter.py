@@ -188,7 +188,7 @@ def test_an_out_kernel_refuses_the_dtypes_that_it_is_not_meant_for(library: Libr
         f(opdsl.tensor([1j]))
 
 
-def test_a_kind_of_dtype_that_is_none_is_told(library: Library) -> None:
+def test_an_unknown_kind_of_dtype_is_refused(library: Library) -> None:
     @library.op
     def f(self: Tensor) -> Tensor: ...
 

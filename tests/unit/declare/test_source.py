@@ -164,7 +164,7 @@ def test_the_four_options_are_written_as_one_where_they_mean_the_same(dtype: str
     assert back(source) == by_name(entries)
 
 
-def test_names_that_look_alike_are_all_there(back: Back) -> None:
+def test_similar_names_stay_distinct(back: Back) -> None:
     names = ["a.b_c", "a_b.c", "a_b_c", "a", "a.default_", "a_.b", "a._b", "a.1"]
     entries = loads(
         "".join(f"- func: {name}(int x{index}) -> ()\n" for index, name in enumerate(names) if name != "a_.b")
@@ -172,7 +172,7 @@ def test_names_that_look_alike_are_all_there(back: Back) -> None:
     assert back(write_module(entries).source) == by_name(entries)
 
 
-def test_an_out_entry_that_departs_from_the_rule_stands_by_itself(back: Back) -> None:
+def test_an_out_entry_that_departs_from_the_rule_is_written_separately(back: Back) -> None:
     entries = loads(
         "- func: f(Tensor self) -> Tensor\n  structured_delegate: f.out\n"
         "- func: f.out(Tensor self, *, Tensor(b!) out) -> Tensor(b!)\n  structured: True\n  dispatch: {CPU: f_out}\n"

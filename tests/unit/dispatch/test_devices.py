@@ -62,7 +62,7 @@ def test_meta_beside_the_cpu_is_refused(swapped: bool) -> None:
         opdsl.mm(*(reversed(pair) if swapped else pair))
 
 
-def test_no_check_hands_all_devices_to_the_kernel(lib: Library) -> None:
+def test_no_check_passes_tensors_of_all_devices_to_the_kernel(lib: Library) -> None:
     @lib.op(device_check="NoCheck")
     def devices(self: Tensor, other: Tensor) -> Tensor: ...
 
@@ -201,7 +201,7 @@ def test_without_device_guard_nothing_is_entered(lib: Library) -> None:
     assert recorder.events == ["kernel"]
 
 
-def test_self_decides_wherever_it_stands(lib: Library) -> None:
+def test_the_device_of_self_is_entered_at_any_position(lib: Library) -> None:
     @lib.op(device_check="NoCheck")
     def chosen(condition: Tensor, self: Tensor) -> Tensor: ...
 

@@ -207,6 +207,6 @@ def test_excluding_the_autograd_keys_excludes_all_the_alias_covers() -> None:
     assert names_of(alias_runtime_keys("Autograd") - AUTOGRAD_KEYS) == []
 
 
-def test_common_stands_between_backends_and_everything_else() -> None:
+def test_common_comes_between_backends_and_all_other_keys() -> None:
     index = FUNCTIONALITIES.index("Common")
     assert (FUNCTIONALITIES[index - 1], FUNCTIONALITIES[index + 1]) == ("NestedTensor", "BackendSelect")

@@ -338,7 +338,7 @@ def test_what_the_schema_does_not_say_is_refused() -> None:
         x.neg()
 
 
-def test_nothing_stands_for_what_an_operator_writes() -> None:
+def test_an_in_place_operator_returns_its_argument_whatever_a_mode_returns() -> None:
     class Forgets(DispatchMode):
         def dispatch(self, operator, args, kwargs):
             operator(*args, **kwargs)

@@ -469,7 +469,7 @@ def times(one: Any, other: Any) -> Any:
     return one * other
 
 
-def test_a_kernel_beneath_autograd_reads_tensors_that_require_grad() -> None:
+def test_a_kernel_below_autograd_reads_tensors_that_require_grad() -> None:
     with Library("overrides_sorting") as lib:
 
         @lib.op

@@ -50,7 +50,7 @@ def test_calls_within_composites_are_reported_before_it_until_it_has_a_plan() ->
         assert [nested for *_, nested in notes[2:]] == [0.0, 0.0]
 
 
-def test_times_of_what_is_called_are_told_from_those_of_the_caller() -> None:
+def test_times_of_inner_calls_are_separate_from_the_callers() -> None:
     with Library("testrecording") as lib:
 
         @lib.op

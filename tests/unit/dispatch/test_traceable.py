@@ -316,7 +316,7 @@ def test_results_of_geometries_that_elements_decide_are_returned_as_they_are() -
 
 
 @pytest.mark.parametrize("mark", [traceable, opdsl.formula])
-def test_numbers_that_are_looked_up_are_the_calls_own(mark: Callable[..., Any]) -> None:
+def test_numbers_looked_up_in_sets_and_dicts_are_those_of_the_call(mark: Callable[..., Any]) -> None:
     def body(self: Tensor, k: int) -> Tensor:
         return self * (2.0 if k in {9, 16} else {12: 3.0}.get(k, 1.0) + (self.shape[0] in {5, 7}))
 

@@ -126,7 +126,7 @@ def test_gradients_are_what_they_are_without(capsys: pytest.CaptureFixture[str])
     assert x.grad is not None and x.grad.allclose(opdsl.exp(X) * X)
 
 
-def test_it_ends(capsys: pytest.CaptureFixture[str]) -> None:
+def test_printing_ends_with_the_scope(capsys: pytest.CaptureFixture[str]) -> None:
     @opdsl.debug()
     def within() -> None:
         grown_with_prints(opdsl.tensor([2.0]))

@@ -40,7 +40,7 @@ def test_dims_are_named_by_what_they_are_assigned_to() -> None:
     assert [str(dimension) for dimension in listed] == ["d0", "d0", "d1"]
 
 
-def test_a_read_tells_the_size() -> None:
+def test_a_read_determines_the_size_of_a_dim() -> None:
     i, j = dims(2)
     numbers(3, 4)[i, j]
     assert (i.size, j.size) == (3, 4)

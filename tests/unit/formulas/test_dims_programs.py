@@ -206,7 +206,7 @@ def depthwise(x: Tensor, weight: Tensor) -> Tensor:
     return (x.outside(0.0)[..., c, t + k - 1] * weight[c, k]).sum(k).order(..., c, t)
 
 
-def test_what_is_computed_lies_as_its_operands_do() -> None:
+def test_results_over_dims_are_contiguous() -> None:
     x = opdsl.randn(2, 5, 4)
     assert causal_attention(x, x, x).is_contiguous()
     assert depthwise(x, opdsl.randn(5, 3)).is_contiguous()

@@ -119,7 +119,7 @@ def test_convolutions_are_sums_of_reads(width: int, window: int, step: int, marg
 
 @pytest.mark.parametrize(("mode", "name"), [("replicate", "edge"), ("reflect", "reflect"), ("circular", "wrap")])
 @pytest.mark.parametrize("size", [1, 2, 5])
-def test_what_lies_outside(mode: str, name: str, size: int) -> None:
+def test_reads_out_of_bounds_equal_numpys_pad(mode: str, name: str, size: int) -> None:
     i = dim(range(-7, size + 9))
     x = numbers(size)
     close(x.outside(mode)[i].order(i), numpy.pad(x.numpy(), (7, 9), mode=name))  # type: ignore[call-overload]

@@ -272,7 +272,7 @@ def test_parts_of_complex_numbers_are_elements():
         assert turned(opdsl.from_numpy(z)).tolist() == (z * 1j).tolist()
 
 
-def test_a_number_stands_for_elements_of_sixteen_bits():
+def test_a_number_is_rounded_to_the_dtype_of_16_bit_elements():
     with Library("formula_narrow_number") as local:
 
         @local.op

@@ -43,7 +43,7 @@ def test_a_formula_of_elements_is_read(served, declared):
     assert served == []
 
 
-def test_so_are_its_gradients(served, declared):
+def test_gradients_of_the_formula_are_read_too(served, declared):
     operator = declared(squared_and)
     x = opdsl.tensor([1.0, 2.0], requires_grad=True)
     operator(x).sum().backward()

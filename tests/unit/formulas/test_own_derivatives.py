@@ -70,12 +70,12 @@ def test_a_call_has_the_operators_own_gradient(operator: Callable[[Tensor], Tens
 
 
 @pytest.mark.parametrize("operator", OWN, ids=lambda operator: operator.__name__)
-def test_so_has_a_program_that_calls_it(operator: Callable[[Tensor], Tensor]) -> None:
+def test_a_program_that_calls_it_has_its_own_gradient(operator: Callable[[Tensor], Tensor]) -> None:
     assert gradient(opdsl.compile(lambda x: operator(x) * 2.0)) == [20.0, 20.0]
 
 
 @pytest.mark.parametrize("operator", OWN, ids=lambda operator: operator.__name__)
-def test_so_has_a_formula_that_calls_it(operator: Callable[[Tensor], Tensor]) -> None:
+def test_a_formula_that_calls_it_has_its_own_gradient(operator: Callable[[Tensor], Tensor]) -> None:
     with Library("own_derivatives_outer") as local:
 
         @local.op

@@ -231,7 +231,7 @@ def test_ranges_out_of_order_or_outside_are_refused_at_each_call(offsets: list[i
         assert folded(x, opdsl.tensor([0, 6])).shape == (1, 3)
 
 
-def test_what_no_range_holds_is_never_read() -> None:
+def test_elements_outside_all_ranges_are_never_read() -> None:
     """Elements outside all ranges are never read: they may be NaN or indices out of bounds."""
     offsets, columns = opdsl.tensor([1, 2, 4]), opdsl.tensor([-9, 0, 2, 1, 99])
     values = opdsl.tensor([float("nan"), 1.0, 2.0, 3.0, -1.0], dtype=opdsl.float64, requires_grad=True)

@@ -86,7 +86,7 @@ def test_calls_of_a_form_have_one_program() -> None:
 
 
 @pytest.mark.parametrize("chosen", [lambda n: 5 if n > 3 else n, lambda n: n % 2 or 7, lambda n: -n // 2])
-def test_what_is_asked_of_numbers_is_asked_again(chosen: Any) -> None:
+def test_guards_on_numbers_are_checked_for_each_call(chosen: Any) -> None:
     def make(what: object, call: PointwiseCall) -> Any:
         return elementwise.pointwise(identity((FLOAT64,)), call._replace(sizes=(chosen(call.sizes[0]),)))
 

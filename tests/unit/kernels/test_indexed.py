@@ -411,7 +411,7 @@ def test_a_fold_with_a_place_takes_the_first_of_equals_and_the_last_nan(library:
     assert places.tolist() == [1, 2, 0]
 
 
-def test_a_fold_gives_the_place_that_is_said_beside_the_value(library: Library) -> None:
+def test_a_fold_returns_the_index_next_to_the_value(library: Library) -> None:
     @library.op
     def f(self: Tensor, step: int) -> tuple[Tensor, Tensor]: ...
 

@@ -69,7 +69,7 @@ def test_functions_that_cannot_be_read_say_so_with_each_call_that_asks():
             definition.formulas  # noqa: B018  # a property
 
 
-def test_authors_are_told_where_they_declare():
+def test_an_authors_function_is_refused_at_its_declaration():
     loop = primitives.elements(lambda x: [x, x][x])
     with Library("late_reading") as local, pytest.raises(ScalarFunctionError):
 

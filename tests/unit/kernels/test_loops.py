@@ -123,7 +123,7 @@ def test_guards_and_bounds_let_places_be_read_that_are_computed() -> None:
 
 @pytest.mark.parametrize("how", ["replicate", "reflect", "circular"])
 @pytest.mark.parametrize("size", [1, 2, 5])
-def test_margins_lead_where_those_of_numpy_do(how: str, size: int) -> None:
+def test_out_of_bounds_indices_map_as_in_numpys_pad(how: str, size: int) -> None:
     """Out-of-bounds indices map to the elements that NumPy's ``pad`` maps them to, even if padding exceeds the
     array.
     """

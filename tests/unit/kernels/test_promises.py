@@ -117,7 +117,7 @@ def test_a_shape_function_that_says_something_else_is_refused(lib: Library, kind
         checked(opdsl.ones(2, 3))
 
 
-def test_a_shape_function_that_says_the_same_is_none_the_worse_for_it(lib: Library) -> None:
+def test_a_shape_function_that_agrees_is_accepted(lib: Library) -> None:
     @lib.op
     def doubled(self: Tensor) -> Tensor: ...
 

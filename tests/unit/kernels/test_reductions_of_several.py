@@ -213,7 +213,7 @@ def test_one_element_of_several_tensors_is_refused() -> None:
         folded("both", lift=lambda x, y: x / y)
 
 
-def test_what_is_none_and_not_asked_for_is_refused() -> None:
+def test_an_argument_that_is_none_without_a_case_is_refused() -> None:
     products = primitives.fold(plus, init=0, lift=lambda x, y: x * y)
 
     @lib.op

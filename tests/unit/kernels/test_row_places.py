@@ -92,7 +92,7 @@ def test_other_backends_find_the_same() -> None:
             np.testing.assert_allclose(theirs.cpu().numpy(), ours.numpy(), rtol=1e-12)
 
 
-def test_a_plan_of_other_lengths_asks_again() -> None:
+def test_a_plan_checks_indices_for_other_lengths() -> None:
     for length in (8, 7, 6):
         x = array(2, length)
         np.testing.assert_allclose(leveled(opdsl.tensor(x), 5).numpy(), leveled_by_hand(x, 5, 1), rtol=1e-12)

@@ -161,7 +161,7 @@ def test_what_is_fetched_changes_nothing() -> None:
 
 
 @given(size=st.integers(1, 40), stretch=st.integers(1, 9), gap=st.integers(2, 4))
-def test_what_is_brought_together_is_what_lies_apart(size: int, stretch: int, gap: int) -> None:
+def test_staged_strided_elements_are_written_back(size: int, stretch: int, gap: int) -> None:
     builder = GraphBuilder()
     x, y = builder.parameter("x", FLOAT64), builder.parameter("y", FLOAT64)
     graph = builder.finish("difference", [builder.node("subtract", (x, y), FLOAT64)])

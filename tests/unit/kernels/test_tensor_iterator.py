@@ -207,7 +207,7 @@ def test_single_elements_have_no_dimensions():
     assert pointwise_call((1, 1), [one, float32], [one]).inputs[1].strides is None
 
 
-def test_a_broadcast_dimension_does_not_stand_between_others_that_decide():
+def test_a_broadcast_dimension_does_not_change_the_order_of_others():
     values = torch.ones(4, 2).t().unsqueeze(1).expand(2, 3, 4)
     assert run([values]).strides == (values + 1).stride()
 

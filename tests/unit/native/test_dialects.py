@@ -131,7 +131,7 @@ def test_a_retired_key_is_dropped_and_that_is_said(key: str) -> None:
     assert (change.location.line, change.needs_person) == (2, RETIRED_KEYS[key].is_lost)
 
 
-def test_what_the_key_return_said_stands_in_func() -> None:
+def test_the_key_return_is_moved_into_func() -> None:
     text = entry("f(Tensor x) -> Tensor", "return:", "  - {type: Tensor, name: a}", "  - {type: Tensor, name: b}")
     assert upgrade(text, dialect="1.0").text == "- func: f(Tensor x) -> (Tensor a, Tensor b)\n"
 

@@ -192,5 +192,5 @@ def test_composite_kernels(lines: str, rules: list[str]) -> None:
         "[{func: 'f(bool[2] mask) -> Tensor[]'}]",
     ],
 )
-def test_what_looks_like_a_fault_and_is_none(text: str) -> None:
+def test_valid_entries_that_resemble_faults(text: str) -> None:
     assert check_text(text)[0] == []

@@ -39,7 +39,7 @@ def test_a_call_outside_is_not() -> None:
     assert counts(profile) == {"aten::exp": 1}
 
 
-def test_nothing_is_reported_behind_it() -> None:
+def test_leaving_a_profile_restores_the_state() -> None:
     before = opdsl.dispatch.current.get()
     with opdsl.profile():
         assert opdsl.dispatch.current.get().recording

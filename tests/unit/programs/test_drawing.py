@@ -25,7 +25,7 @@ def drawn(program: Program) -> tuple[list[str], dict[tuple[int, int], int]]:
     return texts, lines
 
 
-def test_each_step_stands_beneath_what_it_reads() -> None:
+def test_each_step_is_below_the_values_that_it_reads() -> None:
     def function(x: Any, w: Any) -> Any:
         hidden = (x @ w).relu()
         return (hidden * hidden.exp()).sum()

@@ -18,7 +18,7 @@ def test_rows_under_a_condition_keep_the_dtype_of_what_is_added() -> None:
         assert (total.tolist(), nothing.tolist()) == ([[5.0, 3.0]], [[0.0, 0.0], [0.0, 0.0]])
 
 
-def test_what_is_fused_lies_as_it_would_apart() -> None:
+def test_fused_results_have_the_strides_of_separate_steps() -> None:
     """The result of a fused ``masked_fill`` is row-major for any input layout, so that ``view`` works on it."""
     x = opdsl.arange(12.0).reshape(3, 4).t()
     compiled = opdsl.compile(lambda x: (x.masked_fill(x > 5, 0.0) + 0.0).view(-1))

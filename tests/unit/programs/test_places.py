@@ -130,7 +130,7 @@ def test_what_costs_much_is_not_computed_again() -> None:
     assert program.steps[0].name == "aten::exp"
 
 
-def test_what_is_written_is_read_before_and_behind() -> None:
+def test_reads_before_and_after_a_write_see_their_values() -> None:
     def function(x: Tensor) -> tuple[Tensor, Tensor]:
         x = x.clone()
         position = (opdsl.arange(5) + 1).clamp(0, 4)

@@ -46,7 +46,7 @@ def test_an_empty_variable_says_nothing() -> None:
     assert stderr_of(OPDSL_LOG="") == []
 
 
-def test_the_variable_tells_of_each_of_its_kind() -> None:
+def test_the_variable_selects_the_kind_of_events() -> None:
     lines = stderr_of(OPDSL_LOG="compile")
     assert lines == ["opdsl.compile: first: 0.000 s", "opdsl.compile: second: 0.000 s"]
 
@@ -66,7 +66,7 @@ def test_the_logger_has_all(caplog: pytest.LogCaptureFixture) -> None:
     assert "a kernel of a test: " in caplog.text
 
 
-def test_what_fails_is_told_too(caplog: pytest.LogCaptureFixture) -> None:
+def test_failures_are_logged_too(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG, logger="opdsl"), pytest.raises(ValueError), timed("plan", "a bad one"):
         raise ValueError
     assert "a bad one: " in caplog.text

@@ -126,7 +126,7 @@ def test_sizes_of_two_or_more_settle_most_questions() -> None:
     assert recorder.guards == {}
 
 
-def test_the_largest_of_numbers_that_are_no_sizes_is_asked_for() -> None:
+def test_the_largest_of_numbers_other_than_sizes_needs_guards() -> None:
     recorder = Lowering()
     number = recorder.number("x", 2.5)
     assert largest(number, 1.0) is number and smallest(number, 1.0) == 1.0

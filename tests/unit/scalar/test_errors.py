@@ -102,13 +102,13 @@ def test_error_underlines_the_text(function):
     assert source[start : underline.index("^") + 1] == text
 
 
-def test_error_tells_the_way_out():
+def test_error_names_a_remedy():
     with pytest.raises(ScalarFunctionError, match=r"\.out_kernel"):
         read(unknown_call)
 
 
 @pytest.mark.parametrize("outside", [[1.0, 2.0], {"a": 1.0}, object()])
-def test_what_stands_outside_is_read_once_and_is_a_number(outside: object) -> None:
+def test_a_closure_value_must_be_a_number(outside: object) -> None:
     for function in (lambda x: x * outside, lambda x: max(x, outside), lambda x: outside if x > 0 else x):
         with pytest.raises(ScalarFunctionError, match="is read once, when it is declared") as caught:
             read(function)
@@ -127,7 +127,7 @@ def test_what_is_no_function():
         read(math.sin)
 
 
-def test_types_are_told_with_the_place():
+def test_errors_of_types_underline_the_text():
     def difference(x, y):
         return (x > 0) - (y > 0)
 
