@@ -1,7 +1,7 @@
 // A grid that runs one block after another.
 //
-// Each thread of a block is a fiber. It gives way to the next one where it has to wait for others, and a round over all
-// fibers that brings none of them forward is a deadlock, which ends the process with a message.
+// Each thread of a block is a fiber. It yields to the next one when it has to wait for others, and a round over all
+// fibers in which none makes progress is a deadlock, which ends the process with a message.
 #include "grid.h"
 
 #include <setjmp.h>
@@ -20,8 +20,8 @@ struct Fiber {
     ucontext_t context;
     char* stack;
     bool begun, done;
-    unsigned long barriers; // that it has come to, of the block
-    unsigned long meetings; // that it has come to, of its warp
+    unsigned long barriers; // number of barriers of the block that it has reached
+    unsigned long meetings; // number of shuffles of its warp that it has reached
 };
 
 static constexpr size_t STACK = 1 << 16;
@@ -71,7 +71,7 @@ static void resume(unsigned at) {
     setcontext(&fiber.context);
 }
 
-// A block of threads none of which waits for another.
+// Run a block of threads none of which waits for another.
 static void run_alone(unsigned threads) {
     for (unsigned at = 0; at < threads; ++at) {
         become(at);
@@ -79,7 +79,7 @@ static void run_alone(unsigned threads) {
     }
 }
 
-// A block of threads, from beginning to end.
+// Run a block of threads to its end.
 static void run_together(unsigned threads) {
     while (stacks.size() < threads) {
         stacks.push_back(static_cast<char*>(malloc(STACK)));
@@ -104,7 +104,7 @@ static void run_together(unsigned threads) {
     }
 }
 
-// Wait until all threads of a range have come as far; threads that are done are not waited for.
+// Wait until all threads of a range that are not done have reached the same count.
 static void meet(unsigned long Fiber::* count, unsigned first, unsigned last) {
     const unsigned long mine = ++(fibers[current].*count);
     ++progress;
@@ -123,7 +123,7 @@ static unsigned long long exchanged[1024 / WARP][2][WARP];
 
 void shuffle(void* value, size_t size, long from) {
     const unsigned warp = current / WARP, lane = current % WARP, first = warp * WARP;
-    // Two sets of slots in turn: a lane may hand in its next value before all have read the last one.
+    // Two alternating sets of slots: a lane may store its next value before all have read the last one.
     auto& slots = exchanged[warp][fibers[current].meetings % 2];
     memcpy(&slots[lane], value, size);
     meet(&Fiber::meetings, first, first + WARP);
@@ -134,7 +134,7 @@ void shuffle(void* value, size_t size, long from) {
 
 } // namespace emulated
 
-// Run a kernel from beginning to end.
+// Run a kernel to its end.
 extern "C" void emulated_launch(
     const emulated::Kernel* kernel, const unsigned* grid, const unsigned* block, void** parameters) {
     emulated::kernel = kernel;
@@ -151,7 +151,7 @@ extern "C" void emulated_launch(
     }
 }
 
-// The parameters of a launch, copied into one block of memory: addresses first, then what lies there.
+// Copy the parameters of a launch into one block of memory: addresses first, then the values.
 extern "C" void** emulated_hold(const emulated::Kernel* kernel, void** parameters) {
     constexpr size_t alignment = 16;
     size_t count = 0, size = 0;

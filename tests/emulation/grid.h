@@ -1,5 +1,5 @@
-// What CUDA C++ finds on a GPU, for g++: built-in variables and functions. The grid itself is in grid.cpp, or, where RACES
-// is defined, in races.cpp.
+// CUDA's built-in variables and functions for kernels compiled by g++. The grid itself is in grid.cpp, or, if RACES is
+// defined, in races.cpp.
 #pragma once
 #include <math.h>
 #include <string.h>
@@ -31,13 +31,13 @@ namespace emulated {
 // A kernel as a function of the addresses of its parameters.
 struct Kernel {
     void (*run)(void** parameters);
-    const size_t* sizes; // of the parameters, and 0
+    const size_t* sizes; // of the parameters, ended by 0
     bool waits; // whether its threads may wait for each other
-    void (*touch)(); // has this thread of the host have the library's thread-local variables, if there are any
+    void (*touch)(); // makes this host thread allocate the library's thread-local variables, if any
 };
 
 #ifdef RACES
-static thread_local volatile char touched[4096]; // slack behind shared memory, which holds anything
+static thread_local volatile char touched[4096]; // slack after shared memory, with arbitrary content
 static void touch() { touched[0] = 1; }
 #else
 constexpr void (*touch)() = nullptr;
@@ -56,7 +56,7 @@ struct Entry<kernel> {
     static void run(void** given) { call(given, std::index_sequence_for<Given...>()); }
 };
 
-// The place of this thread in its block.
+// Return the index of this thread in its block.
 unsigned place();
 
 } // namespace emulated
@@ -68,9 +68,9 @@ static inline unsigned __umulhi(unsigned first, unsigned second) {
 
 namespace emulated {
 
-// Wait until all threads of the block that are not done have come as far.
+// Wait until all threads of the block that are not done have reached this barrier.
 void meet_block();
-// Take what another lane of the warp has handed in; the value stays where there is no such lane.
+// Read the value of another lane of the warp; the value stays unchanged if there is no such lane.
 void shuffle(void* value, size_t size, long from);
 
 } // namespace emulated
@@ -86,12 +86,12 @@ void shuffle(void* value, size_t size, long from);
 
 namespace emulated {
 
-// The same, at a line of the source: all threads, or lanes of the mask, have to come to the same one.
+// Barriers and shuffles at a line of the source, which all threads, or all lanes of the mask, have to reach.
 void meet_block(int site);
 void shuffle(unsigned mask, int site, void* value, size_t size, long from);
-// Let others go on before an atomic change, which is done at once.
+// Let other threads run before an atomic change, which is visible at once.
 void before_atomic(void* place, unsigned size);
-// Have others see all stores of this thread.
+// Make all stores of this thread visible to others.
 void fence();
 
 } // namespace emulated
@@ -126,7 +126,7 @@ static inline T __shfl_xor_sync(unsigned mask, T value, int lanes) {
     return value;
 }
 
-// Threads do not give way within these, so that a plain change is an atomic one.
+// No other thread runs during these functions, so that a plain change is an atomic one.
 template <typename T>
 UNSEEN static inline T atomicCAS(T* place, T expected, T value) {
     ATOMIC(place);

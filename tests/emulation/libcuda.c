@@ -1,8 +1,9 @@
-// A stand-in for libcuda.so.1: what cuda-python calls, with the rules that the driver's documentation states.
+// A stand-in for libcuda.so.1: the functions that cuda-python calls, with the rules of the driver's documentation.
 //
-// Memory is the host's and kernels do nothing; what is checked is how functions are called. A call that a driver would
-// refuse returns its error. One that it would take, and that is wrong in opdsl, is a violation: it is printed, and
-// `standin_violations` counts it. STANDIN_DEVICES, STANDIN_MEMORY (bytes) and STANDIN_POOLS (0 or 1) say what there is.
+// Memory is the host's and kernels do nothing; only the calls are checked. A call that a driver would refuse returns
+// its error. A call that it would accept, but that is wrong in opdsl, is a violation: it is printed, and
+// `standin_violations` counts it. STANDIN_DEVICES, STANDIN_MEMORY (bytes) and STANDIN_POOLS (0 or 1) set the number of
+// devices and the rest.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdint.h>
@@ -48,20 +49,20 @@ static const struct {
 
 enum Kind { STREAM = 1, EVENT, MODULE, FUNCTION, GRAPH, NODE, EXECUTABLE, USER_OBJECT, POOL, CONTEXT };
 
-// What a handle stands for; it is never freed, so that use after destruction is seen.
+// Object behind a handle; it is never freed, so that use after destruction is detected.
 typedef struct Object {
     enum Kind kind;
     int device;
     int destroyed;
-    // Of a stream: the graph that is captured, its last node, the mode, the thread that began, and whether that has
-    // failed. Of a node and of an executable: the graph.
+    // For a stream: the captured graph, its last node, the mode, the thread that began the capture, and whether it has
+    // failed. For a node and an executable: the graph.
     struct Object *graph, *last;
     int mode, failed;
     pthread_t thread;
-    // Of an event: whether it has been recorded, takes time, and in which capture.
+    // For an event: whether it has been recorded, whether it measures time, and the capture that it is in.
     int recorded, timed;
     struct Object* within;
-    // Of a graph: how often it is referred to, and the user object that it holds. Of that: its destructor.
+    // For a graph: its reference count, and the user object that it holds. For a user object: its destructor.
     int references;
     struct Object* held;
     void (*destructor)(void*);
@@ -120,7 +121,7 @@ static Result fails(Object* stream, Result result) {
     return result;
 }
 
-// What may have side effects on a capture breaks those of this thread, and global ones of all threads.
+// Fail the captures that an unsafe call breaks: those of this thread, and global ones of all threads.
 static Result unsafe(void) {
     Result result = SUCCESS;
     for (int at = 0; at < 64; ++at) {
@@ -179,7 +180,7 @@ API(cuStreamGetCaptureInfo_v3, Object* stream, int* status, uint64_t* id, Object
     if (graph) *graph = is_captured(stream) ? stream->graph : NULL;
     int has_nodes = is_captured(stream) && stream->last;
     if (nodes) *nodes = has_nodes ? (const void**)&stream->last : NULL;
-    static const unsigned char NO_DATA[8]; // of an edge
+    static const unsigned char NO_DATA[8]; // data of an edge
     if (edges) *edges = has_nodes ? NO_DATA : NULL;
     if (count) *count = has_nodes;
     return SUCCESS;
@@ -440,7 +441,7 @@ API(cuMemPoolSetAttribute, Object* pool, int attribute, void* value) {
 
 API(cuMemPoolTrimTo, Object* pool, size_t kept) { return is(pool, POOL) ? SUCCESS : INVALID_VALUE; }
 
-// Each end of a copy lies within a block, or in memory of the host that the driver does not know.
+// Return whether an end of a copy is in bounds of a block, or in host memory that the driver does not know.
 static int is_inside(Address address, size_t size) {
     Block* block = block_of(address);
     return !block || address + size <= block->begin + block->size;
@@ -621,13 +622,13 @@ API(cuGetErrorString, Result result, const char** text) {
     return INVALID_VALUE;
 }
 
-// NVRTC looks for it, and does without what it would give.
+// NVRTC calls it, and works without its tables.
 API(cuGetExportTable, const void** table, const void* id) {
     *table = NULL;
     return NOT_FOUND;
 }
 
-// For tests: a kernel fails, from where on everything does; what has been wrong; what has been started.
+// For tests: fail a kernel and all later calls; count violations; count launches.
 __attribute__((visibility("default"))) void standin_fail(Result result) { sticky = result; }
 __attribute__((visibility("default"))) int standin_violations(void) { return violations; }
 __attribute__((visibility("default"))) long standin_launches(void) { return launches; }

@@ -1,9 +1,10 @@
-// A grid that finds races: blocks and threads take turns at random, at any access to memory.
+// A grid that detects data races: at any access to memory another block or thread, chosen at random, may run.
 //
-// Kernels are compiled with -fsanitize=thread, whose calls at each load and store are answered here. A thread is a fiber
-// of its block, a block is a thread of the host with thread-local variables for its shared memory, and one of all runs at
-// a time. What a thread stores stays its own until a fence, a barrier or a coin says otherwise, so that a missing fence
-// is seen. Barriers and shuffles hold their rules; every access is aligned, and lies within an operand.
+// Kernels are compiled with -fsanitize=thread, whose hooks at each load and store are defined here. A thread is a
+// fiber of its block, a block is a thread of the host with thread-local variables for its shared memory, and only one
+// runs at a time. A store stays invisible to other threads until a fence, a barrier or a random choice, so that a
+// missing fence is detected. Rules of barriers and shuffles are checked, and that every access is aligned and in
+// bounds of an operand.
 #include "grid.h"
 
 #include <link.h>
@@ -26,7 +27,7 @@ namespace {
 
 using Random = std::mt19937;
 
-// A store that others do not see yet: what stands there for them, or for its thread, whichever does not run.
+// A store that others do not see yet: the value for them or for its own thread, whichever does not run.
 struct Store {
     char* place;
     unsigned size;
@@ -40,9 +41,9 @@ struct Fiber {
     ucontext_t context;
     bool begun;
     State state;
-    int site; // of the barrier or shuffle that it waits at
+    int site; // line of the barrier or shuffle that it waits at
     unsigned mask;
-    unsigned long barriers, meetings; // barriers and shuffles that it has come to
+    unsigned long barriers, meetings; // numbers of barriers and shuffles that it has reached
     std::vector<Store> stores;
 };
 
@@ -57,8 +58,8 @@ struct Block {
     char* stacks;
     Range shared;
     unsigned current;
-    unsigned live, arrived; // threads that are not done, and those at the barrier
-    unsigned long passed; // barriers
+    unsigned live, arrived; // numbers of threads that are not done, and of those at the barrier
+    unsigned long passed; // number of barriers
     jmp_buf scheduler;
     unsigned long long exchanged[1024 / WARP][2][WARP];
     bool done;
@@ -66,10 +67,10 @@ struct Block {
 
 constexpr size_t STACK = 1 << 16;
 
-// The launch. Only who has the baton reads or writes these.
+// State of the launch. Only the block that has the baton reads or writes it.
 std::string problem;
 Random generator;
-unsigned often, hidden; // how often threads give way, and how many stores of 8 are not seen at once
+unsigned often, hidden; // how often threads yield, and how many of 8 stores are delayed
 const Kernel* kernel;
 void** parameters;
 Range arena;
@@ -91,7 +92,7 @@ bool within(const Range& range, const char* place) { return place >= range.begin
 
 // -------------------------------------------------------------------------------------------------------------- stores
 
-// What others see and what the thread sees change places.
+// Exchange the values that others see with those that the thread sees.
 void exchange(Fiber& fiber) {
     for (Store& store : fiber.stores) {
         unsigned char kept[16];
@@ -114,7 +115,7 @@ void publish(Fiber& fiber, const char* place, unsigned size) {
     }
 }
 
-// Have stores of a thread that does not run arrive.
+// Make stores of a thread that does not run visible.
 void arrive(Fiber& fiber) {
     for (const Store& store : fiber.stores) {
         memcpy(store.place, store.other, store.size);
@@ -122,7 +123,7 @@ void arrive(Fiber& fiber) {
     fiber.stores.clear();
 }
 
-// --------------------------------------------------------------------------------------------------------------- turns
+// ---------------------------------------------------------------------------------------------------------- scheduling
 
 void become(unsigned at) {
     running->current = at;
@@ -132,7 +133,7 @@ void become(unsigned at) {
 void begin() {
     kernel->run(parameters);
     Fiber& fiber = running->fibers[running->current];
-    fiber.state = DONE; // what it has stored may arrive later
+    fiber.state = DONE; // its stores may become visible later
     --running->live;
     if (running->arrived) {
         fault("a thread ends while others wait at a barrier");
@@ -140,7 +141,7 @@ void begin() {
     _longjmp(running->scheduler, 1);
 }
 
-// Back to the scheduler of the block, which lets another thread go on.
+// Return to the scheduler of the block, which runs another thread.
 void give_way() {
     if (!_setjmp(running->fibers[running->current].place)) {
         _longjmp(running->scheduler, 1);
@@ -163,7 +164,7 @@ void resume(unsigned at) {
         makecontext(&fiber.context, begin, 0);
         setcontext(&fiber.context);
     }
-    for (size_t k = fiber.stores.size(); k-- > 0;) { // some stores arrive, in any order
+    for (size_t k = fiber.stores.size(); k-- > 0;) { // some stores become visible, in any order
         if (drawn(4) == 0) {
             fiber.stores.erase(fiber.stores.begin() + k);
         }
@@ -171,7 +172,7 @@ void resume(unsigned at) {
     exchange(fiber);
 }
 
-// Whether a thread that waits for others may go on.
+// Return whether a thread that waits for others may continue.
 bool may_run(const Fiber& fiber, unsigned at) {
     if (fiber.state == AT_BARRIER) {
         return fiber.barriers <= running->passed;
@@ -189,10 +190,10 @@ bool may_run(const Fiber& fiber, unsigned at) {
     return fiber.state == READY;
 }
 
-// One turn of a thread that may run; false where there is none.
+// Run a thread that may run until it yields; return false if there is no such thread.
 bool turn() {
     const size_t count = running->fibers.size();
-    // Threads keep a random order for a while: one far ahead of another shows more than all side by side.
+    // Threads keep a random order for a while: a thread far ahead of others reveals more races than equal progress.
     Fiber& other = running->fibers[drawn(count)];
     if (other.state == DONE) {
         arrive(other);
@@ -203,7 +204,7 @@ bool turn() {
         if (may_run(running->fibers[at], at)) {
             running->fibers[at].state = READY;
             resume(at);
-            if (drawn(4) == 0) { // who waits for a lock lets others go first in the end
+            if (drawn(4) == 0) { // so that threads that wait for a lock let others run first at some time
                 std::swap(running->order[(first + k) % count], running->order[drawn(count)]);
             }
             return true;
@@ -232,7 +233,7 @@ void pass_on() {
     pthread_cond_broadcast(&turned);
 }
 
-// Where thread-local variables of the kernel's library lie, for this thread of the host.
+// Find the thread-local variables of the kernel's library in this thread of the host.
 int find_shared(dl_phdr_info* info, size_t, void* library) {
     const char* place = static_cast<const char*>(library);
     bool is_here = false;
@@ -259,7 +260,7 @@ void* run_block(void* given) {
     }
     dl_iterate_phdr(find_shared, const_cast<Kernel*>(kernel));
     for (char* at = own->shared.begin; at < own->shared.end; ++at) {
-        *at = static_cast<char>(drawn(256)); // shared memory holds anything at first
+        *at = static_cast<char>(drawn(256)); // shared memory has arbitrary content at first
     }
     while (own->live && problem.empty()) {
         if (!turn()) {
@@ -327,7 +328,7 @@ void access(void* address, unsigned size, bool writes, bool aligned) {
         fault(std::string("out of bounds: ") + (writes ? "a store" : "a load"));
     }
     if (drawn(often) == 0 || !problem.empty()) {
-        give_way(); // for ever, where something is wrong
+        give_way(); // forever after a fault
     }
     if (writes && size <= 16) {
         Fiber& fiber = running->fibers[running->current];
@@ -402,7 +403,7 @@ void shuffle(unsigned mask, int site, void* value, size_t size, long from) {
 
 void before_atomic(void* place, unsigned size) {
     access(place, size, false, true);
-    if (drawn(2) == 0 || !problem.empty()) { // locks lie in no operand
+    if (drawn(2) == 0 || !problem.empty()) { // locks are in no operand
         give_way();
     }
     publish(running->fibers[running->current], static_cast<char*>(place), size);
@@ -412,7 +413,7 @@ void fence() { publish(running->fibers[running->current]); }
 
 } // namespace emulated
 
-// Run a kernel in a random order. Returns what is wrong, an empty text where nothing is.
+// Run a kernel in a random order. Return a description of the fault, or an empty text.
 extern "C" __attribute__((visibility("default"))) const char* emulated_race(
     const emulated::Kernel* kernel, const unsigned* grid, const unsigned* block, void** parameters, unsigned seed,
     char* begin, size_t size, char** operands, size_t count) {
@@ -447,7 +448,7 @@ extern "C" __attribute__((visibility("default"))) const char* emulated_race(
     return problem.c_str();
 }
 
-// What g++ calls at each access.
+// Hooks that g++ calls at each access.
 #define ACCESSES(size)                                                                                                 \
     extern "C" void __tsan_read##size(void* place) { emulated::access(place, size, false, true); }                     \
     extern "C" void __tsan_write##size(void* place) { emulated::access(place, size, true, true); }                     \
