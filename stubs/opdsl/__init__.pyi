@@ -1,10 +1,10 @@
 # Written by `opdsl stubs` from the declarations; not to be edited.
 # A static method may have a parameter `self`: schemas have one.
 # pyright: reportSelfClsParameterName=false
-"""opdsl: declare a tensor operator once, in typed Python.
+"""Library opdsl: declare a tensor operator once, in typed Python.
 
-Tensors are here at once. The language (``op``, ``Library``, annotations), the operator library and everything else is
-loaded when it is first asked for: ``opdsl.op``, ``opdsl.add``, ``opdsl.ops``, ``opdsl.native``.
+Importing the package loads tensors only. The language (``op``, ``Library``, annotations), the operator library and
+everything else are loaded on first access: ``opdsl.op``, ``opdsl.add``, ``opdsl.ops``, ``opdsl.native``.
 """
 
 import numpy as numpy

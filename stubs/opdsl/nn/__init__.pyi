@@ -1,7 +1,7 @@
 # Written by `opdsl stubs` from the declarations; not to be edited.
 # A static method may have a parameter `self`: schemas have one.
 # pyright: reportSelfClsParameterName=false
-"""Networks: ``opdsl.nn.functional`` under PyTorch's names, and the operators whose entries say ``python_module: nn``.
+"""Neural network functions: ``opdsl.nn.functional`` with PyTorch's names, and the operators with ``python_module: nn``.
 
 ``opdsl.nn.<name>`` is the operator itself, with the arguments of its schema. May import: everything below.
 """

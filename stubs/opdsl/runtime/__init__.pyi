@@ -3,8 +3,8 @@
 # pyright: reportSelfClsParameterName=false
 """Tensors without operators: dtypes, devices, geometries, views, memory sharing and printing.
 
-Knows no operator; the operator library installs methods through ``install_method``. Functions that have the name of a
-module (``geometry``, ``tensor``, ``overlap``) are imported from that module.
+The package contains no operator; the operator library installs methods by ``install_method``. Functions that have the
+name of a module (``geometry``, ``tensor``, ``overlap``) are imported from that module.
 May import: opdsl.errors.
 """
 

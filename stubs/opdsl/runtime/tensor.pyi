@@ -1,7 +1,7 @@
 # Written by `opdsl stubs` from the declarations; not to be edited.
 # A static method may have a parameter `self`: schemas have one.
 # pyright: reportSelfClsParameterName=false
-"""``Tensor``: an array, its geometry, and what of PyTorch's tensor needs no operator."""
+"""Class ``Tensor``: an array, its geometry, and the methods of PyTorch's tensor that need no operator."""
 
 import numpy
 from builtins import bool as _bool, float as _float, int as _int, type as _type
@@ -37,9 +37,9 @@ from types import EllipsisType, ModuleType
 from typing import Any, ClassVar, Literal, Protocol, SupportsIndex, overload
 
 class Tensor(Differentiable):
-    """A tensor. Make one with ``opdsl.tensor``, ``opdsl.from_numpy`` or an operator; ``Tensor()`` alone is unfinished.
+    """Tensor. Make one with ``opdsl.tensor``, ``opdsl.from_numpy`` or an operator; ``Tensor()`` has no data.
 
-    What it holds stands at ``TensorBase``.
+    Its data attributes are documented at ``TensorBase``.
 
     >>> import opdsl
     >>> x = opdsl.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -52,54 +52,54 @@ class Tensor(Differentiable):
     __array_priority__: ClassVar[_float]
     __hash__ = object.__hash__
     def __class_getitem__(cls, item: object) -> object:
-        """``Tensor[Alias("a")]`` means ``Annotated[Tensor, Alias("a")]``."""
+        """Return ``Annotated[Tensor, Alias("a")]`` for ``Tensor[Alias("a")]``."""
     @property
     def shape(self) -> tuple[_int, ...]:
-        """The sizes of its dimensions."""
+        """Return the sizes of the dimensions."""
     @property
     def names(self) -> tuple[str | None, ...]:
-        """The names of its dimensions, None for each that has none."""
+        """Return the names of the dimensions, with None for unnamed ones."""
     @property
     def strides(self) -> tuple[_int, ...]:
-        """The steps of its dimensions, in elements."""
+        """Return the strides of the dimensions, in elements."""
     @property
     def dtype(self) -> DType:
-        """The type of its elements."""
+        """Return the dtype of the elements."""
     @property
     def device(self) -> Device:
-        """Where it lives."""
+        """Return the device on which the tensor is stored."""
     @property
     def layout(self) -> Layout:
-        """How its elements are addressed."""
+        """Return the layout, which is always strided."""
     @property
     def ndim(self) -> _int:
-        """The number of its dimensions."""
+        """Return the number of dimensions."""
     @property
     def itemsize(self) -> _int:
-        """Bytes of one element."""
+        """Return the size of one element in bytes."""
     @property
     def nbytes(self) -> _int:
-        """Bytes of all elements."""
+        """Return the size of all elements in bytes."""
     @property
     def is_cpu(self) -> _bool:
-        """Whether it lives in the memory of the CPU."""
+        """Return whether the tensor is on the CPU."""
     @property
     def is_cuda(self) -> _bool:
-        """Whether it lives on a CUDA device."""
+        """Return whether the tensor is on a CUDA device."""
     @property
     def is_meta(self) -> _bool:
-        """Whether it has a geometry only."""
+        """Return whether the tensor is on the meta device, and so has a geometry but no elements."""
     @property
     def is_sparse(self) -> _bool:
-        """Always False: tensors are strided."""
+        """Return False: all tensors are strided."""
     @property
     def is_quantized(self) -> _bool:
-        """Always False: quantized dtypes are not supported."""
+        """Return False: quantized dtypes are not supported."""
     def dim(self) -> _int:
-        """The number of its dimensions."""
+        """Return the number of dimensions."""
     ndimension = dim
     def numel(self) -> _int:
-        """The number of its elements."""
+        """Return the number of elements."""
     nelement = numel
     @overload
     def size(self, dim: None = None) -> tuple[_int, ...]: ...
@@ -110,45 +110,45 @@ class Tensor(Differentiable):
     @overload
     def stride(self, dim: _int) -> _int: ...
     def element_size(self) -> _int:
-        """Bytes of one element."""
+        """Return the size of one element in bytes."""
     def get_device(self) -> _int:
-        """The index of its device, -1 where it has none."""
+        """Return the index of the tensor's device, -1 if it has none."""
     def is_contiguous(self, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> _bool:
-        """Whether its elements lie without gaps in the order of a memory format.
+        """Return whether the elements have no gaps in memory, in the order of a memory format.
 
         Args:
             memory_format: ``opdsl.contiguous_format``, where the last dimension is the innermost, or
                 ``opdsl.channels_last``.
         """
     def is_floating_point(self) -> _bool:
-        """Whether its dtype is a real floating-point one."""
+        """Return whether the dtype is a real floating-point dtype."""
     def is_complex(self) -> _bool:
-        """Whether its dtype is complex."""
+        """Return whether the dtype is complex."""
     def is_signed(self) -> _bool:
-        """Whether its dtype can hold negative values."""
+        """Return whether the dtype can represent negative values."""
     def _is_view(self) -> _bool: ...
     @property
     def _version(self) -> _int:
-        """How often its memory has been written, through it or through what shares its history.
+        """Return how often the memory has been written, through this tensor or tensors that share its history.
 
         Raises:
-            RequiresGradError: it was made in inference mode, where nobody counts.
+            RequiresGradError: the tensor was made in inference mode, in which writes are not counted.
         """
     def data_ptr(self) -> _int:
-        """The address of its first element; 0 where there is none."""
+        """Return the address of the first element; 0 if the tensor has no elements or no memory."""
     def storage_offset(self) -> _int:
-        """How many elements lie in its memory before its first one."""
+        """Return the offset of the first element in the tensor's storage, in elements."""
     def item(self) -> _bool | _int | _float | complex:
-        """Its one element as a Python number.
+        """Return the value of a tensor with one element as a Python number.
 
         Raises:
-            ConversionError: it has more or fewer than one element, or no data.
+            ConversionError: the tensor has more or fewer than one element, or no data.
         """
     def tolist(self) -> Any:
-        """Its elements as nested lists of Python numbers, one number when it has no dimensions.
+        """Return the elements as nested lists of Python numbers, or as one number if there are no dimensions.
 
         Raises:
-            ConversionError: it has no data (meta).
+            ConversionError: the tensor has no data (meta).
         """
     def __len__(self) -> _int: ...
     def __bool__(self) -> _bool: ...
@@ -157,21 +157,21 @@ class Tensor(Differentiable):
     def __complex__(self) -> complex: ...
     def __index__(self) -> _int: ...
     def numpy(self, *, force: _bool = False) -> _NumpyArray:
-        """Its elements as a NumPy array that shares its memory.
+        """Return the elements as a NumPy array that shares the tensor's memory.
 
         Args:
-            force: copies to the host where the memory cannot be shared, and drops the gradient.
+            force: whether to copy to the host if the memory cannot be shared, and to drop the gradient.
 
         Raises:
-            InterchangeError: it is not on the CPU, requires gradients, or is bfloat16 without ml_dtypes.
+            InterchangeError: the tensor is not on the CPU, requires gradients, or is bfloat16 without ml_dtypes.
         """
     def __array__(self, dtype: _NumpyDType | None = None, copy: _bool | None = None) -> _NumpyArray: ...
     def __arrow_array__(self, type: object = None) -> Any:
-        """``pyarrow.array(x)``: of one dimension, over the same memory where Arrow's layout allows it."""
+        """Return a one-dimensional tensor as an Arrow array, for ``pyarrow.array(x)``; without a copy if possible."""
     def __arrow_c_array__(self, requested_schema: object = None) -> Any:
-        """Arrow's protocol, by which polars and others take it: ``polars.Series(x)``; of one dimension."""
+        """Export a one-dimensional tensor by Arrow's C protocol, for polars and others: ``polars.Series(x)``."""
     def __array_wrap__(self, array: _NumpyArray, context: object = None, return_scalar: _bool = False) -> Tensor:
-        """What NumPy's functions give for tensors: ``numpy.sin(x)`` is a tensor over the array that NumPy made."""
+        """Return the result of a NumPy function, such as ``numpy.sin(x)``, as a tensor over NumPy's array."""
     def __array_function__(
         self,
         function: Callable[..., object],
@@ -179,18 +179,18 @@ class Tensor(Differentiable):
         args: tuple[object, ...],
         kwargs: dict[str, object],
     ) -> object:
-        """NumPy's functions: those that ``opdsl.array_api`` has give tensors, others compute on arrays.
+        """Call a NumPy function on tensors: those in ``opdsl.array_api`` return tensors, others compute with arrays.
 
         >>> import numpy, opdsl
         >>> numpy.concatenate([opdsl.ones(1), opdsl.zeros(2)])
         tensor([1., 0., 0.])
         """
     def astype(self, dtype: DType | _NumpyDType | _type | str, copy: _bool = True) -> Tensor:
-        """The elements as another dtype: ``to`` by NumPy's name, for libraries that convert blocks of any kind.
+        """Return the elements as another dtype: NumPy's name for ``to``, used by other libraries.
 
         Args:
-            dtype: ours, or what NumPy takes for one.
-            copy: whether the result is a copy where nothing changes, too.
+            dtype: a dtype of opdsl, or anything that NumPy accepts as one.
+            copy: whether the result is a copy even if nothing changes.
 
         Raises:
             DTypeError: there is no such dtype.
@@ -201,14 +201,14 @@ class Tensor(Differentiable):
         """
     @property
     def __cuda_array_interface__(self) -> dict[str, object]:
-        """The CUDA Array Interface (version 3), by which numba, cupy and torch share its memory; on CUDA alone.
+        """Return the CUDA Array Interface (version 3), by which numba, cupy and torch share a CUDA tensor's memory.
 
         Raises:
-            AttributeError: it is on another device.
-            InterchangeError: it is bfloat16, or requires gradients.
+            AttributeError: the tensor is on another device.
+            InterchangeError: the tensor is bfloat16, or requires gradients.
         """
     def __dlpack_device__(self) -> tuple[_int, _int]:
-        """Where a DLPack consumer finds it, as ``(device type, index)``."""
+        """Return DLPack's pair ``(device type, index)`` for the tensor's device."""
     def __dlpack__(
         self,
         *,
@@ -217,19 +217,19 @@ class Tensor(Differentiable):
         dl_device: tuple[_int, _int] | None = None,
         copy: _bool | None = None,
     ) -> object:
-        """A DLPack capsule that shares its memory (or a copy of it where ``copy=True``).
+        """Return a DLPack capsule that shares the tensor's memory (or a copy of it with ``copy=True``).
 
         Raises:
-            InterchangeError: it cannot be handed out that way; the message says how it can.
+            InterchangeError: it cannot be exported that way; the message shows the remedy.
         """
     def __array_namespace__(self, *, api_version: str | None = None) -> ModuleType:
-        """``opdsl.array_api``, the functions of the array API standard for tensors.
+        """Return ``opdsl.array_api``, the functions of the array API standard for tensors.
 
         Args:
-            api_version: the version of the standard that is wanted; the latest one that is here by default.
+            api_version: the version of the standard; the latest supported one by default.
 
         Raises:
-            OptionError: that version is not here; it is a ValueError.
+            OptionError: the version is not supported; it is a ValueError.
 
         >>> import opdsl
         >>> x = opdsl.ones(3)
@@ -237,21 +237,21 @@ class Tensor(Differentiable):
         tensor([1., 2., 3.])
         """
     def to_device(self, device: Device | str, /, *, stream: object = None) -> Tensor:
-        """The tensor on a device; itself where it is there.
+        """Return the tensor on another device; the tensor itself if it is on that device.
 
         Args:
-            device: where to.
-            stream: None; ``with opdsl.cuda.stream(s)`` says on which stream it is copied.
+            device: the target device.
+            stream: None; use ``with opdsl.cuda.stream(s)`` to copy on a stream.
 
         Raises:
-            DeviceError: there is no such device, or a stream is named.
+            DeviceError: there is no such device, or a stream is given.
         """
     def order(self, *dims: object) -> Tensor:
-        """The tensor itself: of a value over dims (``opdsl.dims``) it makes positional dimensions.
+        """Return the tensor itself; for a value over dims (``opdsl.dims``), make the dims positional dimensions.
 
         Args:
-            dims: dims, tuples of dims that become one dimension, and ``...`` for the positional ones; of a plain
-                tensor there are only these.
+            dims: dims, tuples of dims that become one dimension, and ``...`` for the positional ones; for a plain
+                tensor only ``...`` is allowed.
 
         Raises:
             DimError: a dim is listed that the value does not vary along, or ``...`` is missing.
@@ -262,14 +262,14 @@ class Tensor(Differentiable):
         tensor(5)
         """
     def outside(self, what: object) -> Readable:
-        """The tensor together with what lies outside of it, for one read at computed positions.
+        """Return the tensor with a rule for out-of-bounds reads (padding), to be indexed once at computed positions.
 
         Args:
             what: a number; ``"replicate"``, ``"reflect"`` or ``"circular"``, which read at another position inside;
-                ``"skip"``, of which folds leave out the turn; or a mapping to these by dimension.
+                ``"skip"``, for which folds leave the element out; or a mapping to these by dimension.
 
         Raises:
-            OptionError: it is none of these.
+            OptionError: ``what`` is none of these.
 
         >>> import opdsl
         >>> i = opdsl.dim(range(5))
@@ -283,46 +283,46 @@ class Tensor(Differentiable):
     def __reduce_ex__(self, protocol: object) -> tuple[object, _Parts]: ...
     @property
     def H(self) -> Tensor:
-        """``x.H``: a matrix transposed and conjugated."""
+        """Return a view of a matrix, transposed and conjugated: ``x.H``."""
     @property
     def T(self) -> Tensor:
-        """``x.T``: all dimensions the other way round."""
+        """Return a view with the order of all dimensions reversed: ``x.T``."""
     def __abs__(self) -> Tensor:
-        """The magnitude of every element; of complex numbers a real one."""
+        """Return the magnitude of every element; real also for complex elements."""
     def __add__(self, other: Tensor | Scalar) -> Tensor:
         """``self + alpha * other``"""
     @overload
     def __and__(self, other: Tensor) -> Tensor:
-        """Another name of ``bitwise_and``: ``self & other``; of bools whether both hold."""
+        """Another name of ``bitwise_and``: ``self & other``; logical and for bools."""
     @overload
     def __and__(self, other: Scalar) -> Tensor: ...
     def __contains__(self, element: Tensor | complex) -> _bool:
-        """``element in self``: whether any element is equal to it.
+        """Return ``element in self``: whether any element of the tensor equals it.
 
         Raises:
-            ConversionError: it is no tensor and no number.
+            ConversionError: ``element`` is no tensor and no number.
         """
     def __eq__(self, other: object) -> Tensor:  # type: ignore[override]
-        """Return where ``self`` is equal to ``other``."""
+        """``self == other``"""
     def __floordiv__(self, other: Tensor | Scalar) -> Tensor:
         """``self / other``, rounded down."""
     @overload
     def __ge__(self, other: Tensor) -> Tensor:
-        """Return where ``self`` is at least ``other``."""
+        """``self >= other``"""
     @overload
     def __ge__(self, other: Scalar) -> Tensor: ...
     def __getitem__(self, index: Index) -> Tensor:
-        """``x[index]``: a view where ints, slices, ``None`` and ``...`` index, new elements where tensors do."""
+        """Return ``x[index]``: a view if ints, slices, ``None`` and ``...`` index, a copy if tensors do."""
     @overload
     def __gt__(self, other: Tensor) -> Tensor:
-        """Return where ``self`` is greater than ``other``."""
+        """``self > other``"""
     @overload
     def __gt__(self, other: Scalar) -> Tensor: ...
     def __iadd__(self, other: Tensor | Scalar) -> Tensor:
         """``self + alpha * other``"""
     @overload
     def __iand__(self, other: Tensor) -> Tensor:
-        """Another name of ``bitwise_and``: ``self & other``; of bools whether both hold."""
+        """Another name of ``bitwise_and``: ``self & other``; logical and for bools."""
     @overload
     def __iand__(self, other: Scalar) -> Tensor: ...
     def __ifloordiv__(self, other: Tensor | Scalar) -> Tensor:
@@ -334,7 +334,7 @@ class Tensor(Differentiable):
     def __ilshift__(self, other: Scalar) -> Tensor: ...
     @overload
     def __imod__(self, other: Tensor) -> Tensor:
-        """What dividing down leaves; it has the sign of ``other``."""
+        """Return the remainder of the division rounded down; it has the sign of ``other``."""
     @overload
     def __imod__(self, other: Scalar) -> Tensor: ...
     def __imul__(self, other: Tensor | Scalar) -> Tensor:
@@ -347,15 +347,15 @@ class Tensor(Differentiable):
         """
     @overload
     def __ior__(self, other: Tensor) -> Tensor:
-        """Another name of ``bitwise_or``: ``self | other``; of bools whether one holds."""
+        """Another name of ``bitwise_or``: ``self | other``; logical or for bools."""
     @overload
     def __ior__(self, other: Scalar) -> Tensor: ...
     @overload
     def __ipow__(self, exponent: Tensor) -> Tensor:
-        """``self ** exponent``; an integer to a negative power is 0, but for 1 and -1."""
+        """``self ** exponent``; integers to a negative power give 0, except for 1 and -1."""
     @overload
     def __ipow__(self, exponent: Scalar) -> Tensor:
-        """``self ** exponent`` for a number."""
+        """``self ** exponent`` for a number ``exponent``"""
     @overload
     def __irshift__(self, other: Tensor) -> Tensor:
         """``self >> other``"""
@@ -364,7 +364,7 @@ class Tensor(Differentiable):
     def __isub__(self, other: Tensor | Scalar) -> Tensor:
         """``self - alpha * other``"""
     def __iter__(self) -> Iterator[Tensor]:
-        """``for row in x``: the positions of the first dimension.
+        """Return an iterator over the slices along the first dimension: ``for row in x``.
 
         Raises:
             ArgumentError: the tensor has no dimensions.
@@ -373,12 +373,12 @@ class Tensor(Differentiable):
         """``self / other``; integers are divided as floating-point numbers."""
     @overload
     def __ixor__(self, other: Tensor) -> Tensor:
-        """Another name of ``bitwise_xor``: ``self ^ other``; of bools whether one of them holds."""
+        """Another name of ``bitwise_xor``: ``self ^ other``; logical exclusive or for bools."""
     @overload
     def __ixor__(self, other: Scalar) -> Tensor: ...
     @overload
     def __le__(self, other: Tensor) -> Tensor:
-        """Return where ``self`` is at most ``other``."""
+        """``self <= other``"""
     @overload
     def __le__(self, other: Scalar) -> Tensor: ...
     @overload
@@ -388,46 +388,46 @@ class Tensor(Differentiable):
     def __lshift__(self, other: Scalar) -> Tensor: ...
     @overload
     def __lt__(self, other: Tensor) -> Tensor:
-        """Return where ``self`` is less than ``other``."""
+        """``self < other``"""
     @overload
     def __lt__(self, other: Scalar) -> Tensor: ...
     def __matmul__(self, other: Tensor) -> Tensor:
-        """The matrix product, with vectors and broadcast batches as ``numpy.matmul`` has them."""
+        """Return the matrix product, with the rules of ``numpy.matmul`` for vectors and broadcast batch dimensions."""
     @overload
     def __mod__(self, other: Tensor) -> Tensor:
-        """What dividing down leaves; it has the sign of ``other``."""
+        """Return the remainder of the division rounded down; it has the sign of ``other``."""
     @overload
     def __mod__(self, other: Scalar) -> Tensor: ...
     def __mul__(self, other: Tensor | Scalar) -> Tensor:
         """``self * other``"""
     def __ne__(self, other: object) -> Tensor:  # type: ignore[override]
-        """Return where ``self`` is different from ``other``."""
+        """``self != other``"""
     def __neg__(self) -> Tensor:
         """``-self``"""
     @overload
     def __or__(self, other: Tensor) -> Tensor:
-        """Another name of ``bitwise_or``: ``self | other``; of bools whether one holds."""
+        """Another name of ``bitwise_or``: ``self | other``; logical or for bools."""
     @overload
     def __or__(self, other: Scalar) -> Tensor: ...
     def __pos__(self) -> Tensor:
-        """``self`` itself."""
+        """Return ``self``."""
     @overload
     def __pow__(self, exponent: Tensor) -> Tensor:
-        """``self ** exponent``; an integer to a negative power is 0, but for 1 and -1."""
+        """``self ** exponent``; integers to a negative power give 0, except for 1 and -1."""
     @overload
     def __pow__(self, exponent: Scalar) -> Tensor:
-        """``self ** exponent`` for a number."""
+        """``self ** exponent`` for a number ``exponent``"""
     def __radd__(self, other: Tensor | Scalar) -> Tensor:
         """``self + alpha * other``"""
     @overload
     def __rand__(self, other: Tensor) -> Tensor:
-        """``self & other``; of bools whether both hold."""
+        """``self & other``; logical and for bools."""
     @overload
     def __rand__(self, other: Scalar) -> Tensor: ...
     def __repr__(self) -> str:
-        """The tensor's text, which names the dtype where it is not the default one."""
+        """Return the text of the tensor, which names the dtype unless it is the default one."""
     def __reversed__(self) -> Tensor:
-        """``reversed(self)``: its slices along the first dimension in the other order."""
+        """Return ``reversed(self)``: the tensor with its first dimension flipped."""
     def __rfloordiv__(self, other: Scalar) -> Tensor: ...
     def __rlshift__(self, other: Scalar) -> Tensor: ...
     def __rmatmul__(self, other: Scalar) -> Tensor: ...
@@ -436,7 +436,7 @@ class Tensor(Differentiable):
         """``self * other``"""
     @overload
     def __ror__(self, other: Tensor) -> Tensor:
-        """``self | other``; of bools whether one holds."""
+        """``self | other``; logical or for bools."""
     @overload
     def __ror__(self, other: Scalar) -> Tensor: ...
     def __rpow__(self, other: Scalar) -> Tensor: ...
@@ -451,73 +451,79 @@ class Tensor(Differentiable):
         """``other - alpha * self``"""
     @overload
     def __rsub__(self, other: Scalar, alpha: Scalar = 1) -> Tensor:
-        """``other - alpha * self`` for a number."""
+        """``other - alpha * self`` for a number ``other``"""
     def __rtruediv__(self, other: Scalar) -> Tensor:
-        """``other / self``, as PyTorch computes it: the reciprocal times the number; a quotient for arrays."""
+        """``other / self``, computed as in PyTorch: the reciprocal times the number; a quotient if ``other`` is
+        an array.
+        """
     @overload
     def __rxor__(self, other: Tensor) -> Tensor:
-        """``self ^ other``; of bools whether one of them holds."""
+        """``self ^ other``; logical exclusive or for bools."""
     @overload
     def __rxor__(self, other: Scalar) -> Tensor: ...
     def __setitem__(self, index: Index, value: Tensor | Scalar) -> None:
-        """``x[index] = value``: a number, a tensor or a NumPy array that broadcasts."""
+        """Execute ``x[index] = value``: a number, a tensor or a NumPy array that broadcasts."""
     def __sub__(self, other: Tensor | Scalar) -> Tensor:
         """``self - alpha * other``"""
     def __truediv__(self, other: Tensor | Scalar) -> Tensor:
         """``self / other``; integers are divided as floating-point numbers."""
     @overload
     def __xor__(self, other: Tensor) -> Tensor:
-        """Another name of ``bitwise_xor``: ``self ^ other``; of bools whether one of them holds."""
+        """Another name of ``bitwise_xor``: ``self ^ other``; logical exclusive or for bools."""
     @overload
     def __xor__(self, other: Scalar) -> Tensor: ...
     def _addmm_activation(
         self, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1, use_gelu: _bool = False
     ) -> Tensor:
-        """``relu``, or ``gelu``, of ``addmm``."""
+        """``relu(addmm(self, mat1, mat2))``, or ``gelu`` of it for ``use_gelu``"""
     def _autocast_to_full_precision(self, cuda_enabled: _bool, cpu_enabled: _bool) -> Tensor:
-        """A tensor of 16-bit numbers as float32, where its device computes in less; any other as it is."""
+        """Return a float16 or bfloat16 tensor converted to float32, if autocast is enabled for its device; return others
+        unchanged.
+        """
     def _autocast_to_reduced_precision(
         self, cuda_enabled: _bool, cpu_enabled: _bool, cuda_dtype: DType, cpu_dtype: DType
     ) -> Tensor:
-        """A float32 tensor in the dtype that its device computes in; any other as it is."""
+        """Return a float32 tensor converted to the autocast dtype of its device, if autocast is enabled; return others
+        unchanged.
+        """
     def _conj(self) -> Tensor:
-        """A view of complex numbers that stands for their conjugates."""
+        """Return a view of a complex tensor that is conjugated when it is read."""
     def _conj_physical(self) -> Tensor:
-        """The conjugate complex numbers."""
+        """Return the complex conjugates, computed rather than marked lazily."""
     def _is_all_true(self) -> Tensor:
         """Return whether all elements are true."""
     def _is_any_true(self) -> Tensor:
-        """Return whether an element is true."""
+        """Return whether at least one element is true."""
     def _is_zerotensor(self) -> _bool:
-        """False: no tensor of this kind stands for zeros without memory."""
+        """Return False, as all tensors have memory, those of zeros too."""
     def _lazy_clone(self) -> Tensor:
-        """A copy; PyTorch's is not made before one of the two is written."""
+        """Return a copy. It is made at once; PyTorch's is copy-on-write."""
     def _neg_view(self) -> Tensor:
-        """A view that stands for the negatives."""
+        """Return a view that is negated when it is read."""
     def abs(self) -> Tensor:
-        """The magnitude of every element; of complex numbers a real one."""
+        """Return the magnitude of every element; real also for complex elements."""
     def abs_(self) -> Tensor:
-        """The magnitude of every element; of complex numbers a real one."""
+        """Return the magnitude of every element; real also for complex elements."""
     def absolute(self) -> Tensor:
-        """Another name of ``abs``: The magnitude of every element; of complex numbers a real one."""
+        """Another name of ``abs``: Return the magnitude of every element; real also for complex elements."""
     def absolute_(self) -> Tensor:
-        """Another name of ``abs``: The magnitude of every element; of complex numbers a real one."""
+        """Another name of ``abs``: Return the magnitude of every element; real also for complex elements."""
     def acos(self) -> Tensor:
-        """The arccosine of every element, in [0, pi]; NaN outside of [-1, 1]."""
+        """Return the arccosine of every element, in [0, pi]; NaN outside of [-1, 1]."""
     def acos_(self) -> Tensor:
-        """The arccosine of every element, in [0, pi]; NaN outside of [-1, 1]."""
+        """Return the arccosine of every element, in [0, pi]; NaN outside of [-1, 1]."""
     def acosh(self) -> Tensor:
-        """The inverse hyperbolic cosine of every element; NaN below 1."""
+        """Return the inverse hyperbolic cosine of every element; NaN below 1."""
     def acosh_(self) -> Tensor:
-        """The inverse hyperbolic cosine of every element; NaN below 1."""
+        """Return the inverse hyperbolic cosine of every element; NaN below 1."""
     def add(self, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
         """``self + alpha * other``"""
     def add_(self, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
         """``self + alpha * other``"""
     def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
-        """``beta * self`` and ``alpha`` times the sum of the products of a batch."""
+        """``beta * self + alpha * bmm(batch1, batch2).sum(0)``"""
     def addbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
-        """``addbmm`` into ``self``."""
+        """Write the result of ``addbmm`` into ``self``."""
     def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
         """``self + value * tensor1 / tensor2``"""
     def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
@@ -527,139 +533,141 @@ class Tensor(Differentiable):
     def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
         """``self + value * tensor1 * tensor2``"""
     def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
-        """``beta * self + alpha * (mat1 @ mat2)``; NaN in ``self`` does not count for ``beta=0``."""
+        """``beta * self + alpha * (mat1 @ mat2)``; for ``beta=0`` NaN in ``self`` is ignored."""
     def addmm_(self, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
-        """``beta * self + alpha * (mat1 @ mat2)``; NaN in ``self`` does not count for ``beta=0``."""
+        """``beta * self + alpha * (mat1 @ mat2)``; for ``beta=0`` NaN in ``self`` is ignored."""
     def addmv(self, mat: Tensor, vec: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
         """``beta * self + alpha * (mat @ vec)`` for a vector."""
     def addmv_(self, mat: Tensor, vec: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
         """``beta * self + alpha * (mat @ vec)`` for a vector."""
     def addr(self, vec1: Tensor, vec2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
-        """``beta * self + alpha * outer(vec1, vec2)``; NaN in ``self`` does not count for ``beta=0``."""
+        """``beta * self + alpha * outer(vec1, vec2)``; for ``beta=0`` NaN in ``self`` is ignored."""
     def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
-        """``beta * self + alpha * outer(vec1, vec2)``; NaN in ``self`` does not count for ``beta=0``."""
+        """``beta * self + alpha * outer(vec1, vec2)``; for ``beta=0`` NaN in ``self`` is ignored."""
     def adjoint(self) -> Tensor:
-        """Every matrix of a batch transposed and conjugated."""
+        """Return a view with each matrix of a batch transposed and conjugated."""
     def all(self, dim: AnyDims | None = None, keepdim: _bool = False) -> Tensor:
-        """Whether all elements along dimensions, along all for ``dim=None``, are not zero."""
+        """Return whether all elements along dimensions, along all for ``dim=None``, are not zero."""
     def allclose(self, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> _bool:
-        """Return whether all elements are close (``isclose``)."""
+        """Return whether all elements are close, see ``isclose``."""
     def amax(self, dim: AnyDims = (), keepdim: _bool = False) -> Tensor:
-        """The largest element along dimensions, along all for none given; NaN where there is one."""
+        """Return the largest element along dimensions, by default along all; NaN if an element is NaN."""
     def amin(self, dim: AnyDims = (), keepdim: _bool = False) -> Tensor:
-        """The smallest element along dimensions, along all for none given; NaN where there is one."""
+        """Return the smallest element along dimensions, by default along all; NaN if an element is NaN."""
     def aminmax(self, *, dim: AnyDim | None = None, keepdim: _bool = False) -> _results_aminmax:
-        """The smallest and the largest element along a dimension, or of all."""
+        """Return the smallest and the largest element along a dimension, or of all elements."""
     def angle(self) -> Tensor:
-        """The angle of every complex number; of real ones 0, or pi where they are negative."""
+        """Return the angle of every complex number; for real ones 0, or pi if they are negative."""
     def any(self, dim: AnyDims | None = None, keepdim: _bool = False) -> Tensor:
-        """Whether any element along dimensions, along all for ``dim=None``, is not zero."""
+        """Return whether any element along dimensions, along all for ``dim=None``, is not zero."""
     def apply_(self, callable: Callable[[Any], Any]) -> Tensor:
-        """Replace each element by what a Python function gives for it: slow, one call for each.
+        """Replace each element in place by the result of a Python function; slow, as there is a call for each element.
 
         Args:
             callable: takes an element as a Python number and returns one.
 
         Raises:
-            DeviceError: a tensor that is not on the CPU.
-            RequiresGradError: a tensor that requires grad.
+            DeviceError: the tensor is not on the CPU.
+            RequiresGradError: the tensor requires grad.
 
         >>> import opdsl
         >>> opdsl.tensor([1.0, 4.0]).apply_(lambda x: x + 1)
         tensor([2., 5.])
         """
     def arccos(self) -> Tensor:
-        """Another name of ``acos``: The arccosine of every element, in [0, pi]; NaN outside of [-1, 1]."""
+        """Another name of ``acos``: Return the arccosine of every element, in [0, pi]; NaN outside of [-1, 1]."""
     def arccos_(self) -> Tensor:
-        """Another name of ``acos``: The arccosine of every element, in [0, pi]; NaN outside of [-1, 1]."""
+        """Another name of ``acos``: Return the arccosine of every element, in [0, pi]; NaN outside of [-1, 1]."""
     def arccosh(self) -> Tensor:
-        """Another name of ``acosh``: The inverse hyperbolic cosine of every element; NaN below 1."""
+        """Another name of ``acosh``: Return the inverse hyperbolic cosine of every element; NaN below 1."""
     def arccosh_(self) -> Tensor:
-        """Another name of ``acosh``: The inverse hyperbolic cosine of every element; NaN below 1."""
+        """Another name of ``acosh``: Return the inverse hyperbolic cosine of every element; NaN below 1."""
     def arcsin(self) -> Tensor:
-        """Another name of ``asin``: The arcsine of every element, in [-pi/2, pi/2]; NaN outside of [-1, 1]."""
+        """Another name of ``asin``: Return the arcsine of every element, in [-pi/2, pi/2]; NaN outside of [-1, 1]."""
     def arcsin_(self) -> Tensor:
-        """Another name of ``asin``: The arcsine of every element, in [-pi/2, pi/2]; NaN outside of [-1, 1]."""
+        """Another name of ``asin``: Return the arcsine of every element, in [-pi/2, pi/2]; NaN outside of [-1, 1]."""
     def arcsinh(self) -> Tensor:
-        """Another name of ``asinh``: The inverse hyperbolic sine of every element."""
+        """Another name of ``asinh``: Return the inverse hyperbolic sine of every element."""
     def arcsinh_(self) -> Tensor:
-        """Another name of ``asinh``: The inverse hyperbolic sine of every element."""
+        """Another name of ``asinh``: Return the inverse hyperbolic sine of every element."""
     def arctan(self) -> Tensor:
-        """Another name of ``atan``: The arctangent of every element, in [-pi/2, pi/2]."""
+        """Another name of ``atan``: Return the arctangent of every element, in [-pi/2, pi/2]."""
     def arctan2(self, other: Tensor) -> Tensor:
-        """Another name of ``atan2``: The angle of the point (``other``, ``self``) in the plane, in [-pi, pi]."""
+        """Another name of ``atan2``: Return the angle of the point (``other``, ``self``) in the plane, in [-pi, pi]."""
     def arctan2_(self, other: Tensor) -> Tensor:
-        """Another name of ``atan2``: The angle of the point (``other``, ``self``) in the plane, in [-pi, pi]."""
+        """Another name of ``atan2``: Return the angle of the point (``other``, ``self``) in the plane, in [-pi, pi]."""
     def arctan_(self) -> Tensor:
-        """Another name of ``atan``: The arctangent of every element, in [-pi/2, pi/2]."""
+        """Another name of ``atan``: Return the arctangent of every element, in [-pi/2, pi/2]."""
     def arctanh(self) -> Tensor:
-        """Another name of ``atanh``: The inverse hyperbolic tangent of every element; NaN outside of [-1, 1]."""
+        """Another name of ``atanh``: Return the inverse hyperbolic tangent of every element; NaN outside of [-1, 1]."""
     def arctanh_(self) -> Tensor:
-        """Another name of ``atanh``: The inverse hyperbolic tangent of every element; NaN outside of [-1, 1]."""
+        """Another name of ``atanh``: Return the inverse hyperbolic tangent of every element; NaN outside of [-1, 1]."""
     def argmax(self, dim: AnyDim | None = None, keepdim: _bool = False) -> Tensor:
-        """The position of the largest element along a dimension, or among all in row-major order; of several the first."""
+        """Return the index of the largest element along a dimension, or of all in row-major order; the first of equals."""
     def argmin(self, dim: AnyDim | None = None, keepdim: _bool = False) -> Tensor:
-        """The position of the smallest element along a dimension, or among all in row-major order; of several the first."""
+        """Return the index of the smallest element along a dimension, or of all in row-major order; the first of equals."""
     @overload
     def argsort(self, *, stable: _bool, dim: AnyDim = -1, descending: _bool = False) -> Tensor:
-        """The indices of the elements along a dimension in order, equal ones in theirs."""
+        """Return the indices that sort the elements along a dimension, with equal elements in their original order."""
     @overload
     def argsort(self, dim: AnyDim = -1, descending: _bool = False) -> Tensor:
-        """The indices of the elements along a dimension in order."""
+        """Return the indices that sort the elements along a dimension."""
     def argwhere(self) -> Tensor:
-        """``nonzero``, by NumPy's name."""
+        """Return the indices of the nonzero elements, one row for each element; NumPy's name of ``nonzero``."""
     def as_strided(self, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor:
-        """Any shape, strides and offset inside the storage."""
+        """Return a view of the storage with any shape, strides and offset."""
     def as_strided_(self, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor:
-        """Any shape, strides and offset inside the storage, given to the tensor itself."""
+        """Give the tensor itself another shape, strides and offset in its storage."""
     def as_strided_scatter(
         self, src: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None
     ) -> Tensor:
-        """A copy of ``self``, where what ``as_strided`` shows is ``src``."""
+        """Return a copy of ``self`` with ``src`` where ``as_strided`` selects elements."""
     def asin(self) -> Tensor:
-        """The arcsine of every element, in [-pi/2, pi/2]; NaN outside of [-1, 1]."""
+        """Return the arcsine of every element, in [-pi/2, pi/2]; NaN outside of [-1, 1]."""
     def asin_(self) -> Tensor:
-        """The arcsine of every element, in [-pi/2, pi/2]; NaN outside of [-1, 1]."""
+        """Return the arcsine of every element, in [-pi/2, pi/2]; NaN outside of [-1, 1]."""
     def asinh(self) -> Tensor:
-        """The inverse hyperbolic sine of every element."""
+        """Return the inverse hyperbolic sine of every element."""
     def asinh_(self) -> Tensor:
-        """The inverse hyperbolic sine of every element."""
+        """Return the inverse hyperbolic sine of every element."""
     def atan(self) -> Tensor:
-        """The arctangent of every element, in [-pi/2, pi/2]."""
+        """Return the arctangent of every element, in [-pi/2, pi/2]."""
     def atan2(self, other: Tensor) -> Tensor:
-        """The angle of the point (``other``, ``self``) in the plane, in [-pi, pi]."""
+        """Return the angle of the point (``other``, ``self``) in the plane, in [-pi, pi]."""
     def atan2_(self, other: Tensor) -> Tensor:
-        """The angle of the point (``other``, ``self``) in the plane, in [-pi, pi]."""
+        """Return the angle of the point (``other``, ``self``) in the plane, in [-pi, pi]."""
     def atan_(self) -> Tensor:
-        """The arctangent of every element, in [-pi/2, pi/2]."""
+        """Return the arctangent of every element, in [-pi/2, pi/2]."""
     def atanh(self) -> Tensor:
-        """The inverse hyperbolic tangent of every element; NaN outside of [-1, 1]."""
+        """Return the inverse hyperbolic tangent of every element; NaN outside of [-1, 1]."""
     def atanh_(self) -> Tensor:
-        """The inverse hyperbolic tangent of every element; NaN outside of [-1, 1]."""
+        """Return the inverse hyperbolic tangent of every element; NaN outside of [-1, 1]."""
     def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
         """``beta * self + alpha * (batch1 @ batch2)`` for each matrix of a batch."""
     def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
         """``beta * self + alpha * (batch1 @ batch2)`` for each matrix of a batch."""
     @overload
     def bernoulli(self, *, generator: Generator | None = None) -> Tensor:
-        """1 where a trial with the probability of the element succeeds, 0 elsewhere."""
+        """Return 1 where a trial with the probability in that element of ``self`` succeeds, and 0 elsewhere."""
     @overload
     def bernoulli(self, p: _float, *, generator: Generator | None = None) -> Tensor:
-        """1 where a trial with the probability ``p`` succeeds, 0 elsewhere, in the form of a tensor."""
+        """Return 1 where a trial with the probability ``p`` succeeds and 0 elsewhere, in a new tensor like ``self``."""
     @overload
     def bernoulli_(self, p: Tensor, *, generator: Generator | None = None) -> Tensor:
-        """Fills the tensor with 1 where a trial with the probability of ``p``'s element succeeds, with 0 elsewhere."""
+        """Fill the tensor with 1 where a trial with the probability in that element of ``p`` succeeds, and with 0
+        elsewhere.
+        """
     @overload
     def bernoulli_(self, p: _float = 0.5, *, generator: Generator | None = None) -> Tensor:
-        """Fills the tensor with 1 where a trial with the probability ``p`` succeeds, with 0 elsewhere."""
+        """Fill the tensor with 1 where a trial with the probability ``p`` succeeds, and with 0 elsewhere."""
     def bfloat16(self, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
-        """The tensor as opdsl.bfloat16; itself if it has that dtype.
+        """Return the tensor converted to opdsl.bfloat16; the tensor itself if it has that dtype.
 
         Args:
-            memory_format: how the elements of the result lie; as they did by default.
+            memory_format: the memory layout of the result; by default that of the tensor.
         """
     def bincount(self, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
-        """Return how often each number from 0 on is among integers, or the sum of the weights where it is.
+        """Count how often each integer from 0 on occurs, or add up the weights of its occurrences.
 
         Args:
             self: a vector of integers that are not negative.
@@ -672,111 +680,115 @@ class Tensor(Differentiable):
         """
     @overload
     def bitwise_and(self, other: Tensor) -> Tensor:
-        """``self & other``; of bools whether both hold."""
+        """``self & other``; logical and for bools."""
     @overload
     def bitwise_and(self, other: Scalar) -> Tensor: ...
     @overload
     def bitwise_and_(self, other: Tensor) -> Tensor:
-        """``self & other``; of bools whether both hold."""
+        """``self & other``; logical and for bools."""
     @overload
     def bitwise_and_(self, other: Scalar) -> Tensor: ...
     @overload
     def bitwise_left_shift(self, other: Tensor) -> Tensor:
-        """``self << other``; 0 where a shift is negative or too far."""
+        """``self << other``; 0 where ``other`` is negative or at least the number of bits."""
     @overload
     def bitwise_left_shift(self, other: Scalar) -> Tensor: ...
     @overload
     def bitwise_left_shift_(self, other: Tensor) -> Tensor:
-        """``self << other``; 0 where a shift is negative or too far."""
+        """``self << other``; 0 where ``other`` is negative or at least the number of bits."""
     @overload
     def bitwise_left_shift_(self, other: Scalar) -> Tensor: ...
     def bitwise_not(self) -> Tensor:
-        """``~self``; of bools the opposite."""
+        """``~self``; logical not for bools."""
     def bitwise_not_(self) -> Tensor:
-        """``~self``; of bools the opposite."""
+        """``~self``; logical not for bools."""
     @overload
     def bitwise_or(self, other: Tensor) -> Tensor:
-        """``self | other``; of bools whether one holds."""
+        """``self | other``; logical or for bools."""
     @overload
     def bitwise_or(self, other: Scalar) -> Tensor: ...
     @overload
     def bitwise_or_(self, other: Tensor) -> Tensor:
-        """``self | other``; of bools whether one holds."""
+        """``self | other``; logical or for bools."""
     @overload
     def bitwise_or_(self, other: Scalar) -> Tensor: ...
     @overload
     def bitwise_right_shift(self, other: Tensor) -> Tensor:
-        """``self >> other``; the sign alone where a shift is negative or too far."""
+        """``self >> other``; 0 or -1, by the sign of ``self``, where ``other`` is negative or at least the number of
+        bits.
+        """
     @overload
     def bitwise_right_shift(self, other: Scalar) -> Tensor: ...
     @overload
     def bitwise_right_shift_(self, other: Tensor) -> Tensor:
-        """``self >> other``; the sign alone where a shift is negative or too far."""
+        """``self >> other``; 0 or -1, by the sign of ``self``, where ``other`` is negative or at least the number of
+        bits.
+        """
     @overload
     def bitwise_right_shift_(self, other: Scalar) -> Tensor: ...
     @overload
     def bitwise_xor(self, other: Tensor) -> Tensor:
-        """``self ^ other``; of bools whether one of them holds."""
+        """``self ^ other``; logical exclusive or for bools."""
     @overload
     def bitwise_xor(self, other: Scalar) -> Tensor: ...
     @overload
     def bitwise_xor_(self, other: Tensor) -> Tensor:
-        """``self ^ other``; of bools whether one of them holds."""
+        """``self ^ other``; logical exclusive or for bools."""
     @overload
     def bitwise_xor_(self, other: Scalar) -> Tensor: ...
     def bmm(self, mat2: Tensor) -> Tensor:
-        """The products of two batches of matrices."""
+        """Return the matrix product of each pair of matrices in two batches."""
     def bool(self, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
-        """The tensor as opdsl.bool; itself if it has that dtype.
+        """Return the tensor converted to opdsl.bool; the tensor itself if it has that dtype.
 
         Args:
-            memory_format: how the elements of the result lie; as they did by default.
+            memory_format: the memory layout of the result; by default that of the tensor.
         """
     @overload
     def broadcast_to(self, size: Sequence[_int]) -> Tensor:
-        """``expand``, by NumPy's name."""
+        """Return a view expanded to a shape; NumPy's name of ``expand``."""
     @overload
     def broadcast_to(self, *size: _int) -> Tensor: ...
     def byte(self, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
-        """The tensor as opdsl.uint8; itself if it has that dtype.
+        """Return the tensor converted to opdsl.uint8; the tensor itself if it has that dtype.
 
         Args:
-            memory_format: how the elements of the result lie; as they did by default.
+            memory_format: the memory layout of the result; by default that of the tensor.
         """
     def cauchy_(self, median: _float = 0, sigma: _float = 1, *, generator: Generator | None = None) -> Tensor:
-        """Fills the tensor with Cauchy distributed numbers."""
+        """Fill the tensor with numbers of the Cauchy distribution with ``median`` and the half width ``sigma``."""
     def cdouble(self, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
-        """The tensor as opdsl.complex128; itself if it has that dtype.
+        """Return the tensor converted to opdsl.complex128; the tensor itself if it has that dtype.
 
         Args:
-            memory_format: how the elements of the result lie; as they did by default.
+            memory_format: the memory layout of the result; by default that of the tensor.
         """
     def ceil(self) -> Tensor:
-        """The least integer that is not below each element."""
+        """Return every element rounded up to an integer."""
     def ceil_(self) -> Tensor:
-        """The least integer that is not below each element."""
+        """Return every element rounded up to an integer."""
     def cfloat(self, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
-        """The tensor as opdsl.complex64; itself if it has that dtype.
+        """Return the tensor converted to opdsl.complex64; the tensor itself if it has that dtype.
 
         Args:
-            memory_format: how the elements of the result lie; as they did by default.
+            memory_format: the memory layout of the result; by default that of the tensor.
         """
     def char(self, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
-        """The tensor as opdsl.int8; itself if it has that dtype.
+        """Return the tensor converted to opdsl.int8; the tensor itself if it has that dtype.
 
         Args:
-            memory_format: how the elements of the result lie; as they did by default.
+            memory_format: the memory layout of the result; by default that of the tensor.
         """
     def cholesky(self, upper: _bool = False) -> Tensor:
-        """The older name of ``linalg.cholesky``.
+        """Return ``linalg.cholesky(self)``, under its older name.
 
         Raises:
             LinearAlgebraError: a matrix is not positive definite.
         """
     def cholesky_inverse(self, upper: _bool = False) -> Tensor:
-        """The inverse of the matrix that has the factor ``self``, of which one triangle is read."""
+        """Return the inverse of the matrix whose Cholesky factor is ``self``, of which one triangle is read."""
     def cholesky_solve(self, input2: Tensor, upper: _bool = False) -> Tensor:
-        """The solution ``X`` of ``L @ L.mH @ X = self``.
+        """Return the solution ``X`` of ``L @ L.mH @ X = self`` for the Cholesky factor ``L``.
 
         Args:
             self: (..., n, k).
@@ -784,114 +796,116 @@ class Tensor(Differentiable):
             upper: see above.
         """
     def chunk(self, chunks: _int, dim: AnyDim = 0) -> list[Tensor]:
-        """A dimension in so many parts of one size; the last may be smaller, or there are fewer."""
+        """Split a dimension into ``chunks`` parts of equal size; the last may be smaller, or there may be fewer."""
     @overload
     def clamp(self, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
-        """Every element, or the bound that it lies beyond, each its own."""
+        """Return the elements clamped to the range from ``min`` to ``max``, with bounds for each element."""
     @overload
     def clamp(self, min: Scalar | None = None, max: Scalar | None = None) -> Tensor:
-        """Every element, or the bound that it lies beyond."""
+        """Return the elements clamped to the range from ``min`` to ``max``."""
     @overload
     def clamp_(self, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
-        """Every element, or the bound that it lies beyond, each its own."""
+        """Return the elements clamped to the range from ``min`` to ``max``, with bounds for each element."""
     @overload
     def clamp_(self, min: Scalar | None = None, max: Scalar | None = None) -> Tensor:
-        """Every element, or the bound that it lies beyond."""
+        """Return the elements clamped to the range from ``min`` to ``max``."""
     @overload
     def clamp_max(self, max: Tensor) -> Tensor:
-        """Every element, or its bound where that is smaller."""
+        """Return the elements, or the element of ``max`` where that is smaller."""
     @overload
     def clamp_max(self, max: Scalar) -> Tensor:
-        """Every element, or the bound where that is smaller."""
+        """Return the elements, or ``max`` where that is smaller."""
     @overload
     def clamp_max_(self, max: Tensor) -> Tensor:
-        """Every element, or its bound where that is smaller."""
+        """Return the elements, or the element of ``max`` where that is smaller."""
     @overload
     def clamp_max_(self, max: Scalar) -> Tensor:
-        """Every element, or the bound where that is smaller."""
+        """Return the elements, or ``max`` where that is smaller."""
     @overload
     def clamp_min(self, min: Tensor) -> Tensor:
-        """Every element, or its bound where that is larger."""
+        """Return the elements, or the element of ``min`` where that is larger."""
     @overload
     def clamp_min(self, min: Scalar) -> Tensor:
-        """Every element, or the bound where that is larger."""
+        """Return the elements, or ``min`` where that is larger."""
     @overload
     def clamp_min_(self, min: Tensor) -> Tensor:
-        """Every element, or its bound where that is larger."""
+        """Return the elements, or the element of ``min`` where that is larger."""
     @overload
     def clamp_min_(self, min: Scalar) -> Tensor:
-        """Every element, or the bound where that is larger."""
+        """Return the elements, or ``min`` where that is larger."""
     @overload
     def clip(self, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
-        """Another name of ``clamp``: Every element, or the bound that it lies beyond, each its own."""
+        """Another name of ``clamp``: Return the elements clamped to the range from ``min`` to ``max``, with bounds for each element."""
     @overload
     def clip(self, min: Scalar | None = None, max: Scalar | None = None) -> Tensor:
-        """Another name of ``clamp``: Every element, or the bound that it lies beyond."""
+        """Another name of ``clamp``: Return the elements clamped to the range from ``min`` to ``max``."""
     @overload
     def clip_(self, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
-        """Another name of ``clamp``: Every element, or the bound that it lies beyond, each its own."""
+        """Another name of ``clamp``: Return the elements clamped to the range from ``min`` to ``max``, with bounds for each element."""
     @overload
     def clip_(self, min: Scalar | None = None, max: Scalar | None = None) -> Tensor:
-        """Another name of ``clamp``: Every element, or the bound that it lies beyond."""
+        """Another name of ``clamp``: Return the elements clamped to the range from ``min`` to ``max``."""
     def clone(self, *, memory_format: MemoryFormat | None = None) -> Tensor:
-        """A copy with memory of its own."""
+        """Return a copy of the tensor, which shares no memory with it."""
     def col_indices(self) -> Tensor:
-        """A part of a sparse tensor; refused, since there are none."""
+        """Refuse to return a part of a sparse tensor, as all tensors are dense."""
     def conj(self) -> Tensor:
-        """The conjugate complex numbers: a view that is conjugated when it is read; real numbers are their own."""
+        """Return a view of a complex tensor that is conjugated when it is read; a real tensor is returned itself."""
     def conj_physical(self) -> Tensor:
-        """The conjugate complex numbers; real numbers are their own."""
+        """Return the complex conjugates, computed rather than marked lazily; a real tensor is returned itself."""
     def conj_physical_(self) -> Tensor:
-        """``conj_physical`` in place."""
+        """Replace the elements by their complex conjugates in place."""
     def contiguous(self, *, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> Tensor:
-        """The tensor itself if its elements lie in that order, a copy in which they do otherwise."""
+        """Return the tensor itself if it has the memory layout ``memory_format``, else a copy that has it."""
     def copy_(self, src: Tensor, non_blocking: _bool = False) -> Tensor:
-        """Writes another tensor's elements, broadcast and converted, into this one."""
+        """Copy the elements of ``src``, broadcast and converted to the dtype of ``self``, into ``self``."""
     @overload
     def copysign(self, other: Tensor) -> Tensor:
-        """The magnitude of ``self`` with the sign of ``other``."""
+        """Return the magnitude of ``self`` with the sign of ``other``."""
     @overload
     def copysign(self, other: Scalar) -> Tensor: ...
     @overload
     def copysign_(self, other: Tensor) -> Tensor:
-        """The magnitude of ``self`` with the sign of ``other``."""
+        """Return the magnitude of ``self`` with the sign of ``other``."""
     @overload
     def copysign_(self, other: Scalar) -> Tensor: ...
     def corrcoef(self) -> Tensor:
-        """The correlation coefficients of variables, one a row, from their observations, one a column."""
+        """Return the correlation matrix of variables (rows) from their observations (columns)."""
     def cos(self) -> Tensor:
-        """The cosine of every element, an angle in radians."""
+        """Return the cosine of every element, an angle in radians."""
     def cos_(self) -> Tensor:
-        """The cosine of every element, an angle in radians."""
+        """Return the cosine of every element, an angle in radians."""
     def cosh(self) -> Tensor:
-        """The hyperbolic cosine of every element."""
+        """Return the hyperbolic cosine of every element."""
     def cosh_(self) -> Tensor:
-        """The hyperbolic cosine of every element."""
+        """Return the hyperbolic cosine of every element."""
     @overload
     def count_nonzero(self, dim: AnyDim | None = None) -> Tensor:
-        """Return how many elements along a dimension, or of all, are not zero."""
+        """Return the number of nonzero elements along a dimension, or of all."""
     @overload
     def count_nonzero(self, dim: AnyDims) -> Tensor:
-        """Return how many elements along dimensions are not zero."""
+        """Return the number of nonzero elements along dimensions."""
     @overload
     def count_nonzero(self, *dim: _int) -> Tensor: ...
     def cov(self, *, correction: _int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
-        """The covariance matrix of variables, one a row, from their observations, one a column.
+        """Return the covariance matrix of variables (rows) from their observations (columns).
 
         Args:
             self: the observations; a vector is one variable.
-            correction: what the number of observations is lessened by.
-            fweights: how often each observation is there.
-            aweights: how much each observation counts.
+            correction: is subtracted from the number of observations to get the divisor.
+            fweights: how often each observation occurs.
+            aweights: the weight of each observation.
         """
     def cpu(self, *, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
-        """The tensor in the memory of the CPU; itself if it is there.
+        """Return a copy of the tensor on the CPU, or the tensor itself if it is on the CPU.
 
         Args:
-            memory_format: how the elements of the result lie; as they did by default.
+            memory_format: the order of the elements of the result; by default that of the tensor.
         """
     def cross(self, other: Tensor, dim: AnyDim | None = None) -> Tensor:
-        """The cross products of vectors of three elements along a dimension, the first one of that size for None."""
+        """Return the cross products of vectors of three elements along ``dim``, or along the first dimension of size 3 for
+        None.
+        """
     def cuda(
         self,
         device: Device | str | _int | None = None,
@@ -899,60 +913,65 @@ class Tensor(Differentiable):
         *,
         memory_format: MemoryFormat = MemoryFormat.preserve_format,
     ) -> Tensor:
-        """The tensor on a CUDA device, the current one by default; itself if it is there.
+        """Return a copy of the tensor on a CUDA device, or the tensor itself if it is on that device.
 
         Args:
-            device: which one.
-            non_blocking: has no effect: copies are waited for.
-            memory_format: as of ``cpu``.
+            device: which CUDA device; the current one by default.
+            non_blocking: has no effect; the call always waits for the copy.
+            memory_format: see ``cpu``.
         """
     def cummax(self, dim: AnyDim) -> _results_cummax:
-        """The largest element so far, NaN from the first one on, and the index of the last that equals it."""
+        """Return the cumulative largest element, NaN from the first NaN on, and the last index of that element."""
     def cummin(self, dim: AnyDim) -> _results_cummin:
-        """The smallest element so far, NaN from the first one on, and the index of the last that equals it."""
+        """Return the cumulative smallest element, NaN from the first NaN on, and the last index of that element."""
     def cumprod(self, dim: AnyDim, *, dtype: DType | None = None) -> Tensor:
-        """The products of all elements so far; integers are multiplied as int64."""
+        """Return the cumulative products along a dimension; integers are multiplied as int64."""
     def cumprod_(self, dim: AnyDim, *, dtype: DType | None = None) -> Tensor:
-        """The products of all elements so far; integers are multiplied as int64."""
+        """Return the cumulative products along a dimension; integers are multiplied as int64."""
     def cumsum(self, dim: AnyDim, *, dtype: DType | None = None) -> Tensor:
-        """The sums of all elements so far; integers are summed as int64."""
+        """Return the cumulative sums along a dimension; integers are summed as int64."""
     def cumsum_(self, dim: AnyDim, *, dtype: DType | None = None) -> Tensor:
-        """The sums of all elements so far; integers are summed as int64."""
+        """Return the cumulative sums along a dimension; integers are summed as int64."""
     def deg2rad(self) -> Tensor:
-        """Degrees as radians."""
+        """``self * pi / 180``"""
     def deg2rad_(self) -> Tensor:
-        """Degrees as radians."""
+        """``self * pi / 180``"""
     def dense_dim(self) -> _int:
-        """Return how many dimensions lie densely in memory: all."""
+        """Return the number of dense dimensions: all, as there are no sparse tensors."""
     def det(self) -> Tensor:
-        """Another name of ``linalg_det``: The determinants of matrices, (..., n, n)."""
+        """Another name of ``linalg_det``: Return the determinants of matrices, (..., n, n)."""
     def detach(self) -> Tensor:
-        """A view of everything that autograd does not follow."""
+        """Return a view of the whole tensor without autograd history."""
     def detach_(self) -> Tensor:
-        """Has autograd no longer follow the tensor: it becomes a leaf."""
+        """Drop the autograd history of the tensor, which becomes a leaf."""
     def diag(self, diagonal: _int = 0) -> Tensor:
-        """A matrix with a vector as its diagonal, or the diagonal of a matrix."""
+        """Return a matrix with the vector ``self`` as its diagonal, or the diagonal of the matrix ``self``."""
     def diag_embed(self, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor:
-        """Matrices of zeros, with the last dimension as their diagonals."""
+        """Return matrices that are zero except for a diagonal, which holds the last dimension of ``self``."""
     def diagflat(self, offset: _int = 0) -> Tensor:
-        """A matrix with all elements as its diagonal."""
+        """Return a matrix whose diagonal holds all elements of ``self``, flattened."""
     def diagonal(self, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
-        """A diagonal of two dimensions, as a last dimension in their place."""
+        """Return a view of the diagonal of two dimensions, which becomes the last dimension."""
     def diagonal_scatter(self, src: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
-        """A copy of ``self``, where what ``diagonal`` shows is ``src``."""
+        """Return a copy of ``self`` with ``src`` where ``diagonal`` selects elements."""
     def diff(
         self, n: _int = 1, dim: AnyDim = -1, prepend: Tensor | None = None, append: Tensor | None = None
     ) -> Tensor:
-        """The differences of neighbours along a dimension, ``n`` times; of bools whether they differ.
+        """Return the differences of adjacent elements along a dimension, taken ``n`` times; for bools whether they differ.
 
-        prepend, append: what is put before and behind ``self`` first.
+        Args:
+            self: the elements.
+            n: how many times to take differences.
+            dim: the dimension.
+            prepend, append: tensors that are first concatenated before and after ``self``.
+            out: a tensor to write the result into.
         """
     def digamma(self) -> Tensor:
-        """The derivative of ``lgamma``; NaN at negative integers."""
+        """Return the derivative of ``lgamma``; NaN at negative integers."""
     def digamma_(self) -> Tensor:
-        """The derivative of ``lgamma``; NaN at negative integers."""
+        """Return the derivative of ``lgamma``; NaN at negative integers."""
     def dist(self, other: Tensor, p: Scalar = 2) -> Tensor:
-        """The norm of the difference."""
+        """Return the ``p``-norm of ``self - other``."""
     @overload
     def div(self, other: Tensor | Scalar) -> Tensor:
         """``self / other``; integers are divided as floating-point numbers."""
@@ -978,231 +997,238 @@ class Tensor(Differentiable):
     def divide_(self, other: Tensor | Scalar, *, rounding_mode: str | None) -> Tensor:
         """Another name of ``div``: ``self / other``, rounded towards zero (``"trunc"``), down (``"floor"``) or not at all (None)."""
     def dot(self, tensor: Tensor) -> Tensor:
-        """The sum of the products of two vectors' elements."""
+        """Return the sum of the products of two vectors' elements."""
     def double(self, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
-        """The tensor as opdsl.float64; itself if it has that dtype.
+        """Return the tensor converted to opdsl.float64; the tensor itself if it has that dtype.
 
         Args:
-            memory_format: how the elements of the result lie; as they did by default.
+            memory_format: the memory layout of the result; by default that of the tensor.
         """
     @overload
     def dsplit(self, sections: _int) -> list[Tensor]:
-        """Parts of one size, along the third dimension."""
+        """Return ``sections`` views of parts of equal size along the third dimension."""
     @overload
     def dsplit(self, indices: Sequence[_int]) -> list[Tensor]:
-        """The parts between positions, along the third dimension."""
+        """Return views of the parts between ``indices`` along the third dimension."""
     @overload
     def dsplit(self, *indices: _int) -> list[Tensor]: ...
     @overload
     def eq(self, other: Tensor) -> Tensor:
-        """Return where ``self`` is equal to ``other``."""
+        """``self == other``"""
     @overload
     def eq(self, other: Scalar) -> Tensor: ...
     @overload
     def eq_(self, other: Tensor) -> Tensor:
-        """Return where ``self`` is equal to ``other``."""
+        """``self == other``"""
     @overload
     def eq_(self, other: Scalar) -> Tensor: ...
     def equal(self, other: Tensor) -> _bool:
-        """Return whether two tensors have one shape and the same elements."""
+        """Return whether two tensors have the same shape and equal elements."""
     def erf(self) -> Tensor:
-        """The error function of every element."""
+        """Return the error function of every element."""
     def erf_(self) -> Tensor:
-        """The error function of every element."""
+        """Return the error function of every element."""
     def erfc(self) -> Tensor:
-        """``1 - erf(self)``, exact where that is small."""
+        """``1 - erf(self)``; accurate where the result is small."""
     def erfc_(self) -> Tensor:
-        """``1 - erf(self)``, exact where that is small."""
+        """``1 - erf(self)``; accurate where the result is small."""
     def erfinv(self) -> Tensor:
-        """The inverse of the error function; NaN outside of [-1, 1]."""
+        """Return the inverse of the error function for every element; NaN outside of [-1, 1]."""
     def erfinv_(self) -> Tensor:
-        """The inverse of the error function; NaN outside of [-1, 1]."""
+        """Return the inverse of the error function for every element; NaN outside of [-1, 1]."""
     def exp(self) -> Tensor:
-        """The exponential of every element."""
+        """Return the exponential of every element."""
     def exp2(self) -> Tensor:
-        """2 to the power of every element."""
+        """``2 ** self``"""
     def exp2_(self) -> Tensor:
-        """2 to the power of every element."""
+        """``2 ** self``"""
     def exp_(self) -> Tensor:
-        """The exponential of every element."""
+        """Return the exponential of every element."""
     @overload
     def expand(self, size: Sequence[_int], *, implicit: _bool = False) -> Tensor:
-        """Dimensions of size 1, and new ones in front, repeated without a copy."""
+        """Return a view with dimensions of size 1, and new leading dimensions, repeated without a copy."""
     @overload
     def expand(self, *size: _int, implicit: _bool = False) -> Tensor: ...
     def expand_as(self, other: Tensor) -> Tensor:
-        """``expand`` to the shape of another tensor."""
+        """Return a view expanded to the shape of another tensor."""
     def expm1(self) -> Tensor:
-        """``exp(self) - 1``, exact near 0."""
+        """``exp(self) - 1``; accurate near 0."""
     def expm1_(self) -> Tensor:
-        """``exp(self) - 1``, exact near 0."""
+        """``exp(self) - 1``; accurate near 0."""
     def exponential_(self, lambd: _float = 1, *, generator: Generator | None = None) -> Tensor:
-        """Fills the tensor with exponentially distributed numbers of the rate ``lambd``; none is 0."""
+        """Fill the tensor with exponentially distributed numbers of the rate ``lambd``; none is 0."""
     @overload
     def fill_(self, value: Tensor) -> Tensor:
-        """Writes the element of a zero-dim tensor into every element."""
+        """Set every element to the element of the zero-dim tensor ``value``."""
     @overload
     def fill_(self, value: Scalar) -> Tensor:
-        """Writes a number into every element."""
+        """Set every element to a number."""
     def fill_diagonal_(self, fill_value: Scalar, wrap: _bool = False) -> Tensor:
-        """Fills the diagonal of a matrix, or of a cube; of a tall matrix also those below, if they wrap."""
+        """Fill the diagonal of a matrix or a hypercube; with ``wrap``, also the diagonals further down in a tall matrix."""
     def fix(self) -> Tensor:
-        """Another name of ``trunc``: Every element without its fraction."""
+        """Another name of ``trunc``: Return every element rounded towards zero to an integer."""
     def fix_(self) -> Tensor:
-        """Another name of ``trunc``: Every element without its fraction."""
+        """Another name of ``trunc``: Return every element rounded towards zero to an integer."""
     def flatten(self, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
-        """The dimensions from one to another as one."""
+        """Merge the dimensions from ``start_dim`` to ``end_dim`` into one; a view if the strides allow it, else a copy."""
     @overload
     def flip(self, dims: AnyDims) -> Tensor:
-        """Some dimensions the other way round."""
+        """Return a copy of the tensor with the given dimensions reversed."""
     @overload
     def flip(self, *dims: _int) -> Tensor: ...
     def fliplr(self) -> Tensor:
-        """The columns of a matrix from right to left."""
+        """Reverse the second dimension: the columns of a matrix."""
     def flipud(self) -> Tensor:
-        """The rows of a matrix from the last to the first."""
+        """Reverse the first dimension: the rows of a matrix."""
     def float(self, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
-        """The tensor as opdsl.float32; itself if it has that dtype.
+        """Return the tensor converted to opdsl.float32; the tensor itself if it has that dtype.
 
         Args:
-            memory_format: how the elements of the result lie; as they did by default.
+            memory_format: the memory layout of the result; by default that of the tensor.
         """
     @overload
     def float_power(self, exponent: Tensor) -> Tensor:
-        """``self ** exponent`` in double precision."""
+        """``self ** exponent``, computed and returned in double precision."""
     @overload
     def float_power(self, exponent: Scalar) -> Tensor:
-        """``self ** exponent`` in double precision, for a number."""
+        """``self ** exponent`` for a number ``exponent``, computed and returned in double precision."""
     @overload
     def float_power_(self, exponent: Tensor) -> Tensor:
-        """``float_power`` in place, of a double tensor."""
+        """Replace the tensor, which has double precision, by ``self ** exponent``."""
     @overload
     def float_power_(self, exponent: Scalar) -> Tensor:
-        """``float_power`` of a number in place, of a double tensor."""
+        """Replace the tensor, which has double precision, by ``self ** exponent`` for a number ``exponent``."""
     def floor(self) -> Tensor:
-        """The largest integer that is not above each element."""
+        """Return every element rounded down to an integer."""
     def floor_(self) -> Tensor:
-        """The largest integer that is not above each element."""
+        """Return every element rounded down to an integer."""
     def floor_divide(self, other: Tensor | Scalar) -> Tensor:
         """``self / other``, rounded down."""
     def floor_divide_(self, other: Tensor | Scalar) -> Tensor:
         """``self / other``, rounded down."""
     def fmax(self, other: Tensor) -> Tensor:
-        """The larger of two elements; beside NaN the other one."""
+        """Return the larger of two elements; if one is NaN, the other one."""
     def fmin(self, other: Tensor) -> Tensor:
-        """The smaller of two elements; beside NaN the other one."""
+        """Return the smaller of two elements; if one is NaN, the other one."""
     @overload
     def fmod(self, other: Tensor) -> Tensor:
-        """What dividing towards zero leaves; it has the sign of ``self``."""
+        """Return the remainder of the division rounded towards zero; it has the sign of ``self``."""
     @overload
     def fmod(self, other: Scalar) -> Tensor: ...
     @overload
     def fmod_(self, other: Tensor) -> Tensor:
-        """What dividing towards zero leaves; it has the sign of ``self``."""
+        """Return the remainder of the division rounded towards zero; it has the sign of ``self``."""
     @overload
     def fmod_(self, other: Scalar) -> Tensor: ...
     def frac(self) -> Tensor:
-        """The fraction of every element, with its sign."""
+        """``self - trunc(self)``"""
     def frac_(self) -> Tensor:
-        """The fraction of every element, with its sign."""
+        """``self - trunc(self)``"""
     def frexp(self) -> _results_frexp:
-        """Mantissas from 1/2 to 1 and exponents of which ``self`` is ``mantissa * 2**exponent``."""
+        """Return mantissas in [1/2, 1) by magnitude and exponents, so that ``self == mantissa * 2**exponent``."""
     def gather(self, dim: AnyDim, index: Tensor, *, sparse_grad: _bool = False) -> Tensor:
-        """For each element of ``index`` the element of ``self`` at that position of a dimension."""
+        """Return the elements at the indices ``index`` along ``dim``: ``out[i, j] = self[index[i, j], j]`` for
+        ``dim=0``.
+        """
     def gcd(self, other: Tensor) -> Tensor:
-        """The greatest common divisor."""
+        """Return the greatest common divisor of two elements."""
     def gcd_(self, other: Tensor) -> Tensor:
-        """The greatest common divisor."""
+        """Return the greatest common divisor of two elements."""
     @overload
     def ge(self, other: Tensor) -> Tensor:
-        """Return where ``self`` is at least ``other``."""
+        """``self >= other``"""
     @overload
     def ge(self, other: Scalar) -> Tensor: ...
     @overload
     def ge_(self, other: Tensor) -> Tensor:
-        """Return where ``self`` is at least ``other``."""
+        """``self >= other``"""
     @overload
     def ge_(self, other: Scalar) -> Tensor: ...
     def geometric_(self, p: _float, *, generator: Generator | None = None) -> Tensor:
-        """Fills the tensor with numbers of trials up to the first that succeeds with the probability ``p``."""
+        """Fill the tensor with counts of trials up to the first success, each trial succeeding with the probability
+        ``p``.
+        """
     def geqrf(self) -> _results_geqrf:
-        """The factors Q and R of matrices as LAPACK keeps them, see ``linalg.qr``.
+        """Return the QR decomposition in LAPACK's packed form; see ``linalg.qr`` for separate factors.
 
         Args:
             self: (..., m, n).
         """
     def ger(self, vec2: Tensor) -> Tensor:
-        """Another name of ``outer``: The products of each element of one vector with each of another."""
+        """Another name of ``outer``: Return the outer product of two vectors: ``self[i] * vec2[j]``."""
     @overload
     def greater(self, other: Tensor) -> Tensor:
-        """Another name of ``gt``: Return where ``self`` is greater than ``other``."""
+        """Another name of ``gt``: ``self > other``"""
     @overload
     def greater(self, other: Scalar) -> Tensor: ...
     @overload
     def greater_(self, other: Tensor) -> Tensor:
-        """Another name of ``gt``: Return where ``self`` is greater than ``other``."""
+        """Another name of ``gt``: ``self > other``"""
     @overload
     def greater_(self, other: Scalar) -> Tensor: ...
     @overload
     def greater_equal(self, other: Tensor) -> Tensor:
-        """Another name of ``ge``: Return where ``self`` is at least ``other``."""
+        """Another name of ``ge``: ``self >= other``"""
     @overload
     def greater_equal(self, other: Scalar) -> Tensor: ...
     @overload
     def greater_equal_(self, other: Tensor) -> Tensor:
-        """Another name of ``ge``: Return where ``self`` is at least ``other``."""
+        """Another name of ``ge``: ``self >= other``"""
     @overload
     def greater_equal_(self, other: Scalar) -> Tensor: ...
     @overload
     def gt(self, other: Tensor) -> Tensor:
-        """Return where ``self`` is greater than ``other``."""
+        """``self > other``"""
     @overload
     def gt(self, other: Scalar) -> Tensor: ...
     @overload
     def gt_(self, other: Tensor) -> Tensor:
-        """Return where ``self`` is greater than ``other``."""
+        """``self > other``"""
     @overload
     def gt_(self, other: Scalar) -> Tensor: ...
     def half(self, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
-        """The tensor as opdsl.float16; itself if it has that dtype.
+        """Return the tensor converted to opdsl.float16; the tensor itself if it has that dtype.
 
         Args:
-            memory_format: how the elements of the result lie; as they did by default.
+            memory_format: the memory layout of the result; by default that of the tensor.
         """
     def hardshrink(self, lambd: Scalar = 0.5) -> Tensor:
-        """0 where the magnitude is at most ``lambd``."""
+        """``self``, with 0 in place of elements whose magnitude is at most ``lambd``."""
     @overload
     def hash_tensor(self, dim: AnyDims = (), *, keepdim: _bool = False, mode: _int = 0) -> Tensor:
-        """One uint64 for the elements along dimensions, along all by default: exclusive or of their bits in 64 bits.
+        """Return a uint64 hash of the elements along dimensions, along all by default: the exclusive or of their 64-bit
+        patterns.
 
         Args:
-            self: real numbers; their bits are those of float64 or of int64.
-            dim: the dimensions. keepdim: whether they are kept, of size 1.
-            mode: 0.
+            self: real numbers, which are converted to float64 or int64 first.
+            dim: the dimensions.
+            keepdim: whether to keep them with size 1.
+            mode: must be 0.
         """
     @overload
     def hash_tensor(self, *dim: _int, keepdim: _bool = False, mode: _int = 0) -> Tensor: ...
     def heaviside(self, values: Tensor) -> Tensor:
-        """0 for negative elements, 1 for positive ones, ``values`` for 0."""
+        """Return 0 for negative elements, 1 for positive ones, and the element of ``values`` for 0."""
     def heaviside_(self, values: Tensor) -> Tensor:
-        """0 for negative elements, 1 for positive ones, ``values`` for 0."""
+        """Return 0 for negative elements, 1 for positive ones, and the element of ``values`` for 0."""
     def histc(self, bins: _int = 100, min: Scalar = 0, max: Scalar = 0) -> Tensor:
-        """Return how many elements lie in each of so many bins between ``min`` and ``max``, of the elements' dtype.
+        """Count the elements in each of ``bins`` bins between ``min`` and ``max``; the result has the dtype of the
+        elements.
 
         Args:
-            self: floating-point numbers, of any shape; what lies outside is not counted.
-            bins: how many, all of one width.
+            self: floating-point numbers, of any shape; elements outside of all bins are not counted.
+            bins: the number of bins, all of one width.
             min, max: the outer edges; the smallest and the largest element if they are equal.
         """
     @overload
     def histogram(self, bins: Tensor, *, weight: Tensor | None = None, density: _bool = False) -> _results_histogram:
-        """Return how many elements lie between neighbouring edges, or the sum of their weights.
+        """Count the elements in each bin between given edges, or add up their weights.
 
         Args:
-            self: float32 or float64, of any shape; what lies outside of all edges is not counted.
+            self: float32 or float64, of any shape; elements outside of all bins are not counted.
             bins: the edges in ascending order, of the same dtype.
             weight: one for each element, of the same dtype.
-            density: whether the counts are divided by their sum and the lengths, so that the whole area is 1.
+            density: whether to divide the counts by their sum and the width of the bins, so that the whole area is 1.
         """
     @overload
     def histogram(
@@ -1213,13 +1239,15 @@ class Tensor(Differentiable):
         weight: Tensor | None = None,
         density: _bool = False,
     ) -> _results_histogram:
-        """``histogram`` of so many bins of one width, from the smallest to the largest element or over ``range``."""
+        """Return ``histogram`` for ``bins`` bins of equal width, over ``range`` or from the smallest to the largest
+        element.
+        """
     @overload
     def hsplit(self, sections: _int) -> list[Tensor]:
-        """Parts of one size, side by side."""
+        """Return ``sections`` views of parts of equal size along the second dimension, or the first of a one-dimensional tensor."""
     @overload
     def hsplit(self, indices: Sequence[_int]) -> list[Tensor]:
-        """The parts between positions, side by side."""
+        """Return views of the parts between ``indices`` along the second dimension, or the first of a one-dimensional tensor."""
     @overload
     def hsplit(self, *indices: _int) -> list[Tensor]: ...
     def hypot(self, other: Tensor) -> Tensor:
@@ -1227,118 +1255,120 @@ class Tensor(Differentiable):
     def hypot_(self, other: Tensor) -> Tensor:
         """``sqrt(self**2 + other**2)``, without overflow."""
     def i0(self) -> Tensor:
-        """The modified Bessel function of the first kind, of order 0."""
+        """Return the modified Bessel function of the first kind, of order 0."""
     def i0_(self) -> Tensor:
-        """The modified Bessel function of the first kind, of order 0."""
+        """Return the modified Bessel function of the first kind, of order 0."""
     def igamma(self, other: Tensor) -> Tensor:
-        """The lower incomplete gamma function of order ``self``, over the gamma function."""
+        """Return the lower incomplete gamma function of order ``self``, divided by the gamma function."""
     def igamma_(self, other: Tensor) -> Tensor:
-        """The lower incomplete gamma function of order ``self``, over the gamma function."""
+        """Return the lower incomplete gamma function of order ``self``, divided by the gamma function."""
     def igammac(self, other: Tensor) -> Tensor:
-        """The upper incomplete gamma function of order ``self``, over the gamma function."""
+        """Return the upper incomplete gamma function of order ``self``, divided by the gamma function."""
     def igammac_(self, other: Tensor) -> Tensor:
-        """The upper incomplete gamma function of order ``self``, over the gamma function."""
+        """Return the upper incomplete gamma function of order ``self``, divided by the gamma function."""
     @property
     def imag(self) -> Tensor:
-        """The imaginary parts of complex numbers."""
+        """Return a view of the imaginary parts of a complex tensor."""
     @imag.setter
     def imag(self, value: object) -> None: ...
     def index_add(self, dim: AnyDim, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
-        """``self`` with ``alpha * source`` added at the positions of a dimension that ``index`` tells."""
+        """Return ``self`` with the slices of ``alpha * source`` added at the indices ``index`` along a dimension."""
     def index_add_(self, dim: AnyDim, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
-        """``self`` with ``alpha * source`` added at the positions of a dimension that ``index`` tells."""
+        """Return ``self`` with the slices of ``alpha * source`` added at the indices ``index`` along a dimension."""
     def index_copy(self, dim: AnyDim, index: Tensor, source: Tensor) -> Tensor:
-        """``self`` with ``source`` written at the positions of a dimension that ``index`` tells."""
+        """Return ``self`` with the slices of ``source`` written at the indices ``index`` along a dimension."""
     def index_copy_(self, dim: AnyDim, index: Tensor, source: Tensor) -> Tensor:
-        """``self`` with ``source`` written at the positions of a dimension that ``index`` tells."""
+        """Return ``self`` with the slices of ``source`` written at the indices ``index`` along a dimension."""
     @overload
     def index_fill(self, dim: AnyDim, index: Tensor, value: Tensor) -> Tensor:
-        """``self`` with a zero-dim tensor written at the positions of a dimension that ``index`` tells."""
+        """Return ``self`` with the slices at the indices ``index`` along a dimension set to the element of a zero-dim
+        tensor.
+        """
     @overload
     def index_fill(self, dim: AnyDim, index: Tensor, value: Scalar) -> Tensor:
-        """``self`` with a number written at the positions of a dimension that ``index`` tells."""
+        """Return ``self`` with the slices at the indices ``index`` along a dimension set to a number."""
     @overload
     def index_fill_(self, dim: AnyDim, index: Tensor, value: Tensor) -> Tensor:
-        """Writes a zero-dim tensor at the positions of a dimension that ``index`` tells."""
+        """Fill the slices at the indices ``index`` along a dimension with the element of a zero-dim tensor, in place."""
     @overload
     def index_fill_(self, dim: AnyDim, index: Tensor, value: Scalar) -> Tensor:
-        """Writes a number at the positions of a dimension that ``index`` tells."""
+        """Fill the slices at the indices ``index`` along a dimension with a number, in place."""
     def index_put(self, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = False) -> Tensor:
-        """``self`` with values written, or added, where index tensors lead."""
+        """Return ``self`` with values written at index tensors, or added if ``accumulate``."""
     def index_put_(self, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = False) -> Tensor:
-        """Writes, or adds, values where index tensors lead."""
+        """Write values at index tensors in place, or add them if ``accumulate``."""
     def index_reduce(
         self, dim: AnyDim, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True
     ) -> Tensor:
-        """``self`` with slices of ``source`` multiplied, averaged or compared at positions of a dimension.
+        """Return ``self`` with the slices of ``source`` reduced into those at the indices ``index`` along a dimension.
 
         Args:
             self: any numbers but complex ones.
             dim: the dimension.
-            index: which position each slice of ``source`` belongs to.
-            source: of the same dtype, with the positions in place of the dimension.
+            index: for each slice of ``source``, the index of the slice of ``self`` that it is reduced into.
+            source: of the dtype of ``self``, with one slice for each index.
             reduce: ``prod``, ``mean``, ``amax`` or ``amin``.
-            include_self: whether what is there counts.
+            include_self: whether the elements of ``self`` are part of the reduction.
         """
     def index_reduce_(
         self, dim: AnyDim, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True
     ) -> Tensor:
-        """``self`` with slices of ``source`` multiplied, averaged or compared at positions of a dimension.
+        """Return ``self`` with the slices of ``source`` reduced into those at the indices ``index`` along a dimension.
 
         Args:
             self: any numbers but complex ones.
             dim: the dimension.
-            index: which position each slice of ``source`` belongs to.
-            source: of the same dtype, with the positions in place of the dimension.
+            index: for each slice of ``source``, the index of the slice of ``self`` that it is reduced into.
+            source: of the dtype of ``self``, with one slice for each index.
             reduce: ``prod``, ``mean``, ``amax`` or ``amin``.
-            include_self: whether what is there counts.
+            include_self: whether the elements of ``self`` are part of the reduction.
         """
     def index_select(self, dim: AnyDim, index: Tensor) -> Tensor:
-        """The positions of a dimension that ``index`` tells, one after another."""
+        """Return the slices of a dimension at the indices in the vector ``index``."""
     def indices(self) -> Tensor:
-        """A part of a sparse tensor; refused, since there are none."""
+        """Refuse to return a part of a sparse tensor, as all tensors are dense."""
     def inner(self, other: Tensor) -> Tensor:
-        """The scalar products of all vectors along the last dimensions; of a zero-dim tensor plain products."""
+        """Return the scalar products of all pairs of vectors along the last dimensions; a zero-dim tensor is multiplied."""
     def int(self, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
-        """The tensor as opdsl.int32; itself if it has that dtype.
+        """Return the tensor converted to opdsl.int32; the tensor itself if it has that dtype.
 
         Args:
-            memory_format: how the elements of the result lie; as they did by default.
+            memory_format: the memory layout of the result; by default that of the tensor.
         """
     def inverse(self) -> Tensor:
-        """Another name of ``linalg_inv``: The inverses of matrices.
+        """Another name of ``linalg_inv``: Return the inverses of matrices.
 
         Raises:
-            LinearAlgebraError: one is singular.
+            LinearAlgebraError: a matrix is singular.
         """
     def is_conj(self) -> _bool:
-        """Return whether it is a view that is conjugated when it is read."""
+        """Return whether the tensor is a view that is conjugated when it is read."""
     def is_distributed(self) -> _bool:
-        """False: no tensor of this kind lies on several machines."""
+        """Return False, as no tensor is distributed over machines."""
     def is_neg(self) -> _bool:
-        """Return whether it is a view that is negated when it is read."""
+        """Return whether the tensor is a view that is negated when it is read."""
     def is_nonzero(self) -> _bool:
-        """Return whether the one element of a tensor is not zero."""
+        """Return whether the only element of a tensor is nonzero."""
     def is_pinned(self, device: Device | str | _int | None = None) -> _bool:
-        """Return whether the tensor lies in page-locked memory of the host, which devices read and write on their own."""
+        """Return whether the tensor is in page-locked host memory, which devices read and write by themselves."""
     def is_same_size(self, other: Tensor) -> _bool:
-        """Return whether two tensors have one shape."""
+        """Return whether two tensors have the same shape."""
     def is_set_to(self, tensor: Tensor) -> _bool:
-        """Return whether two tensors show the same elements of one memory in the same way."""
+        """Return whether two tensors have the same memory, dtype, shape, strides and offset."""
     def isclose(self, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> Tensor:
-        """Return whether ``abs(self - other) <= atol + rtol * abs(other)``; infinities are close to equal ones alone."""
+        """``abs(self - other) <= atol + rtol * abs(other)``; an infinity is only close to an equal one."""
     def isfinite(self) -> Tensor:
-        """Return where an element is neither infinite nor NaN; of a complex number, both of its parts."""
+        """Return a mask of the elements that are neither infinite nor NaN; complex ones if both parts are."""
     def isinf(self) -> Tensor:
-        """Return where an element is infinite; of a complex number, one of its parts."""
+        """Return a mask of the elements that are infinite; complex ones if a part is."""
     def isnan(self) -> Tensor:
-        """Return where an element is NaN; of a complex number, one of its parts."""
+        """Return a mask of the elements that are NaN; complex ones if a part is."""
     def isneginf(self) -> Tensor:
-        """Return where an element is negative infinity."""
+        """Return a mask of the elements that are negative infinity."""
     def isposinf(self) -> Tensor:
-        """Return where an element is positive infinity."""
+        """Return a mask of the elements that are positive infinity."""
     def isreal(self) -> Tensor:
-        """Return where the imaginary part of an element is 0."""
+        """Return a mask of the elements whose imaginary part is 0."""
     def istft(
         self,
         n_fft: _int,
@@ -1351,159 +1381,168 @@ class Tensor(Differentiable):
         length: _int | None = None,
         return_complex: _bool = False,
     ) -> Tensor:
-        """The signals of which ``stft`` gave the transforms: the windows' sum, divided by that of the squared windows.
+        """Return the signals whose short-time Fourier transform is ``self``, by overlap-add.
+
+        The inverse transforms are multiplied by the window and summed, then divided by the sum of the squared windows.
 
         Args:
             self: complex (batch, frequencies, windows) or (frequencies, windows).
-            n_fft, hop_length, win_length, window, center, normalized: what ``stft`` was given.
-            onesided: whether the frequencies end where the rest follows by symmetry; what their number says by default.
-            length: of the signals; what is missing at the end becomes 0.
+            n_fft, hop_length, win_length, window, center, normalized: the arguments of the call of ``stft``.
+            onesided: whether ``self`` has only the ``n_fft // 2 + 1`` frequencies that determine the others; by default
+                inferred from their number.
+            length: of the signals, which are padded with zeros at the end if necessary.
             return_complex: whether the signals are complex.
 
         Raises:
             ShapeError, DeviceError: the arguments do not fit each other, or the windows leave out a point.
         """
     def kron(self, other: Tensor) -> Tensor:
-        """The Kronecker product: each element of one tensor times the whole other one, as blocks."""
+        """Return the Kronecker product: the block matrix ``[[a11 * B, a12 * B, ...], ...]`` for ``A = self`` and ``B =
+        other``.
+        """
     def kthvalue(self, k: _int, dim: AnyDim = -1, keepdim: _bool = False) -> _results_kthvalue:
-        """The k-th smallest element along a dimension, counted from 1, and its index."""
+        """Return the k-th smallest element along a dimension, counted from 1, and its index."""
     def lcm(self, other: Tensor) -> Tensor:
-        """The least common multiple; 0 where an element is 0."""
+        """Return the least common multiple of two elements; 0 where an element is 0."""
     def lcm_(self, other: Tensor) -> Tensor:
-        """The least common multiple; 0 where an element is 0."""
+        """Return the least common multiple of two elements; 0 where an element is 0."""
     def ldexp(self, other: Tensor) -> Tensor:
         """``self * 2**other``"""
     def ldexp_(self, other: Tensor) -> Tensor:
-        """``ldexp`` in place."""
+        """Multiply the elements by ``2**other`` in place."""
     @overload
     def le(self, other: Tensor) -> Tensor:
-        """Return where ``self`` is at most ``other``."""
+        """``self <= other``"""
     @overload
     def le(self, other: Scalar) -> Tensor: ...
     @overload
     def le_(self, other: Tensor) -> Tensor:
-        """Return where ``self`` is at most ``other``."""
+        """``self <= other``"""
     @overload
     def le_(self, other: Scalar) -> Tensor: ...
     @overload
     def lerp(self, end: Tensor, weight: Tensor) -> Tensor:
-        """``self + weight * (end - self)``, every element with a weight of its own."""
+        """``self + weight * (end - self)`` with a weight for each element; exact for a weight of 1."""
     @overload
     def lerp(self, end: Tensor, weight: Scalar) -> Tensor:
-        """``self + weight * (end - self)``, exact for a weight of 1."""
+        """``self + weight * (end - self)``; exact for a weight of 1."""
     @overload
     def lerp_(self, end: Tensor, weight: Tensor) -> Tensor:
-        """``self + weight * (end - self)``, every element with a weight of its own."""
+        """``self + weight * (end - self)`` with a weight for each element; exact for a weight of 1."""
     @overload
     def lerp_(self, end: Tensor, weight: Scalar) -> Tensor:
-        """``self + weight * (end - self)``, exact for a weight of 1."""
+        """``self + weight * (end - self)``; exact for a weight of 1."""
     @overload
     def less(self, other: Tensor) -> Tensor:
-        """Another name of ``lt``: Return where ``self`` is less than ``other``."""
+        """Another name of ``lt``: ``self < other``"""
     @overload
     def less(self, other: Scalar) -> Tensor: ...
     @overload
     def less_(self, other: Tensor) -> Tensor:
-        """Another name of ``lt``: Return where ``self`` is less than ``other``."""
+        """Another name of ``lt``: ``self < other``"""
     @overload
     def less_(self, other: Scalar) -> Tensor: ...
     @overload
     def less_equal(self, other: Tensor) -> Tensor:
-        """Another name of ``le``: Return where ``self`` is at most ``other``."""
+        """Another name of ``le``: ``self <= other``"""
     @overload
     def less_equal(self, other: Scalar) -> Tensor: ...
     @overload
     def less_equal_(self, other: Tensor) -> Tensor:
-        """Another name of ``le``: Return where ``self`` is at most ``other``."""
+        """Another name of ``le``: ``self <= other``"""
     @overload
     def less_equal_(self, other: Scalar) -> Tensor: ...
     def lgamma(self) -> Tensor:
-        """The logarithm of the gamma function's magnitude."""
+        """Return the logarithm of the gamma function's magnitude."""
     def lgamma_(self) -> Tensor:
-        """The logarithm of the gamma function's magnitude."""
+        """Return the logarithm of the gamma function's magnitude."""
     def log(self) -> Tensor:
-        """The natural logarithm of every element; NaN below 0."""
+        """Return the natural logarithm of every element; NaN below 0."""
     def log10(self) -> Tensor:
-        """The logarithm to base 10 of every element; NaN below 0."""
+        """Return the logarithm to base 10 of every element; NaN below 0."""
     def log10_(self) -> Tensor:
-        """The logarithm to base 10 of every element; NaN below 0."""
+        """Return the logarithm to base 10 of every element; NaN below 0."""
     def log1p(self) -> Tensor:
-        """``log(1 + self)``, exact near 0."""
+        """``log(1 + self)``; accurate near 0."""
     def log1p_(self) -> Tensor:
-        """``log(1 + self)``, exact near 0."""
+        """``log(1 + self)``; accurate near 0."""
     def log2(self) -> Tensor:
-        """The logarithm to base 2 of every element; NaN below 0."""
+        """Return the logarithm to base 2 of every element; NaN below 0."""
     def log2_(self) -> Tensor:
-        """The logarithm to base 2 of every element; NaN below 0."""
+        """Return the logarithm to base 2 of every element; NaN below 0."""
     def log_(self) -> Tensor:
-        """The natural logarithm of every element; NaN below 0."""
+        """Return the natural logarithm of every element; NaN below 0."""
     def log_normal_(self, mean: _float = 1, std: _float = 2, *, generator: Generator | None = None) -> Tensor:
-        """Fills the tensor with numbers whose logarithm is normally distributed."""
+        """Fill the tensor with numbers whose logarithms are normally distributed with ``mean`` and ``std``."""
     def log_softmax(self, dim: AnyDim, dtype: DType | None = None) -> Tensor:
-        """The logarithm of ``softmax``; ``dtype`` is what ``self`` is cast to before."""
+        """Return the logarithm of ``softmax`` along dimension ``dim`` of ``self``, converted to ``dtype`` if given."""
     def logaddexp(self, other: Tensor) -> Tensor:
         """``log(exp(self) + exp(other))``, without overflow."""
     def logaddexp2(self, other: Tensor) -> Tensor:
         """``log2(2**self + 2**other)``, without overflow."""
     def logcumsumexp(self, dim: AnyDim) -> Tensor:
-        """``log(cumsum(exp(x)))``, without overflow."""
+        """``log(cumsum(exp(self), dim))``, without overflow."""
     def logdet(self) -> Tensor:
-        """The logarithms of matrices' determinants; NaN for negative ones of real matrices."""
+        """Return the logarithms of determinants; NaN for real matrices with a negative determinant."""
     def logical_and(self, other: Tensor) -> Tensor:
-        """Return where both elements are true: not 0."""
+        """Return a mask of where both elements are nonzero."""
     def logical_and_(self, other: Tensor) -> Tensor:
-        """Return where both elements are true: not 0."""
+        """Return a mask of where both elements are nonzero."""
     def logical_not(self) -> Tensor:
-        """Return where an element is 0."""
+        """Return a mask of the elements that are 0."""
     def logical_not_(self) -> Tensor:
-        """Return where an element is 0."""
+        """Return a mask of the elements that are 0."""
     def logical_or(self, other: Tensor) -> Tensor:
-        """Return where an element is true: not 0."""
+        """Return a mask of where at least one element is nonzero."""
     def logical_or_(self, other: Tensor) -> Tensor:
-        """Return where an element is true: not 0."""
+        """Return a mask of where at least one element is nonzero."""
     def logical_xor(self, other: Tensor) -> Tensor:
-        """Return where one element is true and the other is not."""
+        """Return a mask of where exactly one element is nonzero."""
     def logical_xor_(self, other: Tensor) -> Tensor:
-        """Return where one element is true and the other is not."""
+        """Return a mask of where exactly one element is nonzero."""
     def logit(self, eps: _float | None = None) -> Tensor:
-        """``log(self / (1 - self))``, of ``self`` between ``eps`` and ``1 - eps``."""
+        """``log(self / (1 - self))``; if ``eps`` is given, ``self`` is clamped to the range from ``eps`` to ``1 - eps``
+        first.
+        """
     def logit_(self, eps: _float | None = None) -> Tensor:
-        """``log(self / (1 - self))``, of ``self`` between ``eps`` and ``1 - eps``."""
+        """``log(self / (1 - self))``; if ``eps`` is given, ``self`` is clamped to the range from ``eps`` to ``1 - eps``
+        first.
+        """
     def logsumexp(self, dim: AnyDims, keepdim: _bool = False) -> Tensor:
-        """``log(sum(exp(self)))`` along dimensions, without overflow; integers are taken as the default dtype."""
+        """``log(sum(exp(self)))`` along dimensions, without overflow; integers are converted to the default dtype."""
     def long(self, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
-        """The tensor as opdsl.int64; itself if it has that dtype.
+        """Return the tensor converted to opdsl.int64; the tensor itself if it has that dtype.
 
         Args:
-            memory_format: how the elements of the result lie; as they did by default.
+            memory_format: the memory layout of the result; by default that of the tensor.
         """
     @overload
     def lt(self, other: Tensor) -> Tensor:
-        """Return where ``self`` is less than ``other``."""
+        """``self < other``"""
     @overload
     def lt(self, other: Scalar) -> Tensor: ...
     @overload
     def lt_(self, other: Tensor) -> Tensor:
-        """Return where ``self`` is less than ``other``."""
+        """``self < other``"""
     @overload
     def lt_(self, other: Scalar) -> Tensor: ...
     def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
-        """An older name of ``linalg.lu_solve``."""
+        """Return ``linalg.lu_solve(LU_data, LU_pivots, self)``, under an older name."""
     @property
     def mH(self) -> Tensor:
-        """``x.mH``: every matrix of a batch transposed and conjugated."""
+        """Return a view with each matrix of a batch transposed and conjugated: ``x.mH``."""
     @property
     def mT(self) -> Tensor:
-        """``x.mT``: every matrix of a batch transposed."""
+        """Return a view with each matrix of a batch transposed: ``x.mT``."""
     def map_(self, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
-        """Replace each element by what a Python function gives for it and that of another tensor.
+        """Replace each element in place by the result of a Python function of this element and that of another tensor.
 
         Args:
             tensor: of the same dtype; broadcasts to this one's shape.
             callable: takes two Python numbers and returns one.
 
         Raises:
-            DeviceError, RequiresGradError: as of ``apply_``.
+            DeviceError, RequiresGradError: see ``apply_``.
             DTypeError: the dtypes differ.
             ShapeError: the shapes do not fit.
 
@@ -1513,78 +1552,80 @@ class Tensor(Differentiable):
         """
     @overload
     def masked_fill(self, mask: Tensor, value: Tensor) -> Tensor:
-        """``self`` with a zero-dim tensor where a mask holds."""
+        """Return ``self`` filled with the element of a zero-dim tensor where a mask holds."""
     @overload
     def masked_fill(self, mask: Tensor, value: Scalar) -> Tensor:
-        """``self`` with a number where a mask holds."""
+        """Return ``self`` filled with a number where a mask holds."""
     @overload
     def masked_fill_(self, mask: Tensor, value: Tensor) -> Tensor:
-        """Writes a zero-dim tensor where a mask holds."""
+        """Fill the tensor in place with the element of a zero-dim tensor where a mask holds."""
     @overload
     def masked_fill_(self, mask: Tensor, value: Scalar) -> Tensor:
-        """Writes a number where a mask holds."""
+        """Fill the tensor in place with a number where a mask holds."""
     def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor:
-        """``self`` with the elements of ``source``, one after another, where a mask holds."""
+        """Return ``self`` with the first elements of ``source``, in order, where a mask holds."""
     def masked_scatter_(self, mask: Tensor, source: Tensor) -> Tensor:
-        """Writes the elements of ``source``, one after another, where a mask holds."""
+        """Write the first elements of ``source``, in order, to the elements where a mask holds."""
     def masked_select(self, mask: Tensor) -> Tensor:
-        """The elements where a mask holds, in row-major order."""
+        """Return the elements where a mask holds, as a vector in row-major order."""
     def matmul(self, other: Tensor) -> Tensor:
-        """The matrix product, with vectors and broadcast batches as ``numpy.matmul`` has them."""
+        """Return the matrix product, with the rules of ``numpy.matmul`` for vectors and broadcast batch dimensions."""
     def matrix_exp(self) -> Tensor:
-        """Another name of ``linalg_matrix_exp``: The exponentials of square matrices: ``1 + A + A @ A / 2 + ...``."""
+        """Another name of ``linalg_matrix_exp``: Return the exponentials of square matrices: ``1 + A + A @ A / 2 + ...``."""
     def matrix_power(self, n: _int) -> Tensor:
-        """Another name of ``linalg_matrix_power``: The ``n``-th power of square matrices; of their inverses for a negative ``n``."""
+        """Another name of ``linalg_matrix_power``: Return the ``n``-th power of square matrices, or that of their inverses if ``n`` is negative."""
     @overload
     def max(self) -> Tensor:
-        """The largest of all elements."""
+        """Return the largest of all elements."""
     @overload
     def max(self, other: Tensor) -> Tensor:
-        """The larger of two elements, as ``maximum``."""
+        """Return the larger of two elements, like ``maximum``."""
     @overload
     def max(self, dim: AnyDim, keepdim: _bool = False) -> _results_max:
-        """The largest elements along a dimension and their positions, of several equal ones the first."""
+        """Return the largest elements along a dimension and their indices, the first of equal elements."""
     def maximum(self, other: Tensor) -> Tensor:
-        """The larger of two elements; NaN if either is NaN."""
+        """Return the larger of two elements; NaN if either is NaN."""
     @overload
     def mean(self, *, dtype: DType | None = None) -> Tensor:
-        """The mean of all elements."""
+        """Return the mean of all elements."""
     @overload
     def mean(self, dim: AnyDims | None, keepdim: _bool = False, *, dtype: DType | None = None) -> Tensor:
-        """The mean along dimensions, along all for ``dim=None``."""
+        """Return the mean along dimensions, along all for ``dim=None``."""
     @overload
     def median(self) -> Tensor: ...
     @overload
     def median(self, dim: AnyDim, keepdim: _bool = False) -> _results_median: ...
     @overload
     def min(self) -> Tensor:
-        """The smallest of all elements."""
+        """Return the smallest of all elements."""
     @overload
     def min(self, other: Tensor) -> Tensor:
-        """The smaller of two elements, as ``minimum``."""
+        """Return the smaller of two elements, like ``minimum``."""
     @overload
     def min(self, dim: AnyDim, keepdim: _bool = False) -> _results_min:
-        """The smallest elements along a dimension and their positions, of several equal ones the first."""
+        """Return the smallest elements along a dimension and their indices, the first of equal elements."""
     def minimum(self, other: Tensor) -> Tensor:
-        """The smaller of two elements; NaN if either is NaN."""
+        """Return the smaller of two elements; NaN if either is NaN."""
     def mm(self, mat2: Tensor) -> Tensor:
-        """The product of two matrices."""
+        """Return the product of two matrices."""
     def mode(self, dim: AnyDim = -1, keepdim: _bool = False) -> _results_mode:
-        """The element that is most often along a dimension, the least of several, and where one of them stands."""
+        """Return the most frequent element along a dimension, the smallest of several, and the index of one of its
+        occurrences.
+        """
     @overload
     def moveaxis(self, source: _int, destination: _int) -> Tensor:
-        """Another name of ``movedim``: One dimension at another place."""
+        """Another name of ``movedim``: Return a view with one dimension moved; the others keep their order."""
     @overload
     def moveaxis(self, source: Sequence[_int], destination: Sequence[_int]) -> Tensor:
-        """Another name of ``movedim``: Dimensions at other places; those that are not named keep their order."""
+        """Another name of ``movedim``: Return a view with the dimensions ``source`` moved to ``destination``; the others keep their order."""
     @overload
     def movedim(self, source: _int, destination: _int) -> Tensor:
-        """One dimension at another place."""
+        """Return a view with one dimension moved; the others keep their order."""
     @overload
     def movedim(self, source: Sequence[_int], destination: Sequence[_int]) -> Tensor:
-        """Dimensions at other places; those that are not named keep their order."""
+        """Return a view with the dimensions ``source`` moved to ``destination``; the others keep their order."""
     def msort(self) -> Tensor:
-        """The elements along the first dimension in order."""
+        """Return the elements in order along the first dimension."""
     def mul(self, other: Tensor | Scalar) -> Tensor:
         """``self * other``"""
     def mul_(self, other: Tensor | Scalar) -> Tensor:
@@ -1592,27 +1633,27 @@ class Tensor(Differentiable):
     def multinomial(
         self, num_samples: _int, replacement: _bool = False, *, generator: Generator | None = None
     ) -> Tensor:
-        """Indices drawn with the probabilities that a row of ``self`` is proportional to, for each row."""
+        """Return ``num_samples`` random indices for each row of ``self``, which holds the weights of the indices."""
     def multiply(self, other: Tensor | Scalar) -> Tensor:
         """Another name of ``mul``: ``self * other``"""
     def multiply_(self, other: Tensor | Scalar) -> Tensor:
         """Another name of ``mul``: ``self * other``"""
     def mv(self, vec: Tensor) -> Tensor:
-        """The product of a matrix and a vector."""
+        """Return the product of a matrix and a vector."""
     def mvlgamma(self, p: _int) -> Tensor:
-        """The logarithm of the gamma function of ``p`` variables."""
+        """Return the logarithm of the multivariate gamma function of dimension ``p``."""
     def mvlgamma_(self, p: _int) -> Tensor:
-        """The logarithm of the gamma function of ``p`` variables."""
+        """Return the logarithm of the multivariate gamma function of dimension ``p``."""
     def nan_to_num(
         self, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None
     ) -> Tensor:
-        """Other numbers for NaN and infinities: by default 0, and the largest and the smallest one."""
+        """Replace NaN and infinities by numbers: by default 0, and the largest and the smallest number of the dtype."""
     def nan_to_num_(
         self, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None
     ) -> Tensor:
-        """Other numbers for NaN and infinities: by default 0, and the largest and the smallest one."""
+        """Replace NaN and infinities by numbers: by default 0, and the largest and the smallest number of the dtype."""
     def nanmean(self, dim: AnyDims | None = None, keepdim: _bool = False, *, dtype: DType | None = None) -> Tensor:
-        """The mean along dimensions of all elements but NaN."""
+        """Return the mean along dimensions of all elements that are not NaN."""
     @overload
     def nanmedian(self) -> Tensor: ...
     @overload
@@ -1626,23 +1667,23 @@ class Tensor(Differentiable):
         self, q: _float, dim: AnyDim | None = None, keepdim: _bool = False, *, interpolation: str = "linear"
     ) -> Tensor: ...
     def nansum(self, dim: AnyDims | None = None, keepdim: _bool = False, *, dtype: DType | None = None) -> Tensor:
-        """The sum along dimensions of all elements but NaN."""
+        """Return the sum along dimensions of all elements that are not NaN."""
     @overload
     def narrow(self, dim: AnyDim, start: Tensor, length: _int) -> Tensor:
-        """``narrow`` whose start is a zero-dim tensor of integers."""
+        """Return ``narrow`` whose start is a zero-dim tensor of integers."""
     @overload
     def narrow(self, dim: AnyDim, start: _int, length: _int) -> Tensor:
-        """``length`` positions of a dimension, beginning with ``start``."""
+        """Return a view of ``length`` elements of a dimension, from index ``start`` on."""
     def narrow_copy(self, dim: AnyDim, start: _int, length: _int) -> Tensor:
-        """A copy of the elements from ``start`` on along a dimension."""
+        """Return a copy of ``length`` elements of a dimension, from index ``start`` on."""
     @overload
     def ne(self, other: Tensor) -> Tensor:
-        """Return where ``self`` is different from ``other``."""
+        """``self != other``"""
     @overload
     def ne(self, other: Scalar) -> Tensor: ...
     @overload
     def ne_(self, other: Tensor) -> Tensor:
-        """Return where ``self`` is different from ``other``."""
+        """``self != other``"""
     @overload
     def ne_(self, other: Scalar) -> Tensor: ...
     def neg(self) -> Tensor:
@@ -1664,7 +1705,7 @@ class Tensor(Differentiable):
         pin_memory: _bool | None = None,
         requires_grad: _bool = False,
     ) -> Tensor:
-        """A tensor of the dtype and device of another, of a size, whose elements are not set."""
+        """Return an uninitialized tensor of the given size, with the dtype and device of ``self`` by default."""
     @overload
     def new_empty(
         self,
@@ -1686,7 +1727,9 @@ class Tensor(Differentiable):
         pin_memory: _bool | None = None,
         requires_grad: _bool = False,
     ) -> Tensor:
-        """A tensor of the dtype and device of another, of a size and strides, whose elements are not set."""
+        """Return an uninitialized tensor of the given size and strides, with the dtype and device of ``self``
+        by default.
+        """
     def new_full(
         self,
         size: Sequence[_int],
@@ -1698,7 +1741,9 @@ class Tensor(Differentiable):
         pin_memory: _bool | None = None,
         requires_grad: _bool = False,
     ) -> Tensor:
-        """A tensor of the dtype and device of another, of a size, with every element the same."""
+        """Return a tensor of the given size with every element set to ``fill_value``, with the dtype and device of ``self``
+        by default.
+        """
     @overload
     def new_ones(
         self,
@@ -1710,7 +1755,7 @@ class Tensor(Differentiable):
         pin_memory: _bool | None = None,
         requires_grad: _bool = False,
     ) -> Tensor:
-        """A tensor of ones of the dtype and device of another, of a size."""
+        """Return a tensor of ones of the given size, with the dtype and device of ``self`` by default."""
     @overload
     def new_ones(
         self,
@@ -1729,12 +1774,12 @@ class Tensor(Differentiable):
         device: Device | str | None = None,
         requires_grad: _bool = False,
     ) -> Tensor:
-        """A tensor with a copy of the data, of this one's dtype and on its device.
+        """Return a tensor with a copy of the data, by default with the dtype and device of this tensor.
 
         Args:
-            data: as of ``opdsl.tensor``.
-            dtype, device: others than this tensor's.
-            requires_grad: whether autograd follows it.
+            data: see ``opdsl.tensor``.
+            dtype, device: of the result, if not this tensor's.
+            requires_grad: whether autograd records operations on the result.
 
         Raises:
             ConversionError: lists of unequal length, or elements that are no numbers.
@@ -1754,7 +1799,7 @@ class Tensor(Differentiable):
         pin_memory: _bool | None = None,
         requires_grad: _bool = False,
     ) -> Tensor:
-        """A tensor of zeros of the dtype and device of another, of a size."""
+        """Return a tensor of zeros of the given size, with the dtype and device of ``self`` by default."""
     @overload
     def new_zeros(
         self,
@@ -1766,9 +1811,9 @@ class Tensor(Differentiable):
         requires_grad: _bool = False,
     ) -> Tensor: ...
     def nextafter(self, other: Tensor) -> Tensor:
-        """The number after every element of ``self`` in the direction of ``other``."""
+        """Return the next representable number after each element of ``self`` in the direction of ``other``."""
     def nextafter_(self, other: Tensor) -> Tensor:
-        """The number after every element of ``self`` in the direction of ``other``."""
+        """Return the next representable number after each element of ``self`` in the direction of ``other``."""
     @overload
     def nonzero(self, *, as_tuple: Literal[False] = False) -> Tensor: ...
     @overload
@@ -1776,12 +1821,12 @@ class Tensor(Differentiable):
     @overload
     def nonzero(self, *, as_tuple: _bool) -> Tensor | tuple[Tensor, ...]: ...
     def nonzero_static(self, *, size: _int, fill_value: _int = -1) -> Tensor:
-        """The indices of the first elements that are not zero, one row for each.
+        """Return the indices of the first ``size`` nonzero elements, one row for each, padded to ``size`` rows.
 
         Args:
             self: of any dtype.
-            size: how many rows there are.
-            fill_value: what the rows are filled with for which there is no element.
+            size: the number of rows.
+            fill_value: the content of rows for which there is no nonzero element.
 
         >>> import opdsl
         >>> opdsl.nonzero_static(opdsl.tensor([0, 4, 0, 5]), size=3)
@@ -1796,87 +1841,89 @@ class Tensor(Differentiable):
         keepdim: _bool = False,
         dtype: DType | None = None,
     ) -> Tensor:
-        """``opdsl.norm`` of this tensor.
+        """Return the norm of this tensor, see ``opdsl.norm``.
 
         Args:
-            p, dim, keepdim, dtype: as of ``opdsl.norm``.
+            p, dim, keepdim, dtype: see ``opdsl.norm``.
 
         >>> import opdsl
         >>> opdsl.tensor([3.0, 4.0]).norm()
         tensor(5.)
         """
     def normal_(self, mean: _float = 0, std: _float = 1, *, generator: Generator | None = None) -> Tensor:
-        """Fills the tensor with normally distributed numbers; of complex ones both parts are, with ``std / sqrt(2)``."""
+        """Fill the tensor with normally distributed numbers. Real and imaginary parts of complex ones have ``std /
+        sqrt(2)`` each.
+        """
     @overload
     def not_equal(self, other: Tensor) -> Tensor:
-        """Another name of ``ne``: Return where ``self`` is different from ``other``."""
+        """Another name of ``ne``: ``self != other``"""
     @overload
     def not_equal(self, other: Scalar) -> Tensor: ...
     @overload
     def not_equal_(self, other: Tensor) -> Tensor:
-        """Another name of ``ne``: Return where ``self`` is different from ``other``."""
+        """Another name of ``ne``: ``self != other``"""
     @overload
     def not_equal_(self, other: Scalar) -> Tensor: ...
     def orgqr(self, input2: Tensor) -> Tensor:
-        """Another name of ``linalg_householder_product``: The first columns of products of reflections: the factor Q whose reflectors ``geqrf`` gives.
+        """Another name of ``linalg_householder_product``: Return the first columns of a product of Householder reflections: the factor Q from the result of ``geqrf``.
 
         Args:
-            input: (..., m, n) with m >= n, whose columns have the reflectors beneath the diagonal.
-            tau: (..., k) with n >= k: their factors.
+            input: (..., m, n) with m >= n, whose columns have the Householder vectors below the diagonal.
+            tau: (..., k) with n >= k, the coefficients of the reflections.
         """
     def ormqr(self, input2: Tensor, input3: Tensor, left: _bool = True, transpose: _bool = False) -> Tensor:
-        """The product of the orthogonal matrices that reflections make with others.
+        """Return the product of an orthogonal matrix, stored as Householder reflections, with other matrices.
 
         Args:
-            self: (..., m, n), the reflectors as ``geqrf`` gives them.
-            input2: (..., k), their factors.
-            input3: (..., m, p), or (..., p, m) where the orthogonal matrix stands to the right.
-            left: whether it stands to the left.
-            transpose: whether its adjoint is meant.
+            self: (..., m, n), the Householder vectors as ``geqrf`` returns them.
+            input2: (..., k), the coefficients of the reflections.
+            input3: (..., m, p), or (..., p, m) if not ``left``.
+            left: whether the orthogonal matrix is the left factor.
+            transpose: whether to multiply by the adjoint of the orthogonal matrix.
         """
     def outer(self, vec2: Tensor) -> Tensor:
-        """The products of each element of one vector with each of another."""
+        """Return the outer product of two vectors: ``self[i] * vec2[j]``."""
     @overload
     def permute(self, dims: AnyDims) -> Tensor:
-        """The dimensions in another order."""
+        """Return a view with the dimensions in the order ``dims``."""
     @overload
     def permute(self, *dims: _int) -> Tensor: ...
     def pin_memory(self, device: Device | str | _int | None = None) -> Tensor:
-        """The tensor itself if it lies in page-locked memory, a copy that does otherwise."""
+        """Return the tensor itself if it is in page-locked memory, else a copy in page-locked memory."""
     def pinverse(self, rcond: _float = 1e-15) -> Tensor:
-        """The pseudo-inverses of matrices."""
+        """Return the pseudo-inverses of matrices; singular values up to ``rcond`` times the largest count as 0."""
     def polygamma(self, n: _int) -> Tensor:
-        """The derivative of ``digamma``, taken ``n`` times."""
+        """Return the ``n``-th derivative of ``digamma``."""
     def polygamma_(self, n: _int) -> Tensor:
-        """``polygamma``, written into ``self``."""
+        """Write ``polygamma(n, self)`` into ``self``."""
     def positive(self) -> Tensor:
-        """``self`` itself."""
+        """Return ``self``."""
     @overload
     def pow(self, exponent: Tensor) -> Tensor:
-        """``self ** exponent``; an integer to a negative power is 0, but for 1 and -1."""
+        """``self ** exponent``; integers to a negative power give 0, except for 1 and -1."""
     @overload
     def pow(self, exponent: Scalar) -> Tensor:
-        """``self ** exponent`` for a number."""
+        """``self ** exponent`` for a number ``exponent``"""
     @overload
     def pow_(self, exponent: Tensor) -> Tensor:
-        """``self ** exponent``; an integer to a negative power is 0, but for 1 and -1."""
+        """``self ** exponent``; integers to a negative power give 0, except for 1 and -1."""
     @overload
     def pow_(self, exponent: Scalar) -> Tensor:
-        """``self ** exponent`` for a number."""
+        """``self ** exponent`` for a number ``exponent``"""
     def prelu(self, weight: Tensor) -> Tensor:
-        """``self``, times a learned weight where it is negative: one for all, or one for each channel (He et al., 2015)."""
+        """``self``, multiplied where negative by a learned weight, one for all or one per channel (He et al., 2015)."""
     @overload
     def prod(self, *, dtype: DType | None = None) -> Tensor:
-        """The product of all elements."""
+        """Return the product of all elements."""
     @overload
     def prod(self, dim: AnyDim, keepdim: _bool = False, *, dtype: DType | None = None) -> Tensor:
-        """The product along a dimension; integers are multiplied as int64."""
+        """Return the product along a dimension; integers are multiplied as int64."""
     def put(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
-        """``self`` with values written, or added, at positions among all elements."""
+        """Return ``self`` with values written at indices into the flattened tensor, or added if ``accumulate``."""
     def put_(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
-        """Writes, or adds, values at positions among all elements."""
+        """Write values at indices into the flattened tensor, or add them if ``accumulate``, in place."""
     def qr(self, some: _bool = True) -> _results_qr:
-        """An older name of ``linalg.qr``."""
+        """Return ``linalg.qr(self)``, under an older name."""
     @overload
     def quantile(
         self, q: Tensor, dim: AnyDim | None = None, keepdim: _bool = False, *, interpolation: str = "linear"
@@ -1886,23 +1933,23 @@ class Tensor(Differentiable):
         self, q: _float, dim: AnyDim | None = None, keepdim: _bool = False, *, interpolation: str = "linear"
     ) -> Tensor: ...
     def rad2deg(self) -> Tensor:
-        """Radians as degrees."""
+        """``self * 180 / pi``"""
     def rad2deg_(self) -> Tensor:
-        """Radians as degrees."""
+        """``self * 180 / pi``"""
     @overload
     def random_(self, *, generator: Generator | None = None) -> Tensor:
-        """Fills the tensor with integers from 0 to the largest that its dtype holds without gaps below."""
+        """Fill the tensor with random integers from 0 to the largest up to which its dtype holds all integers."""
     @overload
     def random_(self, from_: _int, to: _int | None, *, generator: Generator | None = None) -> Tensor:
-        """Fills the tensor with integers from ``from`` up to, but not including, ``to``."""
+        """Fill the tensor with random integers from ``from`` up to, but not including, ``to``."""
     @overload
     def random_(self, to: _int, *, generator: Generator | None = None) -> Tensor:
-        """Fills the tensor with integers from 0 up to, but not including, ``to``."""
+        """Fill the tensor with random integers from 0 up to, but not including, ``to``."""
     def ravel(self) -> Tensor:
-        """One dimension: a view of a contiguous tensor, a copy of others."""
+        """Return the elements as a vector: a view if the tensor is contiguous, else a copy."""
     @property
     def real(self) -> Tensor:
-        """The real parts; real numbers are their own."""
+        """Return a view of the real parts; a real tensor is returned itself."""
     @real.setter
     def real(self, value: object) -> None: ...
     def reciprocal(self) -> Tensor:
@@ -1910,224 +1957,238 @@ class Tensor(Differentiable):
     def reciprocal_(self) -> Tensor:
         """``1 / self``"""
     def record_stream(self, s: Stream) -> None:
-        """Keeps the tensor's memory, when it is freed, until a stream has done what is queued on it then."""
+        """Delay the reuse of the tensor's memory, once it is freed, until the stream ``s`` has finished its queued work."""
     def relu(self) -> Tensor:
         """``max(self, 0)``"""
     def relu_(self) -> Tensor:
         """``max(self, 0)``"""
     @overload
     def remainder(self, other: Tensor) -> Tensor:
-        """What dividing down leaves; it has the sign of ``other``."""
+        """Return the remainder of the division rounded down; it has the sign of ``other``."""
     @overload
     def remainder(self, other: Scalar) -> Tensor: ...
     @overload
     def remainder_(self, other: Tensor) -> Tensor:
-        """What dividing down leaves; it has the sign of ``other``."""
+        """Return the remainder of the division rounded down; it has the sign of ``other``."""
     @overload
     def remainder_(self, other: Scalar) -> Tensor: ...
     def renorm(self, p: Scalar, dim: AnyDim, maxnorm: Scalar) -> Tensor:
-        """The slices along a dimension, those of a larger ``p``-norm than ``maxnorm`` shortened to it."""
+        """Return the slices along a dimension, with those whose ``p``-norm exceeds ``maxnorm`` scaled down to it."""
     def renorm_(self, p: Scalar, dim: AnyDim, maxnorm: Scalar) -> Tensor:
-        """The slices along a dimension, those of a larger ``p``-norm than ``maxnorm`` shortened to it."""
+        """Return the slices along a dimension, with those whose ``p``-norm exceeds ``maxnorm`` scaled down to it."""
     @overload
     def repeat(self, repeats: Sequence[_int]) -> Tensor:
-        """The tensor side by side with itself, so many times along each dimension."""
+        """Repeat the whole tensor along each dimension the given number of times."""
     @overload
     def repeat(self, *repeats: _int) -> Tensor: ...
     @overload
     def repeat_interleave(
         self, repeats: Tensor, dim: AnyDim | None = None, *, output_size: _int | None = None
     ) -> Tensor:
-        """Every position of a dimension as often as ``repeats`` says, one after another."""
+        """Return the slices of a dimension, each slice ``i`` repeated ``repeats[i]`` times in succession."""
     @overload
     def repeat_interleave(self, repeats: _int, dim: AnyDim | None = None, *, output_size: _int | None = None) -> Tensor:
-        """Every position of a dimension so many times, one after another."""
+        """Return the slices of a dimension, each repeated ``repeats`` times in succession."""
     @overload
     def reshape(self, shape: Sequence[_int]) -> Tensor:
-        """Another shape of the same elements: a view where strides can show it, a copy elsewhere."""
+        """Return the tensor with another shape: a view if the strides allow it, else a copy."""
     @overload
     def reshape(self, *shape: _int) -> Tensor: ...
     def reshape_as(self, other: Tensor) -> Tensor:
-        """The shape of another tensor: a view where strides can show it, a copy elsewhere."""
+        """Return the tensor with the shape of another tensor: a view if the strides allow it, else a copy."""
     @overload
     def resize_(self, size: Sequence[_int], *, memory_format: MemoryFormat | None = None) -> Tensor:
-        """Gives the tensor another size, in place; new elements are not set."""
+        """Resize the tensor in place; new elements are uninitialized."""
     @overload
     def resize_(self, *size: _int, memory_format: MemoryFormat | None = None) -> Tensor: ...
     def resize_as_(self, the_template: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
-        """Gives the tensor the size of another, in place."""
+        """Resize the tensor in place to the shape of ``the_template``."""
     def resolve_conj(self) -> Tensor:
-        """The tensor with its conjugates in memory of their own; itself where it is no conjugate view."""
+        """Return a copy with the conjugates computed if the tensor is a lazily conjugated view, else the tensor itself."""
     def resolve_neg(self) -> Tensor:
-        """The tensor with its negatives in memory of their own; itself where it is no negative view."""
+        """Return a copy with the negatives computed if the tensor is a lazily negated view, else the tensor itself."""
     def roll(self, shifts: _int | Sequence[_int], dims: AnyDims = ()) -> Tensor:
-        """Elements moved along dimensions; what leaves at the end comes in at the beginning."""
+        """Shift elements along dimensions cyclically: elements beyond the end reappear at the start."""
     def rot90(self, k: _int = 1, dims: AnyDims = (0, 1)) -> Tensor:
-        """A plane turned by ``k`` right angles, from the first of its dimensions towards the second."""
+        """Rotate by ``k`` right angles in the plane of two dimensions, from the first towards the second."""
     @overload
     def round(self) -> Tensor:
-        """The integer nearest to every element; of two the even one."""
+        """Return every element rounded to the nearest integer; halves to the even one."""
     @overload
     def round(self, *, decimals: _int) -> Tensor:
-        """Every element rounded to a number of decimals; of a negative number to tens, hundreds, ..."""
+        """Return every element rounded to ``decimals`` decimals; -1 rounds to tens, -2 to hundreds."""
     @overload
     def round_(self) -> Tensor:
-        """The integer nearest to every element; of two the even one."""
+        """Return every element rounded to the nearest integer; halves to the even one."""
     @overload
     def round_(self, *, decimals: _int) -> Tensor:
-        """Every element rounded to a number of decimals; of a negative number to tens, hundreds, ..."""
+        """Return every element rounded to ``decimals`` decimals; -1 rounds to tens, -2 to hundreds."""
     def row_indices(self) -> Tensor:
-        """A part of a sparse tensor; refused, since there are none."""
+        """Refuse to return a part of a sparse tensor, as all tensors are dense."""
     def rsqrt(self) -> Tensor:
         """``1 / sqrt(self)``"""
     def rsqrt_(self) -> Tensor:
         """``1 / sqrt(self)``"""
     @overload
     def scatter(self, dim: AnyDim, index: Tensor, src: Tensor) -> Tensor:
-        """``self`` with values of ``src`` written at positions along a dimension."""
+        """Return ``self`` with ``src`` written at indices along ``dim``: ``self[index[i, j], j] = src[i, j]`` for
+        ``dim=0``.
+        """
     @overload
     def scatter(self, dim: AnyDim, index: Tensor, src: Tensor, *, reduce: str) -> Tensor:
-        """``self`` with values of ``src`` added or multiplied at positions along a dimension."""
+        """Return ``self`` with ``src`` added or multiplied (``reduce``) to the elements at indices along a dimension."""
     @overload
     def scatter(self, dim: AnyDim, index: Tensor, value: Scalar) -> Tensor:
-        """``self`` with a number written at positions along a dimension."""
+        """Return ``self`` with a number written at indices along ``dim``: ``self[index[i, j], j] = value`` for
+        ``dim=0``.
+        """
     @overload
     def scatter(self, dim: AnyDim, index: Tensor, value: Scalar, *, reduce: str) -> Tensor:
-        """``self`` with a number added or multiplied at positions along a dimension."""
+        """Return ``self`` with a number added or multiplied (``reduce``) to the elements at indices along a dimension."""
     @overload
     def scatter_(self, dim: AnyDim, index: Tensor, src: Tensor) -> Tensor:
-        """``self`` with values of ``src`` written at positions along a dimension."""
+        """Return ``self`` with ``src`` written at indices along ``dim``: ``self[index[i, j], j] = src[i, j]`` for
+        ``dim=0``.
+        """
     @overload
     def scatter_(self, dim: AnyDim, index: Tensor, src: Tensor, *, reduce: str) -> Tensor:
-        """``self`` with values of ``src`` added or multiplied at positions along a dimension."""
+        """Return ``self`` with ``src`` added or multiplied (``reduce``) to the elements at indices along a dimension."""
     @overload
     def scatter_(self, dim: AnyDim, index: Tensor, value: Scalar) -> Tensor:
-        """``self`` with a number written at positions along a dimension."""
+        """Return ``self`` with a number written at indices along ``dim``: ``self[index[i, j], j] = value`` for
+        ``dim=0``.
+        """
     @overload
     def scatter_(self, dim: AnyDim, index: Tensor, value: Scalar, *, reduce: str) -> Tensor:
-        """``self`` with a number added or multiplied at positions along a dimension."""
+        """Return ``self`` with a number added or multiplied (``reduce``) to the elements at indices along a dimension."""
     def scatter_add(self, dim: AnyDim, index: Tensor, src: Tensor) -> Tensor:
-        """``self`` with values of ``src`` added at positions along a dimension."""
+        """Return ``self`` with ``src`` added at indices along ``dim``: ``self[index[i, j], j] += src[i, j]`` for
+        ``dim=0``.
+        """
     def scatter_add_(self, dim: AnyDim, index: Tensor, src: Tensor) -> Tensor:
-        """``self`` with values of ``src`` added at positions along a dimension."""
+        """Return ``self`` with ``src`` added at indices along ``dim``: ``self[index[i, j], j] += src[i, j]`` for
+        ``dim=0``.
+        """
     def scatter_reduce(
         self, dim: AnyDim, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True
     ) -> Tensor:
-        """``self`` with values of ``src`` summed, multiplied, averaged or compared at positions along a dimension.
+        """Return ``self`` with ``src`` reduced (sum, product, mean or extremum) into the elements at indices along a
+        dimension.
 
-        With ``include_self=False`` what is at these positions does not count.
+        With ``include_self=False`` the elements of ``self`` at the indices are not part of the reduction.
         """
     def scatter_reduce_(
         self, dim: AnyDim, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True
     ) -> Tensor:
-        """``self`` with values of ``src`` summed, multiplied, averaged or compared at positions along a dimension.
+        """Return ``self`` with ``src`` reduced (sum, product, mean or extremum) into the elements at indices along a
+        dimension.
 
-        With ``include_self=False`` what is at these positions does not count.
+        With ``include_self=False`` the elements of ``self`` at the indices are not part of the reduction.
         """
     def select(self, dim: AnyDim, index: _int) -> Tensor:
-        """One position of a dimension, which disappears."""
+        """Return a view at one index of a dimension, without that dimension."""
     def select_scatter(self, src: Tensor, dim: AnyDim, index: _int) -> Tensor:
-        """A copy of ``self``, where what ``select`` shows is ``src``."""
+        """Return a copy of ``self`` with ``src`` where ``select`` selects elements."""
     @overload
     def set_(self) -> Tensor:
-        """Has the tensor show nothing: one dimension without elements."""
+        """Make the tensor empty, with a single dimension of size 0, in new memory."""
     @overload
     def set_(self, source: Tensor) -> Tensor:
-        """Has the tensor show what another one shows, in its memory."""
+        """Make the tensor share the memory, shape and strides of ``source``."""
     @overload
     def set_(self, source: Tensor, storage_offset: _int, size: Sequence[_int], stride: Sequence[_int] = ()) -> Tensor:
-        """Has the tensor show any part of the memory of another one."""
+        """Make the tensor share memory of ``source``, with the given offset, size and strides."""
     def sgn(self) -> Tensor:
-        """``sign`` for real elements; complex ones are divided by their magnitude, 0 stays."""
+        """Return ``sign`` of real elements; complex ones are divided by their magnitude, except for 0."""
     def sgn_(self) -> Tensor:
-        """``sign`` for real elements; complex ones are divided by their magnitude, 0 stays."""
+        """Return ``sign`` of real elements; complex ones are divided by their magnitude, except for 0."""
     def short(self, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
-        """The tensor as opdsl.int16; itself if it has that dtype.
+        """Return the tensor converted to opdsl.int16; the tensor itself if it has that dtype.
 
         Args:
-            memory_format: how the elements of the result lie; as they did by default.
+            memory_format: the memory layout of the result; by default that of the tensor.
         """
     def sigmoid(self) -> Tensor:
         """``1 / (1 + exp(-self))``"""
     def sigmoid_(self) -> Tensor:
         """``1 / (1 + exp(-self))``"""
     def sign(self) -> Tensor:
-        """-1, 0 or 1, as every element is negative, zero or positive; 0 for NaN."""
+        """Return -1, 0 or 1 for negative, zero or positive elements; 0 for NaN."""
     def sign_(self) -> Tensor:
-        """-1, 0 or 1, as every element is negative, zero or positive; 0 for NaN."""
+        """Return -1, 0 or 1 for negative, zero or positive elements; 0 for NaN."""
     def signbit(self) -> Tensor:
-        """Return whether the sign of every element is set; -0.0 has one."""
+        """Return a mask of the elements whose sign bit is set, which includes -0.0."""
     def sin(self) -> Tensor:
-        """The sine of every element, an angle in radians."""
+        """Return the sine of every element, an angle in radians."""
     def sin_(self) -> Tensor:
-        """The sine of every element, an angle in radians."""
+        """Return the sine of every element, an angle in radians."""
     def sinc(self) -> Tensor:
         """``sin(pi * self) / (pi * self)``; 1 for 0."""
     def sinc_(self) -> Tensor:
         """``sin(pi * self) / (pi * self)``; 1 for 0."""
     def sinh(self) -> Tensor:
-        """The hyperbolic sine of every element."""
+        """Return the hyperbolic sine of every element."""
     def sinh_(self) -> Tensor:
-        """The hyperbolic sine of every element."""
+        """Return the hyperbolic sine of every element."""
     def slice_inverse(
         self, src: Tensor, dim: AnyDim = 0, start: _int | None = None, end: _int | None = None, step: _int = 1
     ) -> Tensor:
-        """What a slice was taken of: a view of ``self`` that lies in its memory as ``src`` does."""
+        """Return the base of a slice: a view of the memory of ``self`` with the shape, strides and offset of ``src``."""
     def slice_scatter(
         self, src: Tensor, dim: AnyDim = 0, start: _int | None = None, end: _int | None = None, step: _int = 1
     ) -> Tensor:
-        """A copy of ``self``, where what ``slice`` shows is ``src``."""
+        """Return a copy of ``self`` with ``src`` where ``slice`` selects elements."""
     def slogdet(self) -> _results_slogdet:
-        """Another name of ``linalg_slogdet``: The signs of matrices' determinants, and the logarithms of their magnitudes; for a singular one 0 and -inf."""
+        """Another name of ``linalg_slogdet``: Return the signs of determinants and the logarithms of their magnitudes: 0 and -inf for a singular matrix."""
     def softmax(self, dim: AnyDim, dtype: DType | None = None) -> Tensor:
-        """``exp(x) / sum(exp(x))`` along a dimension; ``dtype`` is what ``self`` is cast to before."""
+        """``exp(x) / sum(exp(x))`` along dimension ``dim``, where ``x`` is ``self``, converted to ``dtype`` if given."""
     @overload
     def sort(self, *, stable: _bool | None, dim: AnyDim = -1, descending: _bool = False) -> _results_sort:
-        """``sort`` that leaves equal elements in their order, unless ``stable=False``."""
+        """Return ``sort`` with equal elements in their original order, unless ``stable=False``."""
     @overload
     def sort(self, dim: AnyDim = -1, descending: _bool = False) -> _results_sort:
-        """The elements along a dimension in order, and their indices; NaN is the largest."""
+        """Return the elements along a dimension in order, and their indices; NaN is the largest."""
     @overload
     def split(self, split_size: _int, dim: AnyDim = 0) -> list[Tensor]:
-        """Parts of ``split_size`` positions of a dimension; the last may be smaller."""
+        """Return views of consecutive parts of a dimension, each of size ``split_size``; the last may be smaller."""
     @overload
     def split(self, split_size: Sequence[_int], dim: AnyDim = 0) -> list[Tensor]:
-        """Parts of a dimension, each of its size."""
+        """Return views of consecutive parts of a dimension with the given sizes."""
     def split_with_sizes(self, split_sizes: Sequence[_int], dim: AnyDim = 0) -> list[Tensor]:
-        """Parts of a dimension, each of its size."""
+        """Return views of consecutive parts of a dimension with the given sizes."""
     def sqrt(self) -> Tensor:
-        """The square root of every element; NaN below 0."""
+        """Return the square root of every element; NaN below 0."""
     def sqrt_(self) -> Tensor:
-        """The square root of every element; NaN below 0."""
+        """Return the square root of every element; NaN below 0."""
     def square(self) -> Tensor:
         """``self ** 2``"""
     def square_(self) -> Tensor:
         """``self ** 2``"""
     @overload
     def squeeze(self) -> Tensor:
-        """Without the dimensions of size 1."""
+        """Return a view without the dimensions of size 1."""
     @overload
     def squeeze(self, dim: AnyDims) -> Tensor:
-        """Without those of the dimensions whose size is 1."""
+        """Return a view without those of the given dimensions whose size is 1."""
     @overload
     def squeeze(self, *dim: _int) -> Tensor: ...
     @overload
     def squeeze_(self) -> Tensor:
-        """Without the dimensions of size 1."""
+        """Return a view without the dimensions of size 1."""
     @overload
     def squeeze_(self, dim: AnyDims) -> Tensor:
-        """Without those of the dimensions whose size is 1."""
+        """Return a view without those of the given dimensions whose size is 1."""
     @overload
     def squeeze_(self, *dim: _int) -> Tensor: ...
     @overload
     def std(self, dim: AnyDims | None, unbiased: _bool = True, keepdim: _bool = False) -> Tensor:
-        """The standard deviation along dimensions, of a sample if ``unbiased``."""
+        """Return the standard deviation along dimensions, estimated from a sample if ``unbiased``."""
     @overload
     def std(self, unbiased: _bool = True) -> Tensor:
-        """The standard deviation of all elements, of a sample if ``unbiased``."""
+        """Return the standard deviation of all elements, estimated from a sample if ``unbiased``."""
     @overload
     def std(self, dim: AnyDims | None = None, *, correction: Scalar | None = None, keepdim: _bool = False) -> Tensor:
-        """The square root of the variance along dimensions."""
+        """Return the standard deviation along dimensions: the square root of the variance."""
     @overload
     def stft(
         self,
@@ -2142,20 +2203,21 @@ class Tensor(Differentiable):
         return_complex: _bool | None = None,
         align_to_window: _bool | None = None,
     ) -> Tensor:
-        """The Fourier transforms of windows that slide over signals.
+        """Return the short-time Fourier transform: the transforms of windows that slide over signals.
 
         Args:
-            self: (length) or (batch, length).
-            n_fft: how many points are transformed at a time.
-            hop_length: from one to the next; a quarter of ``n_fft`` by default.
-            win_length: the length of the window, ``n_fft`` by default.
-            window: what the points are multiplied by, ones by default.
-            center: whether the first window's middle is the first point; the signal is continued on both sides then.
-            pad_mode: how, see ``pad``.
+            self: signals of shape (length) or (batch, length).
+            n_fft: how many points each transform has.
+            hop_length: the distance between starts of successive windows; a quarter of ``n_fft`` by default.
+            win_length: the length of the window; ``n_fft`` by default.
+            window: factors of the points in a window; ones by default.
+            center: whether windows are centered at multiples of ``hop_length``; the signal is then padded on both sides.
+            pad_mode: how ``center`` pads the signal, see ``pad``.
             normalized: whether results are divided by the root of ``n_fft``.
-            onesided: whether they end where the rest follows by symmetry, which is the default for real numbers.
-            return_complex: whether they are complex, or pairs of real numbers.
-            align_to_window: whether windows shorter than ``n_fft`` begin at the first point. Only without ``center``.
+            onesided: whether results have only the ``n_fft // 2 + 1`` frequencies that determine the others; the default
+                for real signals.
+            return_complex: whether results are complex, or pairs of real numbers.
+            align_to_window: whether a window shorter than ``n_fft`` begins at the first point. Only without ``center``.
 
         Returns:
             (batch, frequencies, windows), without ``batch`` for one signal, with a last dimension of 2 for pairs.
@@ -2175,7 +2237,7 @@ class Tensor(Differentiable):
         return_complex: _bool | None = None,
         align_to_window: _bool | None = None,
     ) -> Tensor:
-        """``stft`` without ``center``."""
+        """Return the short-time Fourier transform, as ``stft`` with ``center=False``."""
     def sub(self, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
         """``self - alpha * other``"""
     def sub_(self, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
@@ -2186,53 +2248,57 @@ class Tensor(Differentiable):
         """Another name of ``sub``: ``self - alpha * other``"""
     @overload
     def sum(self, *, dtype: DType | None = None) -> Tensor:
-        """The sum of all elements."""
+        """Return the sum of all elements."""
     @overload
     def sum(self, dim: AnyDims | None, keepdim: _bool = False, *, dtype: DType | None = None) -> Tensor:
-        """The sum along dimensions, along all for ``dim=None``; integers are summed as int64."""
+        """Return the sum along dimensions, along all for ``dim=None``; integers are summed as int64."""
     @overload
     def sum_to_size(self, size: Sequence[_int]) -> Tensor:
-        """The sums over the dimensions along which a tensor of that shape would be broadcast; itself without any."""
+        """Sum over the dimensions along which a tensor of shape ``size`` would be broadcast; return ``self`` if there are
+        none.
+        """
     @overload
     def sum_to_size(self, *size: _int) -> Tensor: ...
     def svd(self, some: _bool = True, compute_uv: _bool = True) -> _results_svd:
-        """``linalg.svd``, with the right vectors as columns; zeros for vectors that are not asked for."""
+        """Return ``linalg.svd`` with the right singular vectors as columns; without ``compute_uv`` the vectors
+        are zeros.
+        """
     def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
-        """``transpose``, by NumPy's name."""
+        """Return a view with two dimensions swapped; NumPy's name of ``transpose``."""
     def swapaxes_(self, axis0: _int, axis1: _int) -> Tensor:
-        """``transpose``, by NumPy's name."""
+        """Return a view with two dimensions swapped; NumPy's name of ``transpose``."""
     def swapdims(self, dim0: _int, dim1: _int) -> Tensor:
-        """``transpose``, by another name."""
+        """Return a view with two dimensions swapped; another name of ``transpose``."""
     def swapdims_(self, dim0: _int, dim1: _int) -> Tensor:
-        """``transpose``, by another name."""
+        """Return a view with two dimensions swapped; another name of ``transpose``."""
     def t(self) -> Tensor:
-        """The transpose of a matrix; vectors and numbers stay as they are."""
+        """Return the transpose of a matrix as a view; vectors and zero-dim tensors are unchanged."""
     def t_(self) -> Tensor:
-        """The transpose of a matrix; vectors and numbers stay as they are."""
+        """Return the transpose of a matrix as a view; vectors and zero-dim tensors are unchanged."""
     def take(self, index: Tensor) -> Tensor:
-        """The elements at positions among all elements, which are counted in row-major order."""
+        """Return the elements at indices into the flattened tensor, in row-major order."""
     def take_along_dim(self, indices: Tensor, dim: AnyDim | None = None) -> Tensor:
-        """``gather`` with broadcasting, among all elements without a dimension."""
+        """Return ``gather`` with the other dimensions broadcast; if ``dim`` is None, from the flattened tensor."""
     def tan(self) -> Tensor:
-        """The tangent of every element, an angle in radians."""
+        """Return the tangent of every element, an angle in radians."""
     def tan_(self) -> Tensor:
-        """The tangent of every element, an angle in radians."""
+        """Return the tangent of every element, an angle in radians."""
     def tanh(self) -> Tensor:
-        """The hyperbolic tangent of every element."""
+        """Return the hyperbolic tangent of every element."""
     def tanh_(self) -> Tensor:
-        """The hyperbolic tangent of every element."""
+        """Return the hyperbolic tangent of every element."""
     @overload
     def tensor_split(self, indices: Sequence[_int], dim: AnyDim = 0) -> list[Tensor]:
-        """The parts of a dimension between positions."""
+        """Split a dimension at the given indices."""
     @overload
     def tensor_split(self, tensor_indices_or_sections: Tensor, dim: AnyDim = 0) -> list[Tensor]:
-        """``tensor_split`` by a tensor: a number of parts, or positions."""
+        """Split a dimension by ``tensor_split``, with a tensor that is the number of parts or the indices."""
     @overload
     def tensor_split(self, sections: _int, dim: AnyDim = 0) -> list[Tensor]:
-        """A dimension in so many parts, of sizes that differ by one at most."""
+        """Split a dimension into ``sections`` parts, whose sizes differ by one at most."""
     @overload
     def tile(self, dims: Sequence[_int]) -> Tensor:
-        """``repeat``; dimensions that are not named stay as they are."""
+        """Repeat the whole tensor along the last dimensions the given number of times, see ``repeat``."""
     @overload
     def tile(self, *dims: _int) -> Tensor: ...
     @overload
@@ -2264,63 +2330,69 @@ class Tensor(Differentiable):
         memory_format: MemoryFormat | None = None,
     ) -> Tensor: ...
     def to_dense(self, dtype: DType | None = None, *, masked_grad: _bool | None = None) -> Tensor:
-        """The same elements in a tensor of their own, which is dense as all are, in ``dtype`` if that is given."""
+        """Return a copy of the tensor, converted to ``dtype`` if given; all tensors are dense already."""
     def topk(self, k: _int, dim: AnyDim = -1, largest: _bool = True, sorted: _bool = True) -> _results_topk:
-        """The largest (or smallest) elements along a dimension, the largest first, and their indices."""
+        """Return the ``k`` largest (or smallest) elements along a dimension, the largest (smallest) first, and their
+        indices.
+        """
     def trace(self) -> Tensor:
-        """The sum of a matrix' diagonal."""
+        """Return the sum of the main diagonal of a matrix."""
     def transpose(self, dim0: _int, dim1: _int) -> Tensor:
-        """Two dimensions change places."""
+        """Return a view with two dimensions swapped."""
     def transpose_(self, dim0: _int, dim1: _int) -> Tensor:
-        """Two dimensions change places."""
+        """Return a view with two dimensions swapped."""
     def triangular_solve(
         self, A: Tensor, upper: _bool = True, transpose: _bool = False, unitriangular: _bool = False
     ) -> _results_triangular_solve:
-        """The solution of ``A X = B`` for a triangular ``A``, and a copy of ``A``. Use ``linalg.solve_triangular``."""
+        """Return the solution of ``A X = B`` for a triangular ``A``, and a copy of ``A``. Prefer
+        ``linalg.solve_triangular``.
+        """
     def tril(self, diagonal: _int = 0) -> Tensor:
-        """The lower triangle of a matrix, up to a diagonal; zeros elsewhere."""
+        """Return the lower triangle of matrices, up to and including a diagonal, and zeros elsewhere."""
     def tril_(self, diagonal: _int = 0) -> Tensor:
-        """The lower triangle of a matrix, up to a diagonal; zeros elsewhere."""
+        """Return the lower triangle of matrices, up to and including a diagonal, and zeros elsewhere."""
     def triu(self, diagonal: _int = 0) -> Tensor:
-        """The upper triangle of a matrix, from a diagonal on; zeros elsewhere."""
+        """Return the upper triangle of matrices, from a diagonal on, and zeros elsewhere."""
     def triu_(self, diagonal: _int = 0) -> Tensor:
-        """The upper triangle of a matrix, from a diagonal on; zeros elsewhere."""
+        """Return the upper triangle of matrices, from a diagonal on, and zeros elsewhere."""
     def true_divide(self, other: Tensor | Scalar) -> Tensor:
         """Another name of ``div``: ``self / other``; integers are divided as floating-point numbers."""
     def true_divide_(self, other: Tensor | Scalar) -> Tensor:
         """Another name of ``div``: ``self / other``; integers are divided as floating-point numbers."""
     def trunc(self) -> Tensor:
-        """Every element without its fraction."""
+        """Return every element rounded towards zero to an integer."""
     def trunc_(self) -> Tensor:
-        """Every element without its fraction."""
+        """Return every element rounded towards zero to an integer."""
     @overload
     def type(self, dtype: None = None, non_blocking: _bool = False) -> str: ...
     @overload
     def type(self, dtype: DType, non_blocking: _bool = False) -> Tensor: ...
     def type_as(self, other: Tensor) -> Tensor:
-        """The tensor in the dtype, and on the device, of another one."""
+        """Return the tensor converted to the dtype and device of another one."""
     def unbind(self, dim: AnyDim = 0) -> list[Tensor]:
-        """Every position of a dimension as a tensor of its own."""
+        """Return a list of views, one for each index of a dimension, without that dimension."""
     def unflatten(self, dim: AnyDim, sizes: Sequence[_int]) -> Tensor:
-        """One dimension as several."""
+        """Return a view with one dimension split into several."""
     def unfold(self, dimension: _int, size: _int, step: _int) -> Tensor:
-        """Windows of ``size`` positions, ``step`` apart, the window as a new last dimension."""
+        """Return a view of sliding windows of ``size`` elements at the distance ``step``; the window is a new last
+        dimension.
+        """
     def uniform_(self, from_: _float = 0, to: _float = 1, *, generator: Generator | None = None) -> Tensor:
-        """Fills the tensor with numbers from ``from`` up to, but not including, ``to``, each as likely as the others."""
+        """Fill the tensor with uniformly distributed numbers from ``from`` up to, but not including, ``to``."""
     def unique(
         self, sorted: _bool = True, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None
     ) -> Tensor | tuple[Tensor, ...]:
-        """The distinct elements of a tensor in order, or its distinct slices along a dimension.
+        """Return the distinct elements of a tensor in order, or its distinct slices along a dimension.
 
         Args:
             input: the tensor.
-            sorted: has no effect: they always are.
-            return_inverse: whether a second result says where each element is among them.
-            return_counts: whether a last result says how often each is there.
-            dim: along which slices are compared; elements are for None.
+            sorted: has no effect; the result is always sorted.
+            return_inverse: whether to also return the index of each element among the distinct ones.
+            return_counts: whether to also return how often each distinct element occurs.
+            dim: the dimension whose slices are compared; None compares elements.
 
         Returns:
-            The distinct elements; a tuple where more is asked for.
+            The distinct elements; a tuple if further results are requested.
 
         Raises:
             DimensionError: there is no such dimension.
@@ -2333,16 +2405,16 @@ class Tensor(Differentiable):
     def unique_consecutive(
         self, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None
     ) -> Tensor | tuple[Tensor, ...]:
-        """The elements of a tensor, or its slices along a dimension, without those that equal the one before them.
+        """Return the elements of a tensor, or its slices along a dimension, that differ from the preceding one.
 
         Args:
             input: the tensor.
-            return_inverse: whether a second result says where each element is among those that are left.
-            return_counts: whether a last result says how many stand beside each other.
-            dim: along which slices are compared; elements are for None.
+            return_inverse: whether to also return the index of each element's run of equal elements.
+            return_counts: whether to also return the length of each run.
+            dim: the dimension whose slices are compared; None compares elements.
 
         Returns:
-            What is left; a tuple where more is asked for.
+            The first element or slice of each run; a tuple if further results are requested.
 
         Raises:
             DimensionError: there is no such dimension.
@@ -2352,54 +2424,56 @@ class Tensor(Differentiable):
         (tensor([3, 1, 3]), tensor([2, 1, 1]))
         """
     def unsafe_chunk(self, chunks: _int, dim: AnyDim = 0) -> list[Tensor]:
-        """``chunk`` for callers that write one part at most."""
+        """Return ``chunk`` for callers that write at most one of the parts: autograd does not treat them as views."""
     def unsafe_split(self, split_size: _int, dim: AnyDim = 0) -> list[Tensor]:
-        """``split`` for callers that write one part at most."""
+        """Return ``split`` for callers that write at most one of the parts: autograd does not treat them as views."""
     def unsafe_split_with_sizes(self, split_sizes: Sequence[_int], dim: AnyDim = 0) -> list[Tensor]:
-        """``split_with_sizes`` for callers that write one part at most."""
+        """Return ``split_with_sizes`` for callers that write at most one of the parts: autograd does not treat them as
+        views.
+        """
     def unsqueeze(self, dim: AnyDim) -> Tensor:
-        """A dimension of size 1 more."""
+        """Return a view with a new dimension of size 1."""
     def unsqueeze_(self, dim: AnyDim) -> Tensor:
-        """A dimension of size 1 more."""
+        """Return a view with a new dimension of size 1."""
     def values(self) -> Tensor:
-        """A part of a sparse tensor; refused, since there are none."""
+        """Refuse to return a part of a sparse tensor, as all tensors are dense."""
     @overload
     def var(self, dim: AnyDims | None, unbiased: _bool = True, keepdim: _bool = False) -> Tensor:
-        """The variance along dimensions, of a sample if ``unbiased``."""
+        """Return the variance along dimensions, estimated from a sample if ``unbiased``."""
     @overload
     def var(self, unbiased: _bool = True) -> Tensor:
-        """The variance of all elements, of a sample if ``unbiased``."""
+        """Return the variance of all elements, estimated from a sample if ``unbiased``."""
     @overload
     def var(self, dim: AnyDims | None = None, *, correction: Scalar | None = None, keepdim: _bool = False) -> Tensor:
-        """The sum of squared deviations from the mean along dimensions, divided by the number of elements less
-        ``correction`` (1 where None is given).
+        """Return the variance along dimensions: the sum of squared deviations from the mean, divided by the number of
+        elements minus ``correction`` (1 for None).
         """
     def vdot(self, other: Tensor) -> Tensor:
-        """The scalar product of two vectors, the first of them conjugated."""
+        """Return the scalar product of two vectors, the first of them conjugated."""
     @overload
     def view(self, dtype: DType) -> Tensor:
-        """The same bytes as elements of another dtype."""
+        """Return a view of the same bytes as elements of another dtype."""
     @overload
     def view(self, size: Sequence[_int]) -> Tensor:
-        """Another shape of the same elements, where strides can show it."""
+        """Return a view with another shape. The strides must allow it."""
     @overload
     def view(self, *size: _int) -> Tensor: ...
     def view_as(self, other: Tensor) -> Tensor:
-        """The shape of another tensor, where strides can show it."""
+        """Return a view with the shape of another tensor. The strides must allow it."""
     @overload
     def vsplit(self, sections: _int) -> list[Tensor]:
-        """Parts of one size, one below the other."""
+        """Return ``sections`` views of parts of equal size along the first dimension."""
     @overload
     def vsplit(self, indices: Sequence[_int]) -> list[Tensor]:
-        """The parts between positions, one below the other."""
+        """Return views of the parts between ``indices`` along the first dimension."""
     @overload
     def vsplit(self, *indices: _int) -> list[Tensor]: ...
     @overload
     def where(self, condition: Tensor, other: Tensor) -> Tensor:
-        """``self`` where the condition holds, ``other`` elsewhere."""
+        """``self if condition else other``, for each element."""
     @overload
     def where(self, condition: Tensor, other: Scalar) -> Tensor:
-        """``where`` with a number where the condition does not hold."""
+        """``self if condition else other``, for a number ``other``."""
     @overload
     def xlogy(self, other: Tensor) -> Tensor:
         """``self * log(other)``; 0 where ``self`` is 0."""
@@ -2411,7 +2485,7 @@ class Tensor(Differentiable):
     @overload
     def xlogy_(self, other: Scalar) -> Tensor: ...
     def zero_(self) -> Tensor:
-        """Sets every element to 0."""
+        """Set every element to 0."""
 
 Array = NDArray[Any]
 _CONTIGUOUS: MemoryFormat
@@ -2421,12 +2495,12 @@ _Parts = tuple[_NumpyArray | None, DType, Device, tuple[int, ...], tuple[int, ..
 Index = SupportsIndex | slice | EllipsisType | Tensor | Array | range | list[Any] | tuple[Any, ...] | None
 
 class Readable(Protocol):
-    """What can be read as a tensor is, by a subscript."""
+    """Protocol of objects that can be indexed like a tensor, to read elements."""
 
     def __getitem__(self, index: Index) -> Tensor: ...
 
 class MetaArray:
-    """What a meta tensor has for an array when its memory would not begin with its first element."""
+    """Array of a meta tensor whose first element is not at the beginning of its storage; it only has the offset."""
 
     offset: int
     __slots__ = ("offset",)
@@ -2435,13 +2509,13 @@ class MetaArray:
 _NO_OFFSET: MetaArray
 
 class _DeviceOf(type):
-    """Makes ``isinstance`` of a refinement a question about the device."""
+    """Metaclass whose ``isinstance`` check tests a tensor's device type."""
 
     device_type: str
     def __instancecheck__(cls, instance: object) -> bool: ...
 
 class CPUTensor(Tensor, metaclass=_DeviceOf):
-    """A tensor on the CPU, in annotations and ``isinstance``; ``array`` is a ``numpy.ndarray``.
+    """Type of CPU tensors, for annotations and ``isinstance``; their ``array`` is a ``numpy.ndarray``.
 
     >>> import opdsl
     >>> isinstance(opdsl.ones(1), opdsl.CPUTensor)
@@ -2452,7 +2526,7 @@ class CPUTensor(Tensor, metaclass=_DeviceOf):
     device_type: ClassVar[str]
 
 class CUDATensor(Tensor, metaclass=_DeviceOf):
-    """A tensor on a CUDA device, in annotations and ``isinstance``.
+    """Type of tensors on CUDA devices, for annotations and ``isinstance``.
 
     >>> import opdsl
     >>> isinstance(opdsl.ones(1), opdsl.CUDATensor)
@@ -2463,7 +2537,7 @@ class CUDATensor(Tensor, metaclass=_DeviceOf):
     device_type: ClassVar[str]
 
 def wrap(array: _NumpyArray, dtype: DType) -> Tensor:
-    """A CPU tensor that owns ``array``, which must be in the storage dtype of ``dtype``.
+    """Return a CPU tensor that owns ``array``, which must be in the storage dtype of ``dtype``.
 
     Raises:
         InterchangeError: a stride is negative or no multiple of the itemsize.
@@ -2471,7 +2545,7 @@ def wrap(array: _NumpyArray, dtype: DType) -> Tensor:
 
 def _dimension_of_values(dim: int, values: tuple[int, ...]) -> int: ...
 def _parts(tensor: Tensor) -> _Parts:
-    """What ``_rebuild`` makes the tensor from: its elements in memory order, without the memory between them."""
+    """Return the arguments of ``_rebuild`` for a tensor: its elements in memory order without gaps, and more."""
 
 def _rebuild(
     elements: _NumpyArray | None,

@@ -1,9 +1,10 @@
 # Written by `opdsl stubs` from the declarations; not to be edited.
 # A static method may have a parameter `self`: schemas have one.
 # pyright: reportSelfClsParameterName=false
-"""``torch.nn.functional``: its names, the order and the defaults of its arguments, reductions as strings.
+"""Counterpart of ``torch.nn.functional``: the same names, argument order and defaults, with reductions as strings.
 
-What is not here is in docs/limits.md. Other operators of ``opdsl.nn`` are here, too, with their schemas' arguments.
+docs/limits.md lists the missing functions. Other operators of ``opdsl.nn`` are available here, too, with the arguments
+of their schemas.
 """
 
 from opdsl.nn.functional.activation import (
