@@ -530,7 +530,7 @@ def test_the_message_names_operator_law_and_sample(library: Library) -> None:
     with pytest.raises(LawError) as caught:
         check_op(alias)
     assert "law_tests::alias breaks the laws" in str(caught.value)
-    assert "law 4 (a kernel writes and shares what its schema says" in str(caught.value)
+    assert "law 4 (kernels write and alias exactly the tensors that the schema declares)" in str(caught.value)
     assert "(float32[3, 4])" in str(caught.value)
 
 

@@ -27,7 +27,7 @@ def printed(program: str) -> str:
         ("[each.tolist() for each in x]", "[[1.0, 2.0], [3.0, 4.0]]"),
         ("x", "tensor([[1., 2.],\n        [3., 4.]])"),
         ("opdsl.Tensor.view.__name__", "view"),
-        ("x.view.__doc__", "Another shape of the same elements, where strides can show it."),
+        ("x.view.__doc__", "Return a view with another shape. The strides must allow it."),
         ("hasattr(x, 'view')", "True"),
         ("hasattr(x, 'no_such_method')", "False"),
         ("opdsl.Tensor.exp is opdsl.Tensor.exp", "True"),
