@@ -91,7 +91,7 @@ class Node:
 
     @property
     def name(self) -> str:
-        """Return the name of its operator."""
+        """Return the name of the operator whose gradients the node computes."""
         return self.recipe.name
 
     @property

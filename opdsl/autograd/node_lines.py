@@ -84,7 +84,9 @@ class NodeLines:
     # ------------------------------------------------------------------------------------------------ saved values
 
     def _argument(self, name: str, value: Any) -> Argument:
-        """Return how the backward pass gets an argument, which is saved if necessary."""
+        """Return the description by which the backward pass finds a forward argument: a saved value, or a constant.
+        Saves the argument if necessary.
+        """
         if isinstance(value, Tensor):
             if name in self.recorder.kept_forms:
                 return self._meta(value, None)
@@ -103,7 +105,9 @@ class NodeLines:
         return self._meta(value, index) if name in self.recorder.kept_forms else self._kept(name, value, index)
 
     def _meta(self, value: Any, place: int | None) -> Argument:
-        """Return how the backward pass gets shape and dtype of a tensor."""
+        """Return the description by which the backward pass finds the shape and dtype of a tensor: a constant if all
+        sizes are known, else a saved value.
+        """
         if not isinstance(value, Tensor):
             return Constant(None)
         if not self.is_exact:

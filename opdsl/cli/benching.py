@@ -97,7 +97,7 @@ class Timing(NamedTuple):
         return self.spread > _NOISY
 
     def row(self) -> Row:
-        """Return the cells of its table row."""
+        """Return the cells of the timing's table row."""
         from opdsl.testing.timing import shown
 
         beside = () if self.theirs is None else (shown(self.theirs.median), f"{self.ratio:.2f}")
@@ -105,7 +105,7 @@ class Timing(NamedTuple):
         return self.operator, self.arguments, shown(self.ours.median), *beside, spread
 
     def as_json(self) -> dict[str, object]:
-        """Return its JSON object; times are in seconds."""
+        """Return the timing as a JSON object; times are in seconds."""
         beside = {} if self.theirs is None else {"torch": self.theirs.median, "ratio": self.ratio}
         facts = {"operator": self.operator, "arguments": self.arguments, "call": self.ours.median}
         return facts | beside | {"spread": self.spread, "is_noisy": self.is_noisy}

@@ -32,7 +32,7 @@ class Use(NamedTuple):
     share: float
 
     def row(self) -> Row:
-        """Return the cells of its table row."""
+        """Return the cells of the construct's table row."""
         return self.construct, str(self.declarations), f"{self.share:.1%}"
 
 

@@ -58,7 +58,7 @@ class FormulaCase:
         self.text = FormulaText(function, dtypes=dtypes, names=tuple(kinds))
 
     def __str__(self) -> str:
-        """Return its dtypes and values as text: ``dtypes integer, mode='fast'``."""
+        """Return the dtypes and values of the case as text: ``dtypes integer, mode='fast'``."""
         parts = [f"dtypes {', '.join(self.names)}"] if self.names else []
         return ", ".join([*parts, *[f"{name}={value!r}" for name, value in self.when.items()]]) or "all arguments"
 

@@ -148,7 +148,7 @@ class DimTensor(_Value):
 
     @property
     def pending(self) -> Later | None:
-        """Return its deferred computation; None if it is computed."""
+        """Return the tensor's deferred computation; None if it is computed."""
         return self._later
 
     @property
@@ -167,28 +167,28 @@ class DimTensor(_Value):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Return the sizes of its positional dimensions."""
+        """Return the sizes of the positional dimensions."""
         tensor = self._compute()
         return tensor.shape[len(self._dims) :]
 
     @property
     def ndim(self) -> int:
-        """Return the number of its positional dimensions."""
+        """Return the number of positional dimensions."""
         tensor = self._compute()
         return tensor.ndim - len(self._dims)
 
     @property
     def dtype(self) -> DType:
-        """Return the dtype of its elements."""
+        """Return the dtype of the elements."""
         return self._compute().dtype
 
     @property
     def device(self) -> Device:
-        """Return the device of its elements."""
+        """Return the device of the elements."""
         return self._compute().device
 
     def dim(self) -> int:
-        """Return the number of its positional dimensions."""
+        """Return the number of positional dimensions."""
         return self.ndim
 
     if not TYPE_CHECKING:
@@ -409,7 +409,7 @@ class Dim(DimTensor):
 
     @property
     def size(self) -> int:  # type: ignore[override]  # functorch.dim's name; of a tensor it is a method
-        """Return the number of its indices.
+        """Return the size of the dim.
 
         Raises:
             DimError: the size is not known yet.
@@ -471,14 +471,16 @@ class Dim(DimTensor):
 
     @property
     def dims(self) -> tuple[Dim, ...]:
-        """Return the dims of its value, a tuple of the dim itself."""
+        """Return the dims along which the dim's value varies: a tuple of the dim itself."""
         return (self,)
 
     def _compute(self) -> Tensor:
         return self._positions()
 
     def _positions(self) -> Tensor:
-        """Return its values as a new tensor each time, since a trace must not keep a tensor of another trace."""
+        """Return the values of the dim as a new tensor each time, since a trace must not keep a tensor of another
+        trace.
+        """
         positions = arange(self.settle("its value"))
         if self.step != 1:
             positions = positions * self.step

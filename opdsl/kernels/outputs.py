@@ -164,7 +164,9 @@ def resize(
 
 
 def place_inside(tensor: Tensor, shape: tuple[int, ...], strides: tuple[int, ...]) -> View | None:
-    """Return the view of its storage that a tensor will be once it is resized; None if the storage is too small."""
+    """Return the shape, strides and offset that a tensor has in its storage after resizing; None if the storage is too
+    small.
+    """
     place = View(shape, strides, tensor.storage_offset())
     fits = required_storage(*place) * tensor.geometry.dtype.itemsize <= storage_size(tensor)
     return place if fits else None

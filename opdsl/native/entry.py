@@ -121,7 +121,7 @@ class UfuncInnerLoop:
 
 @attrs.frozen
 class Plain:
-    r"""Structure of an entry that is neither structured nor a delegate.
+    r"""Structure of an entry whose YAML says neither ``structured`` nor ``structured_delegate``.
 
     >>> from opdsl.native import loads
     >>> (relu,) = loads("- func: relu(Tensor self) -> Tensor\n  dispatch:\n    CPU, CUDA: relu")

@@ -25,7 +25,8 @@ __all__ = ["Composition", "scalar_call"]
 
 
 class ScalarCall(NamedTuple):
-    """Scalar function of a step, with the indices of the arguments that it takes and their rounding.
+    """Scalar function that a step of a program applies elementwise, the indices of the step's arguments that it takes,
+    and their rounding.
 
     function: takes elements, and folds of their row.
     places: indices of the call's arguments that it takes.

@@ -19,19 +19,19 @@ class Steps(Protocol):
 
     @property
     def inputs(self) -> tuple[Input, ...]:
-        """Return its arguments."""
+        """Return the arguments of the program."""
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """Return its steps."""
+        """Return the steps of the program."""
 
     @property
     def outputs(self) -> Any:
-        """Return its outputs."""
+        """Return the outputs of the program."""
 
     @property
     def constants(self) -> Mapping[str, Any]:
-        """Return its tensors that are no arguments, by name."""
+        """Return the tensors that the program reads and that are not arguments, by name."""
 
 
 class Memory:

@@ -154,7 +154,7 @@ class Step:
 
     @property
     def result_names(self) -> frozenset[str]:
-        """Return the names of its results."""
+        """Return the names of the step's results."""
         return frozenset(result.name for result in self.results if result is not None)
 
     @property

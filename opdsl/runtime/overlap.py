@@ -73,7 +73,7 @@ def share_storage(first: Tensor, second: Tensor) -> bool:
 
 
 def overlap(first: Tensor, second: Tensor) -> Overlap:
-    """Return how the memory of two tensors is related.
+    """Return whether the memory of two tensors overlaps: fully, partially, not at all, or unknown.
 
     On the CPU, addresses are compared, so that two tensors over one NumPy array are detected too. For meta tensors,
     storage and offsets are compared.

@@ -269,8 +269,8 @@ _DOWNWARDS: Final = {ast.Gt: 0, ast.GtE: 1}
 
 
 def _turns_of(frame: Frame, statement: ast.While, op: ast.cmpop, left: ast.expr, right: ast.expr) -> int | bool | None:
-    """Return how often a comparison can hold, None if that depends on a parameter, False if it does not compare a
-    counter.
+    """Return how many iterations a ``while`` comparison of a counter allows, None if that depends on a parameter, False
+    if it does not compare a counter.
     """
     for counted, bound, mirrored in ((left, right, False), (right, left, True)):
         if not isinstance(counted, ast.Name):

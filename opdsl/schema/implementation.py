@@ -34,7 +34,7 @@ class Fault(NamedTuple):
 
 
 def annotations_of(function: FunctionType) -> dict[str, Any]:
-    """Return those annotations of a function that can be evaluated at run time; others are for type checkers."""
+    """Return the annotations of a function that can be evaluated at run time; the rest are for type checkers only."""
     evaluated: dict[str, Any] = {}
     for name, annotation in function.__annotations__.items():
         try:

@@ -1,4 +1,4 @@
-"""Conversion of Python signatures to schemas: the meaning of annotations, defaults and return annotations."""
+"""Conversion of Python signatures to schemas: schema types of annotations, defaults, and returns."""
 
 from __future__ import annotations
 
@@ -74,7 +74,9 @@ class ParameterSpec(NamedTuple):
 
 
 class Meaning(NamedTuple):
-    """Meaning of an annotation: the schema type, the alias of its Tensor, and a name that replaces the parameter's."""
+    """Translation of an annotation: the schema type, the alias of its Tensor, and a name that replaces the
+    parameter's.
+    """
 
     type: Type
     alias: Alias | None = None
@@ -192,7 +194,7 @@ def _fields_of(named_tuple: type) -> dict[str, object]:
 
 
 def _meaning(annotation: object) -> Meaning:
-    """Return the meaning of an annotation, without checking that its type may have an alias."""
+    """Translate an annotation to a schema type, without checking that the type may have an alias."""
     declared = getattr(annotation, "__schema_type__", None) if isinstance(annotation, type) else None
     if isinstance(declared, str):
         return Meaning(_parse_type(declared))
@@ -211,7 +213,7 @@ def _meaning(annotation: object) -> Meaning:
 
 
 def _annotated(annotation: Any) -> Meaning:
-    """Return the meaning of ``Annotated[...]``: that of the inner annotation, changed by the markers."""
+    """Translate ``Annotated[...]``: translate the inner annotation, and apply the markers to it."""
     markers = annotation.__metadata__
     for marker in markers:
         if marker in (Alias, Size, Name):
@@ -246,7 +248,9 @@ def _sized(type: Type, size: int, annotation: object) -> Type:
 
 
 def _union(annotation: object, has_size: bool = False) -> Meaning:
-    """Return the meaning of ``X | None``, or of ``X | Sequence[X]``, which is a list and needs a Size."""
+    """Translate ``X | None`` to an optional type, or ``X | Sequence[X]`` to a list type, which has to have a ``Size``
+    marker.
+    """
     members = [member for member in typing.get_args(annotation) if member is not type(None)]
     optional = len(members) < len(typing.get_args(annotation))
     pair = _list_of_pair(members)
@@ -267,7 +271,7 @@ def _union(annotation: object, has_size: bool = False) -> Meaning:
 
 
 def _list_of_pair(members: list[object]) -> Meaning | None:
-    """Return the meaning of ``X | Sequence[X]`` as a list; None for any other pair."""
+    """Translate ``X | Sequence[X]`` to a list type; return None for any other pair."""
     listed = [member for member in members if typing.get_origin(member) in (list, Sequence)]
     if len(listed) != 1 or len(members) != 2:
         return None
@@ -278,13 +282,13 @@ def _list_of_pair(members: list[object]) -> Meaning | None:
 
 
 def _list(annotation: object) -> Meaning:
-    """Return the meaning of ``list[X]`` or ``Sequence[X]``; the alias of the element becomes that of the list."""
+    """Translate ``list[X]`` or ``Sequence[X]`` to a list type; the alias of the element becomes that of the list."""
     type, alias, _ = _meaning(typing.get_args(annotation)[0])
     return Meaning(ListType(type), alias)
 
 
 def _tuple(annotation: object) -> Meaning:
-    """Return the meaning of ``tuple[X, ...]``, a list; raise an error for other tuples, which are several returns."""
+    """Translate ``tuple[X, ...]`` to a list type; raise an error for other tuples, which describe several returns."""
     elements = typing.get_args(annotation)
     if len(elements) == 2 and elements[1] is Ellipsis:
         return _list(annotation)

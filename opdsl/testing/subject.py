@@ -55,12 +55,12 @@ class Subject:
 
     @property
     def variants(self) -> dict[str, Callable[..., Any]]:
-        """Return the functions of its other variants, by ``inplace`` and ``out``."""
+        """Return the functions of the operator's other variants, by ``inplace`` and ``out``."""
         return {name: variant for name, variant in self.function.variants.items() if variant is not self.function}
 
     @property
     def method(self) -> str:
-        """Return the name of its Tensor method; empty if it has none, or is a property."""
+        """Return the name of the operator's Tensor method; empty if it has no method, or the method is a property."""
         name = self.operator.schema.name.base
         is_method = "method" in str(self.operator.properties.get("variants", "")) and self.operator.is_bound
         return name if is_method and callable(getattr(Tensor, name, None)) else ""

@@ -68,8 +68,8 @@ def sizes_of(tensor: Tensor) -> tuple[int, ...]:
 
 
 def along(tensor: Tensor, dim: int, index: Tensor) -> tuple[tuple[int, ...], Positions]:
-    """Return how a loop over the shape of ``index`` reads a tensor: by ``index`` along one dimension, by strides along
-    others.
+    """Return the strides and indices with which a loop over the shape of ``index`` reads a tensor: by ``index`` along
+    dimension ``dim``, by strides along all others.
 
     Args:
         tensor: a tensor with as many dimensions as ``index``; a number counts as one dimension.

@@ -85,7 +85,11 @@ norm_dim_dtype.derivative(norm_dim)
 
 
 def check_norm(self: Tensor, p: Any, dim: Any) -> None:
-    """Check that a tensor has a norm. Raises ShapeError: the elements are integers, or there are none."""
+    """Check that the norm ``p`` of a tensor is defined.
+
+    Raises:
+        ShapeError: the elements are integers, or the norm of an empty tensor is undefined for this ``p``.
+    """
     check(
         self.dtype.is_floating_point or self.dtype.is_complex,
         f"norm(): input dtype should be either floating point or complex. Got {self.dtype.scalar_type} instead.",

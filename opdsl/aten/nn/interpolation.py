@@ -150,8 +150,8 @@ def numbers(
 
 @deferred
 def unit_of(mode: str, size: int, count: int, step: float, shift: float) -> float:
-    """Return the largest power of two by which weights for bytes can be multiplied to fit 16-bit integers
-    (``_compute_index_ranges_int16_weights``).
+    """Return the scale, a power of two, by which PyTorch converts interpolation weights for uint8 images to int16: the
+    largest one for which all weights fit (``_compute_index_ranges_int16_weights``).
     """
     at = (numpy.arange(count) + shift) * step - shift
     at = at if mode == "bicubic" else numpy.maximum(at, 0.0)

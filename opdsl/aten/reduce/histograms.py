@@ -109,7 +109,8 @@ def require_same(self: Tensor, hist: Tensor | None, name: str) -> None:
 
 
 def bounds_of_all(self: Tensor, least: complex, most: complex) -> tuple[float, float]:
-    """Return the outer edges: those given, or the smallest and the largest element if they are equal.
+    """Return the outer edges of a histogram: ``least`` and ``most``; if these are equal, the smallest and the largest
+    element; if those are equal too, one below and one above.
 
     Raises:
         ShapeError: the edges are not finite, or in the wrong order.

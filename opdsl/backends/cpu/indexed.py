@@ -329,7 +329,7 @@ class _Accesses:
         self._repeated: dict[str, frozenset[str]] = {}
 
     def along(self, index: str) -> dict[str, Step | None]:
-        """Return how far each value steps per iteration of the loop over an index."""
+        """Return by how much each value changes per iteration of the loop over an index."""
         if index not in self._along:
             self._along[index] = steps_along(self.program.body, index)
         return self._along[index]

@@ -172,8 +172,8 @@ def graph_name(graph: TypedGraph) -> str:
 
 
 def planned_outputs(call: Any) -> list[Output]:
-    """Return how the outputs of a call are allocated: given by the caller, by NumPy, or large ones from the block
-    cache.
+    """Return the allocation of each output of a call: passed by the caller, allocated by NumPy, or, if large, taken
+    from the block cache.
     """
     return [_output(spec.dtype, new) for spec, new in zip(call.outputs, call.allocate, strict=True)]
 

@@ -11,7 +11,7 @@ from opdsl.schema import FunctionSchema, ListType
 
 
 def written_values(schema: FunctionSchema, arguments: Sequence[object]) -> tuple[object, ...]:
-    """Return those of the schema-ordered arguments that the operator writes."""
+    """Return the values of the arguments that the operator writes, out of all arguments in the order of the schema."""
     return tuple(
         value
         for argument, value in zip(schema.arguments, arguments, strict=True)

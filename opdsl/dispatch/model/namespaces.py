@@ -54,7 +54,9 @@ class Namespace:
         return sorted(packet.base for packet in self._packets())
 
     def __repr__(self) -> str:
-        """Return the schemas of its operators, one per line; only those of the first packets if there are many."""
+        """Return the schemas of the namespace's operators, one per line; only those of the first packets if there are
+        many.
+        """
         packets = self._packets()
         lines = [f"namespace {self._name}, {len(packets)} packets:"]
         for packet in sorted(packets, key=lambda packet: (packet.base.startswith("_"), packet.base))[:_MOST_SHOWN]:
@@ -119,7 +121,7 @@ class Operators:
         return self._registry
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[object, ...]]:
-        """Return how pickle restores the object: as ``opdsl.ops``.
+        """Return the way in which pickle restores the object: as the attribute ``ops`` of ``opdsl``.
 
         Raises:
             NotPickledError: it belongs to another registry, which has no name.

@@ -61,7 +61,7 @@ class Override:
 
 
 class Step(NamedTuple):
-    """Override as an ``OverrideKernel`` runs it; a ``condition`` of None matches every call."""
+    """Override in the list that an ``OverrideKernel`` tries in order; a ``condition`` of None matches every call."""
 
     condition: Callable[..., object] | None
     implementation: Callable[..., object]

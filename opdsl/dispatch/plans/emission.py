@@ -448,7 +448,9 @@ def _text(value: Any) -> str | None:
 
 
 def _sources(step: Step) -> list[str]:
-    """Return the expressions of a step's operands that vary between calls: tensors in place of their arrays."""
+    """Return the source expressions of the operands of a step that vary between calls; for the array of a tensor
+    (``x.array``), the expression of the tensor (``x``).
+    """
     texts = [text for text in map(_text, step.operands) if text is not None]
     owners = [_OWNED_ARRAY.fullmatch(text) for text in texts]
     return [text if owner is None else owner[1] for text, owner in zip(texts, owners, strict=True)]

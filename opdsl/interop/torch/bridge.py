@@ -172,8 +172,8 @@ class Bridge:
 
     @cached_property
     def kind(self) -> str:
-        """Return the kind of its CPU kernel, such as ``pointwise``; empty for a function of torch's or opdsl's
-        tensors.
+        """Return the kind of the operator's CPU kernel, such as ``pointwise``; empty for a function of torch's or
+        opdsl's tensors.
         """
         kernel = self.operator.entry(next(iter(CPU.reachable()))).kernel
         return getattr(kernel, "kind", "")
@@ -198,7 +198,7 @@ class Bridge:
 
     @cached_property
     def plans(self) -> Plans | None:
-        """Return the plans of its CPU kernel, or None if the kernel cannot have plans."""
+        """Return the plans of the operator's CPU kernel, or None if the kernel cannot have plans."""
         if not (self.kind in COMPILED or self.is_traceable):
             return None
         from opdsl.interop.torch.plans import Plans  # imports the runner of machine code
@@ -238,7 +238,9 @@ class Bridge:
 
     @cached_property
     def graphs(self) -> Graphs | None:
-        """Return the plans of its composite body on torch's tensors, or None if the body cannot have plans."""
+        """Return the plans of the operator's composite body on torch's tensors, or None if the body cannot have
+        plans.
+        """
         if not (self.is_composite and self.is_traceable) or "requires_grad" in self.names:
             return None
         from opdsl.interop.torch import native  # imports the runner of machine code

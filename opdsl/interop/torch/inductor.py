@@ -109,7 +109,7 @@ class Bridge(Protocol):
 
     @property
     def kind(self) -> str:
-        """Return the kind of its CPU kernel."""
+        """Return the kind of the operator's CPU kernel, such as ``pointwise``."""
 
     def kernel(self) -> Kernel:
         """Return the CPU kernel that a call runs."""

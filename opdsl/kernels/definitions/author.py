@@ -76,7 +76,7 @@ class OutKernel(NamedTuple):
 
 
 class Handed(NamedTuple):
-    """Results of a shape function that out-kernels need.
+    """Values that a shape function passes on to the out-kernel of its call.
 
     computed: the precomputed values by their names.
     operands: the arguments, as the function's base has prepared them.

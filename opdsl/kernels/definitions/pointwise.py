@@ -371,7 +371,9 @@ class PointwiseDefinition(Definition):
         raise UnsupportedDTypeError(f"not implemented for '{iteration.common.scalar_type}'")
 
     def _meant(self, arguments: Arguments) -> list[Formula]:
-        """Return the formulas that apply to the values of other arguments; the first that supports the dtypes wins."""
+        """Return the formulas whose conditions (``when``) the argument values of a call meet; the caller takes the
+        first one that supports the dtypes.
+        """
         known = self.formulas
         if len(known) == 1 and not known[0].when:
             return known
@@ -455,7 +457,7 @@ class PointwiseDefinition(Definition):
         return self.parameters[at].role is Role.TENSOR or at in state.formula.wrapped
 
     def constant(self, state: Elementwise, place: int, value: Any) -> Any:
-        """Return a number as the scalar function gets it."""
+        """Return a number argument, converted to the dtype in which the scalar function computes."""
         return self._value(state, place, self._cast(state, place, value))
 
     def refuses_numbers(self, state: Elementwise) -> bool:

@@ -84,7 +84,7 @@ class Reducing(NamedTuple):
 
     @property
     def constants(self) -> tuple[Number, ...]:
-        """Return the numbers as the kernel gets them."""
+        """Return the number arguments, converted to the dtypes that the kernel expects."""
         return tuple(convert(value, dtype) for value, dtype in zip(self.numbers, self.number_dtypes, strict=True))
 
 

@@ -110,7 +110,7 @@ class Definition:
 
     @property
     def kind(self) -> str:
-        """Return the kind of its kernels, in a word."""
+        """Return the kind of the definition's kernels, in a word."""
         raise NotImplementedError
 
     @property

@@ -46,7 +46,8 @@ def pointwise(graph: TypedGraph, call: PointwiseCall) -> Loops:
 
 
 def indirect(graph: TypedGraph, call: IndirectCall) -> Loops:
-    """Build the loops of ``Compiler.indirect``, where each position is an index along another dimension.
+    """Build the loops of a pointwise kernel that gathers or scatters one operand: its indices along some dimensions are
+    read from index tensors (see ``Compiler.indirect``).
 
     Args:
         graph: the computation of each iteration.

@@ -208,7 +208,9 @@ class _Points:
             memory[()] = stored[-1]
 
     def update(self, update: Update) -> None:
-        """Run an update for one iteration after another, and keep the old elements."""
+        """Run an atomic update for each iteration in turn; store the old elements under the update's name, if it has
+        one.
+        """
         memory, index = self.element(update)
         dtype = self.arrays[update.array].dtype
         names = [name for name, _ in update.graph.parameters]
@@ -335,7 +337,9 @@ class _Points:
         return inner
 
     def first(self, numbers: Sequence[Number | str], graph: TypedGraph) -> list[NDArray]:
-        """Return initial accumulators: values by name, and numbers in the types of a graph's first results."""
+        """Return initial accumulators, one array per accumulator: a name is looked up among computed values, and a
+        number is repeated for every iteration, in the type of the graph's corresponding result.
+        """
         kinds: Sequence[ScalarType] = graph.result_types[: len(numbers)]
         return [
             (self.values[number] if isinstance(number, str) else _points(number, kind.value, self.count)).copy()

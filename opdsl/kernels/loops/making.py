@@ -195,7 +195,7 @@ class Maker:
         return name
 
     def finish(self, body: Sequence[Statement]) -> Loops:
-        """Return the program with a body, and its call."""
+        """Return the finished loops: the program with the given body, and the arguments of its call."""
         program = Program(self.name, tuple(self.parameters), tuple(self.words), tuple(body))
         return Loops(program, tuple(self.words.values()), tuple(self.arguments))
 

@@ -128,7 +128,7 @@ def widened() -> TypedGraph:
 
 @_graph("chunk width length")
 def part(chunk: Expression, width: Expression, length: Expression) -> Sequence[Expression]:
-    """Return where to merge one chunk of the result of two sorted runs.
+    """Compute the ranges of two sorted runs that are merged into one chunk of the result (merge path).
 
     The results are: the begin of both runs, the chunk's offset from the first run, the chunk's begin in the row, the
     lengths of both runs, and the bounds of the number of first-run elements that precede the chunk.

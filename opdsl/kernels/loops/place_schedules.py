@@ -69,8 +69,8 @@ class Repeated(NamedTuple):
 
 
 def staging(program: Program, units: Sequence[str], lane: str, tile: int, repeated: Repeated) -> Program:
-    """Schedule an indexed loop that stores values in tiles, with values that do not depend on the repeated dimension
-    computed once.
+    """Schedule an indexed loop that stores values: split it into tiles of adjacent iterations, and compute the values
+    that do not depend on the repeated dimension before the loop along it.
 
     Args:
         program, units, lane, tile: see ``storing``.

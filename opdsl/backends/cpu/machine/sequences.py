@@ -23,7 +23,7 @@ class Spot(Struct):
 
 
 class Step(Struct):
-    """Kernel of a sequence.
+    """Kernel call in a sequence of kernels: the kernel's plan, and the frame of arguments with which it runs.
 
     plan: of the kernel.
     words, frame: the number of words of its frame, and the words, without addresses.
