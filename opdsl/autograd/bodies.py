@@ -39,7 +39,7 @@ class BodyDerivative:
         self.functional = functional
 
     def differentiable_results(self, schema: FunctionSchema) -> tuple[bool, ...]:
-        """See ``Derivative``: all of them."""
+        """See ``Derivative``: all results are differentiable."""
         return (True,) * len(schema.returns)
 
     def formulas(self, required: Sequence[str], *, is_complex: bool = False) -> Sequence[Formula]:

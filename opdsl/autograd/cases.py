@@ -27,11 +27,11 @@ class CasesDerivative:
         self.derivatives = [derivative_of_definition(case) for _, case in definition.cases]
 
     def differentiable_results(self, schema: FunctionSchema) -> tuple[bool, ...]:
-        """See ``Derivative``: all of them."""
+        """See ``Derivative``: all results are differentiable."""
         return (True,) * len(schema.returns)
 
     def formulas(self, required: Sequence[str], *, is_complex: bool = False) -> Sequence[Formula] | None:
-        """See ``Derivative``: None if one of the cases has none.
+        """See ``Derivative``: returns None if one of the cases has no formulas.
 
         Raises:
             ScalarFunctionError: an operation of a scalar function has no derivative.

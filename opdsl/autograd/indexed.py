@@ -43,7 +43,7 @@ class IndexedDerivative:
             self.grads += "_"  # a number is appended to the name of each of several gradients
 
     def differentiable_results(self, schema: FunctionSchema) -> tuple[bool, ...]:
-        """See ``Derivative``: all but the position of a maximum or minimum."""
+        """See ``Derivative``: all results except the index of a maximum or minimum are differentiable."""
         count = len(schema.returns)
         return (True,) * (count - self.definition.with_place) + (False,) * self.definition.with_place
 

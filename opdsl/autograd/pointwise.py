@@ -67,7 +67,7 @@ class PointwiseDerivative:
         self._formulas: dict[tuple[tuple[str, ...], bool], tuple[Formula, ...]] = {}
 
     def differentiable_results(self, schema: FunctionSchema) -> tuple[bool, ...]:
-        """See ``Derivative``: all of them."""
+        """See ``Derivative``: all results are differentiable."""
         return (True,) * len(schema.returns)
 
     def formulas(self, required: Sequence[str], *, is_complex: bool = False) -> Sequence[Formula]:

@@ -73,11 +73,11 @@ class RecurrenceDerivative:
         self._made: dict[tuple[tuple[str, ...], bool], _Backward] = {}
 
     def differentiable_results(self, schema: FunctionSchema) -> tuple[bool, ...]:
-        """See ``Derivative``: all of them."""
+        """See ``Derivative``: all results are differentiable."""
         return (True,) * len(schema.returns)
 
     def formulas(self, required: Sequence[str], *, is_complex: bool = False) -> Sequence[Formula] | None:
-        """See ``Derivative``: None if ``lift`` takes the index of an element.
+        """See ``Derivative``: returns None if ``lift`` takes the index of an element.
 
         Raises:
             ScalarFunctionError: an operation of a scalar function has no derivative.

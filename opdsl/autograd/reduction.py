@@ -51,11 +51,11 @@ class ReductionDerivative:
         self._gradients: dict[tuple[int, tuple[str, ...]], RowGradient] = {}
 
     def differentiable_results(self, schema: FunctionSchema) -> tuple[bool, ...]:
-        """See ``Derivative``: all of them."""
+        """See ``Derivative``: all results are differentiable."""
         return (True,) * len(schema.returns)
 
     def formulas(self, required: Sequence[str], *, is_complex: bool = False) -> Sequence[Formula] | None:
-        """See ``Derivative``: None if accumulators are anything but sums, maxima and minima of real numbers.
+        """See ``Derivative``: returns None if accumulators are anything but sums, maxima and minima of real numbers.
 
         Raises:
             ScalarFunctionError: an operation of a scalar function has no derivative.

@@ -195,7 +195,7 @@ class RowDerivative:
         self._gradients: dict[tuple[tuple[str, ...], tuple[str, ...], Variation | None], RowGradient] = {}
 
     def differentiable_results(self, schema: FunctionSchema) -> tuple[bool, ...]:
-        """See ``Derivative``: all of them."""
+        """See ``Derivative``: all results are differentiable."""
         return (True,) * len(schema.returns)
 
     def formulas(self, required: Sequence[str], *, is_complex: bool = False) -> Sequence[Formula]:

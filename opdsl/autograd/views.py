@@ -47,7 +47,7 @@ class ViewNode(Node):
     history: Edge | None
 
     def edge_of(self, tensor: Tensor, edge: Edge) -> Edge:
-        """See ``Node``: rebuilt if the owner got another history since."""
+        """See ``Node``: rebuilds the edge if the history of the view's owner has changed since."""
         owner = self.owner()
         if owner is None or getattr(owner, "autograd", None) is self.history:
             return edge

@@ -164,7 +164,8 @@ class FormulaDefinition(PointwiseDefinition):
         return reading, numbers
 
     def shaping(self, arguments: Sequence[Any]) -> frozenset[int]:
-        """See ``PointwiseDefinition.shaping``; returns the tensors whose elements are read, and the ``leading`` ones.
+        """See ``PointwiseDefinition.shaping``; returns the indices of the arguments that are read elementwise, and the
+        first ``leading`` ones.
 
         Raises:
             FormulaError, NotElementwiseError: see ``read``.

@@ -173,7 +173,9 @@ def _read(value: Tensor, index: object, parts: list[Any], outside: Outside | Non
 
 
 def _along_ranges(value: Tensor, parts: list[Any]) -> tuple[Tensor, list[Any]]:
-    """Gather a value and the parts of its subscript to the positions of ragged dims that some of them vary along."""
+    """Align a tensor and the parts of its subscript: gather those that vary along the outer dim of a ragged dim to the
+    positions of the ragged dim. Return both unchanged if no ragged dim occurs outside of the subscript.
+    """
     known = [*dim_tensors([value, *[part for part in parts if not isinstance(part, RaggedDim)]])]
     if not ragged_among(dim for one in known for dim in one.depends):
         return value, parts

@@ -112,8 +112,8 @@ def ragged_among(dims: Iterable[Dim]) -> list[RaggedDim]:
 
 
 def spread(value: Any, dim: RaggedDim) -> Any:
-    """Gather a ``DimTensor`` along the outer dim of a ragged dim to the ragged positions; other values are
-    unchanged.
+    """Repeat the values of a ``DimTensor``: gather along the outer dim of a ragged dim, so that the result varies along
+    the ragged dim. Other values are returned unchanged.
     """
     if not isinstance(value, DimTensor) or dim.outer not in value.depends:
         return value
@@ -134,7 +134,9 @@ def spread(value: Any, dim: RaggedDim) -> Any:
 
 
 def spread_all(values: Any) -> Any:
-    """Gather arguments to the positions of all ragged dims that any of them varies along."""
+    """Align arguments that vary along ragged dims or their outer dims: gather all of them to the positions of the
+    ragged dims.
+    """
     ragged = ragged_among(dict.fromkeys(dim for value in dim_tensors(values) for dim in value.depends))
     for dim in sorted(ragged, key=_depth):
         values = _mapped(values, dim)

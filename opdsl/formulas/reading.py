@@ -66,7 +66,7 @@ def read_elements(
 
     Raises:
         NotElementwiseError: it does more than compute each element from the elements at the same index.
-            RandomNumbersError: it draws random numbers.
+        RandomNumbersError: it draws random numbers.
         FormulaError: the source contains code that no kernel can be compiled from.
         OpdslError: an operator that it calls refuses its arguments.
     """
@@ -93,8 +93,8 @@ def read_elements(
 
 
 def _asking(program: Program, elements: ElementFunction, *, of_sizes: bool) -> Callable[..., Any] | None:
-    """Return a function that checks a reading's guards for a call and computes its kernel's numbers; None if it has
-    neither.
+    """Build the function that runs before the kernel of a traced formula: it checks the guards for a call, and computes
+    the numbers that the kernel takes. Return None if there are no guards and no numbers.
     """
     if not program.guards and not elements.numbers:
         return None

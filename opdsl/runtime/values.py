@@ -139,7 +139,8 @@ def require_no_bits(tensor: TensorBase, call: str) -> None:
 
 
 def readable(tensor: TensorBase, method: str) -> _Array:
-    """Return the elements as an array of their values (bfloat16 as float32), for the method of the given name.
+    """Return the elements of a tensor as a NumPy array that Python can read (bfloat16 as float32); ``method`` is the
+    name of the calling Tensor method, for the error message.
 
     Raises:
         ConversionError: a meta tensor has no elements.

@@ -47,7 +47,9 @@ def _direct(op: str, arity: int) -> Fold:
 
 
 def _reduced(op: str) -> Fold:
-    """Return the conversion of a function of any number of operands, which combines two at a time."""
+    """Return the converter of a variadic function, such as ``max``, which applies the operation ``op`` to two operands
+    at a time.
+    """
 
     def build(add: Add, first: Any, *others: Any) -> Any:
         for other in others:

@@ -233,7 +233,9 @@ def inv_12(schema: FunctionSchema) -> Iterator[Violation]:
 
 
 def inv_13(schema: FunctionSchema) -> Iterator[Violation]:
-    """Yield violations of INV-13: plain Tensor out arguments are returned unless scratch; with others nothing is."""
+    """Yield violations of INV-13: an operator returns its out arguments if all of them are plain Tensors, except for
+    scratch tensors; an operator with any other out argument (such as a list of tensors) returns nothing.
+    """
     if not schema.out:
         return
     part = return_part(0) if schema.returns else NAME

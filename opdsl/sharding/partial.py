@@ -289,7 +289,7 @@ class Carried:
     definition: Any
 
     def start(self, function: Callable[..., Any], piece: Arguments, offset: int) -> State:
-        """See ``Partial``; the accumulators at each element of the piece."""
+        """See ``Partial``: returns the accumulators at each element of the piece."""
         state = self.definition.prepare(piece, ()).state
         scanning = self.definition.scanning(state.details)
         kinds = [str(kind) for kind in scanning.combine.result_types]

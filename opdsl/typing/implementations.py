@@ -38,7 +38,8 @@ KEY_SETS = frozenset(("DispatchKeySet", "KeySet"))
 
 
 class Known(NamedTuple):
-    """Facts that a block contains about operators, by their names.
+    """Facts that the type checker plugin reads from a block of code about the operators in it, by the
+    operators' names.
 
     precomputed: the precomputed values of operators that it declares.
     made_by: for operators that it assigns from a call, the dotted name of the called function.

@@ -63,7 +63,9 @@ def empty(
 def maker(
     shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: DType, device: Device | None = None
 ) -> Callable[[], NDArray]:
-    """Return a function without arguments that returns the array of ``empty``."""
+    """Return a function without arguments that allocates an array of this shape, strides and dtype at each call (see
+    ``empty``); while a plan is recorded, it records the allocation instead.
+    """
     in_bytes = None
     if strides is not None and strides != contiguous_strides(shape):
         in_bytes = byte_strides(strides, dtype.itemsize)

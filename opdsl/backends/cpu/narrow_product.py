@@ -41,7 +41,7 @@ def _oriented(call: ProductCall) -> tuple[ProductCall, tuple[int, int]] | None:
 
 
 def turned(call: ProductCall) -> ProductCall:
-    """Return the transposed product."""
+    """Return the call that computes the transposed product: factors exchanged, rows and columns exchanged."""
     first, second, out = (
         matrix_layout._replace(row=matrix_layout.column, column=matrix_layout.row)
         for matrix_layout in (call.first, call.second, call.out)

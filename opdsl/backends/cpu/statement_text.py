@@ -163,7 +163,9 @@ class StatementText(abc.ABC):
         return str(index) if isinstance(index, int) else lane[index]
 
     def begins(self, part: Part | None) -> list[str]:
-        """Emit the computation of the first iteration in a part of a range, for each lane."""
+        """Emit the computation of the index at which a part of a loop's range begins; return one value for each
+        lane.
+        """
         if part is None:
             return ["0"] * len(self.lanes)
         turns = self.size(part.turns)

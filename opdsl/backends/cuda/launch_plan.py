@@ -157,7 +157,9 @@ def _places(variant: Variant) -> list[int]:
 
 
 def _input(kind: ScalarType | None) -> Input:
-    """Return the code by which the machine code knows how to read an argument."""
+    """Return the descriptor with which the native launcher reads an argument: as an array, or as a number of
+    some type.
+    """
     if kind is None:
         return builtin.ARRAY
     if kind.category == BOOL:

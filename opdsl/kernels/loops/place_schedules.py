@@ -190,7 +190,8 @@ def adding(program: Program, units: Sequence[str], lane: str) -> Program:
 
 
 def adding_in_stages(program: Program, units: Sequence[str], lane: str, tile: int, repeated: Repeated) -> Program:
-    """Schedule a scatter-add in tiles, with values that do not depend on the repeated dimension computed once.
+    """Schedule a scatter-add: split it into tiles of adjacent iterations, and compute the values that do not depend on
+    the repeated dimension before the loop along it.
 
     Additions to one element along the repeated dimension are summed before.
 

@@ -41,7 +41,7 @@ BASES: Final = {
 
 
 def _binade(bits: Expression) -> Expression:
-    """Return the exponent field, in its bit position, of the power of two by which the number is divided to be
+    """Return the exponent bits of the power of two by which ``split`` divides a number, so that the quotient is
     near 1.
     """
     return (bits - SPLIT[bits.type.bits]) & -(1 << layout(bits).mantissa)
