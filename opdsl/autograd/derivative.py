@@ -187,7 +187,7 @@ class Declared(NamedTuple):
 
     @property
     def takes_all(self) -> bool:
-        """Return whether it takes the gradients of all results."""
+        """Return whether the formula takes the gradients of all results."""
         return "grads" in self.parameters
 
 

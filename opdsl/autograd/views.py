@@ -71,8 +71,8 @@ class Piece(NamedTuple):
     is_neg: bool = False
 
     def taken(self, whole: Tensor) -> Tensor:
-        """Return the piece of a tensor with the owner's layout; of elements that it shows several times, all but one
-        are 0.
+        """Return the view of a tensor that has the owner's memory layout; if the view shows an element several times,
+        all of its occurrences but one are set to 0.
         """
         taken = self._turned(whole.as_strided(self.shape, self.strides, self.offset + whole.storage_offset()))
         if not self.repeats:
@@ -103,12 +103,12 @@ class Piece(NamedTuple):
 
     @property
     def repeats(self) -> bool:
-        """Return whether it shows some elements several times."""
+        """Return whether the view shows some elements several times."""
         return has_internal_overlap(self.owner.replace(shape=self.shape, strides=self.strides))
 
     @property
     def places(self) -> numpy.ndarray[Any, Any]:
-        """Return the indices in the owner's memory of the elements that it shows."""
+        """Return the indices, in the owner's memory, of the elements that the view shows."""
         memory = numpy.arange(math.prod(self.owner.shape))[self.offset :]
         steps = tuple(stride * memory.itemsize for stride in self.strides)
         return numpy.lib.stride_tricks.as_strided(memory, self.shape, steps, writeable=False).reshape(-1)
@@ -255,7 +255,9 @@ def _write_backward(node: Node, gradients: Sequence[Gradient]) -> tuple[Gradient
 
 
 def _take_up(tensor: Tensor, node: Node, views: int = 0) -> None:
-    """Set a tensor's history; if it had none, its views get one, too, unless it has no more than ``views`` views."""
+    """Set a tensor's history. If the tensor had none, set the history of its views as well; a search for views is
+    skipped if the tensor has no more than ``views`` of them, which the caller handles.
+    """
     followed = tensor.geometry.requires_grad
     tensor.autograd = node
     tensor.geometry = tensor.geometry.replace(requires_grad=True)

@@ -105,7 +105,7 @@ class DispatchKey(metaclass=_KeyNames):
 
     @property
     def is_runtime(self) -> bool:
-        """Return whether it is a runtime key, which has a row in computed tables."""
+        """Return whether the key is a runtime key, which has a row in computed tables."""
         return self.index >= 0
 
     def __str__(self) -> str:

@@ -426,7 +426,8 @@ def _einsum(factors: Sequence[DimTensor], folded: set[Dim]) -> Tensor:
 
 
 def _windows(factors: Sequence[DimTensor]) -> DimTensor | None:
-    """Return the gathered one of two factors, if the other has no positional dimensions; else None.
+    """Return the one of two factors that is read at computed indices (gathered), if the other has no positional
+    dimensions; else None.
 
     The contraction puts its kept dims innermost, so that the copy of gathered elements has neighbors next to each
     other.

@@ -142,7 +142,7 @@ class DimTensor(_Value):
 
     @property
     def dims(self) -> tuple[Dim, ...]:
-        """Return the dims along which it varies."""
+        """Return the dims along which the tensor varies."""
         self._compute()
         return self._dims
 
@@ -153,13 +153,13 @@ class DimTensor(_Value):
 
     @property
     def depends(self) -> frozenset[Dim]:
-        """Return the dims that its elements depend on."""
+        """Return the dims that the tensor's elements depend on."""
         later = self._later
         return frozenset(self._dims) if later is None else later.depends
 
     @property
     def lacks_sizes(self) -> bool:
-        """Return whether it cannot be computed yet, since a dim has no size."""
+        """Return whether the tensor cannot be computed yet, since a dim has no size."""
         later = self._later
         return later is not None and any(not dim.is_bound for dim in later.depends)
 
@@ -195,7 +195,7 @@ class DimTensor(_Value):
 
         @property
         def requires_grad(self):
-            """Return whether autograd records operations on it."""
+            """Return whether autograd records operations on the tensor."""
             return self._compute().requires_grad
 
         def size(self, dim=None):
@@ -203,11 +203,11 @@ class DimTensor(_Value):
             return self.shape if dim is None else self.shape[dim]
 
         def is_floating_point(self):
-            """Return whether its dtype is a real floating-point one."""
+            """Return whether the dtype is a real floating-point one."""
             return self.dtype.is_floating_point
 
         def is_complex(self):
-            """Return whether its dtype is complex."""
+            """Return whether the dtype is complex."""
             return self.dtype.is_complex
 
         def __getattr__(self, name):
@@ -394,17 +394,17 @@ class Dim(DimTensor):
 
     @property
     def name(self) -> str:
-        """Return the name of the variable that it was assigned to."""
+        """Return the name of the variable that the dim was assigned to."""
         return self._name()
 
     @property
     def is_bound(self) -> bool:
-        """Return whether it has a size."""
+        """Return whether the dim has a size."""
         return self._size is not None
 
     @property
     def is_plain(self) -> bool:
-        """Return whether its values are its indices: 0, 1, 2, ..."""
+        """Return whether the dim's values are its indices: 0, 1, 2, ..."""
         return self.start == 0 and self.step == 1
 
     @property

@@ -76,7 +76,9 @@ class _Sliding(NamedTuple):
 
 
 def _sliding(size: int, line: Line, folded: set[Dim]) -> _Sliding | None:
-    """Return the dimension of a line with one folded and one kept dim; None if it is no sliding window."""
+    """Return the dimension along which a line's windows slide, which has one folded and one kept dim; None if the line
+    is no sliding window.
+    """
     taps = [dim for dim in line.at.coefficients if dim in folded]
     outs = [dim for dim in line.at.coefficients if dim not in folded]
     if len(taps) != 1 or len(outs) != 1 or line.at.coefficients[outs[0]] < 0:
@@ -128,7 +130,9 @@ def convolved(factors: Sequence[DimTensor], folded: set[Dim]) -> Tensor | None:
 
 
 def _is_full(tensor: Tensor, labels: Sequence[object]) -> bool:
-    """Return whether no dimension of a tensor that is read at a dim is a size of 1 for all of its indices."""
+    """Return whether every dimension of a tensor that is read at a dim has the dim's size, so that none is broadcast
+    from size 1.
+    """
     return all(
         size == label.settle("sum()")
         for size, label in zip(tensor.shape, labels, strict=True)

@@ -19,8 +19,8 @@ _TAME = frozenset(
 
 
 def has_needless_gradients(traced: Program, fused: Program) -> bool:
-    """Return whether a fused step would send a gradient of 0 to a value that has no gradient, but may have an infinite
-    slope.
+    """Return whether fusion would turn a missing gradient into NaN: a fused step would send the gradient 0 to a value
+    that has no gradient in the formula, but may have an infinite slope.
 
     A value that is only compared has no gradient: in ``where(log(x) > 0, x, y)`` the logarithm has none, whatever its
     slope. A fused step that contains the comparison gives the gradient 0 to each value that it reads. If another step

@@ -168,8 +168,8 @@ def element_step(
 
 
 def _vary(function: ScalarFunction, varying: Collection[str]) -> list[bool]:
-    """Return, for each result, whether it depends on one of the given parameters; results that do not promote like
-    numbers.
+    """Return, for each result, whether it depends on one of the parameters ``varying``; a result that does not is
+    promoted like a Python number.
     """
     known: list[bool] = []
     for node in function.nodes:

@@ -103,12 +103,12 @@ class FormulaText:
 
     @property
     def functions(self) -> tuple[FunctionType, ...]:
-        """Return the user functions that it consists of."""
+        """Return the user functions that the formula consists of."""
         return (self.function,)
 
     @property
     def trials(self) -> tuple[Trial, ...]:
-        """Return the dtypes and argument values for which it is traced at declaration."""
+        """Return the dtypes and argument values for which the formula is traced at declaration."""
         return (Trial(self.dtypes, {}),)
 
     def source_for(self, arguments: Sequence[Any]) -> FunctionSource:

@@ -221,7 +221,7 @@ class NativeFunction:
 
     @property
     def is_structured(self) -> bool:
-        """Return whether it is a structured entry or delegates to one."""
+        """Return whether the entry is structured or delegates to a structured one."""
         return not isinstance(self.structure, Plain)
 
     @property

@@ -55,12 +55,12 @@ class _Kind(NamedTuple):
 
     @property
     def is_number(self) -> bool:
-        """Return whether it is a number type."""
+        """Return whether the type is a number type."""
         return self.type in _ORDER
 
     @property
     def is_whole(self) -> bool:
-        """Return whether it is an integer type or bool."""
+        """Return whether the type is an integer type or bool."""
         return self.type in ("bool", "int")
 
 

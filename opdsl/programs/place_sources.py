@@ -57,8 +57,8 @@ class Sources:
                 self.symbols[name] = size
 
     def is_not_negative(self, name: str) -> bool:
-        """Return whether an index tensor has no negative elements, since a step has replaced them by a size (out of
-        bounds).
+        """Return whether an index tensor is known to have no negative elements: a step has replaced them by a size,
+        which is out of bounds.
         """
         step = self.makers.get(name)
         if step is None or step.name != "aten::where.self":

@@ -134,7 +134,7 @@ def _key_written(key: object) -> Any:
 
 
 def is_key(key: object) -> bool:
-    """Return whether a dict with such a key can be saved with a program."""
+    """Return whether a dict key has a type that a saved program can contain."""
     return all(map(is_key, key)) if type(key) is tuple else type(key) in (str, int, bool, float, NoneType)
 
 

@@ -159,7 +159,7 @@ class Step:
 
     @property
     def written(self) -> frozenset[str]:
-        """Return the names of the operands that it writes in place."""
+        """Return the names of the operands that the step writes in place."""
         arguments = dict(
             zip((argument.python_name for argument in self.operator.schema.positional), self.operands, strict=False)
         )
@@ -170,17 +170,17 @@ class Step:
 
     @property
     def writes(self) -> bool:
-        """Return whether it writes an argument in place."""
+        """Return whether the step writes an argument in place."""
         return self.operator.schema.is_mutable or bool(self.written)
 
     @property
     def is_random(self) -> bool:
-        """Return whether it draws random numbers."""
+        """Return whether the step draws random numbers."""
         return "nondeterministic_seeded" in self.operator.tags
 
     @property
     def is_view(self) -> bool:
-        """Return whether its results may share memory with its operands."""
+        """Return whether the step's results may share memory with its operands."""
         return self.operator.schema.is_view or self.operator.may_alias
 
 

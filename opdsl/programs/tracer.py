@@ -562,8 +562,8 @@ class _Calls(DispatchMode):
 
 
 def _is_its_text(operator: Operator) -> bool:
-    """Return whether an operator is a formula that is traced into its calls; with its own derivative it is one
-    step.
+    """Return whether an operator is a formula whose calls are traced; a formula with a declared derivative is traced as
+    one step.
     """
     has_own = operator.derivative is not None and set(operator.registrations) != {COMPOSITE_KEY}
     return operator.formula is not None and not has_own

@@ -98,17 +98,17 @@ class DType:
 
     @property
     def is_floating_point(self) -> bool:
-        """Return whether it is a real floating-point type."""
+        """Return whether the dtype is a real floating-point type."""
         return self.category is Category.FLOAT
 
     @property
     def is_complex(self) -> bool:
-        """Return whether it is a complex type."""
+        """Return whether the dtype is a complex type."""
         return self.category is Category.COMPLEX
 
     @property
     def is_signed(self) -> bool:
-        """Return whether it can represent negative values (true for complex types too, as in PyTorch)."""
+        """Return whether the dtype can represent negative values (true for complex types too, as in PyTorch)."""
         return self.category > Category.INT or self.numpy.kind == "i"
 
     def to_real(self) -> DType:

@@ -190,8 +190,8 @@ class _Builder(GrowingGraph):
         return value
 
     def _made_of(self, name: str) -> dict[int, int]:
-        """Return replacements, by position, that use the function's only result: the result itself and, if it is a
-        number divided by a node, that node as the number divided by the result.
+        """Return replacements of nodes, by position, that let the derivative read the function's only result: the
+        result's node becomes a parameter; for a result ``number / x``, ``x`` becomes ``number / result``.
         """
         (at,) = self.function.results
         node = self.nodes[at]

@@ -118,8 +118,8 @@ class IndexedFunction(NamedTuple):
         return 1 if self.fold in EXTREMA else len(self.function.results)
 
     def by_turns(self) -> IndexedFunction:
-        """Return the function without results for the position of an extremum, which is then the number of the
-        iteration.
+        """Return the function without results for the position of an extremum; kernels then use the iteration's number
+        as the position.
         """
         function = self.function
         fields = (function.name, function.parameters, function.defaults, function.nodes, function.places)

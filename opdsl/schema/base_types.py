@@ -59,7 +59,7 @@ class PythonType(NamedTuple):
 
     @property
     def is_of_runtime(self) -> bool:
-        """Return whether it is a class of ``opdsl.runtime``, which the mypy plugin does not import."""
+        """Return whether the type is a class of ``opdsl.runtime``, which the mypy plugin does not import."""
         return self.module.startswith("opdsl.runtime.")
 
 

@@ -60,7 +60,7 @@ class UnionParameter:
 
     @property
     def may_lead_as_number(self) -> bool:
-        """Return whether it is a ``self`` that may be a Python number, as in ``add(2, x)``."""
+        """Return whether the parameter is a ``self`` that may be a Python number, as in ``add(2, x)``."""
         return self.name == "self" and self.numbers and Kind.TENSOR in self.kinds <= {Kind.TENSOR, Kind.NUMBER}
 
     def key(self, *, as_tensor: bool = True, of_form: bool = False) -> str:

@@ -161,7 +161,9 @@ class OverrideKernel(Kernel):
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """Return the overrides in the order in which they are tried; the first call computes it, and imports DSLs."""
+        """Return the overrides in the order in which they are tried; the first call computes the order, and imports
+        DSLs.
+        """
         steps = self._steps
         if steps is None:
             with self.lock:

@@ -388,8 +388,8 @@ class IndexedDefinition(Definition):
         return tuple(OutputSpec(to_dtype(kind), device, shape, strides, False, None) for kind in kinds)
 
     def _stored(self, specs: Sequence[OutputSpec], tensors: Mapping[str, Tensor]) -> tuple[OutputSpec, ...]:
-        """Replace computation dtypes of outputs by the dtype of a tensor that is computed in them (float32 by float16,
-        say).
+        """Replace computation dtypes of outputs by storage dtypes: float32 becomes float16 if a tensor operand is
+        float16.
         """
         stored = {precision_of(tensor.dtype): tensor.dtype for tensor in reversed(list(tensors.values()))}
         return tuple(spec._replace(dtype=stored.get(spec.dtype, spec.dtype)) for spec in specs)

@@ -57,7 +57,9 @@ class DerivedIndexed(IndexedDefinition):
         return self.original.functions(key)
 
     def _derived(self, function: IndexedFunction, *, is_whole: bool = True) -> IndexedFunction:
-        """Return the function derived from one of the other definition, cached."""
+        """Return the function that this definition derives from a function of the original definition, such as its
+        gradient; cached.
+        """
         key = id(function), is_whole
         if key not in self._made:
             self._made[key] = function, self.make(function, is_whole)

@@ -198,5 +198,7 @@ def _demands(fold: Fold, parameters: Sequence[Parameter], returns: int) -> Itera
 
 
 def _fit(parameters: Sequence[str], wanted: Sequence[str]) -> bool:
-    """Return whether no parameter, which is passed by position, has the name of another wanted one."""
+    """Return whether the parameters, which are passed by position, are in order: none of them has the name of a wanted
+    parameter at another position.
+    """
     return all(name == text or name not in wanted for name, text in zip(parameters, wanted, strict=False))

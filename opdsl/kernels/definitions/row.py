@@ -123,7 +123,9 @@ class RowDefinition(RowwiseDefinition):
         return "row"
 
     def scalar_function(self, parameters: tuple[str, ...] | None = None) -> ScalarFunction:
-        """Return the row function of some of its parameters, with defaults for the others."""
+        """Read the row function as a scalar function of the given parameters only; all other parameters have their
+        defaults.
+        """
         return _read(self.function, parameters, self.known)
 
     def latest(self) -> Sequence[ScalarFunction]:
@@ -247,7 +249,9 @@ _PROMOTIONS = ("default", "int_to_float", "floating")
 def _read(
     function: FunctionType | ScalarFunction, parameters: tuple[str, ...] | None, known: tuple[tuple[str, object], ...]
 ) -> ScalarFunction:
-    """Return a row function of some of its parameters, with defaults for the others."""
+    """Read a row function as a scalar function of the given parameters only; all other parameters have their
+    defaults.
+    """
     from opdsl.scalar import ScalarFunction, read
 
     if isinstance(function, ScalarFunction):

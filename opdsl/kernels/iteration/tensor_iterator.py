@@ -196,8 +196,8 @@ _NUMBER_RULES = {
 
 
 def _cast(operand: Operand, common: DType, configuration: Configuration, place: int) -> DType | None:
-    """Return the dtype that an operand is cast to before a 16-bit loop, which would see more digits of it than
-    PyTorch's does.
+    """Return the 16-bit dtype that an operand is rounded to before the loop, where PyTorch rounds it too; the loop,
+    which computes in float32, would otherwise read the operand in full precision.
 
     None if no cast is needed. PyTorch takes numbers and zero-dim tensors in full precision into most of arithmetic,
     but not into comparisons.

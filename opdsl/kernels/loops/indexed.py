@@ -191,7 +191,9 @@ class _Places:
         )
 
     def all_inside(self) -> str | None:
-        """Return the name of the condition that an iteration counts; None if each does."""
+        """Return the name of the condition under which an iteration takes part in the fold: all its reads are in
+        bounds. Return None if there are no bounds checks.
+        """
         if len(self.guards) < 2:
             return self.guards[0] if self.guards else None
         tests = [

@@ -163,7 +163,8 @@ DIGITS = {float16: 11, bfloat16: 8, float32: 24, float64: 53} | {
 
 
 class Window:
-    """Context manager in which random fills compute blocks of larger tensors: each gets the elements at its position.
+    """Context manager in which a random fill of a tensor produces one block of a larger tensor's random numbers, as
+    shards need them.
 
     Args:
         seed, place: of the random numbers of the first larger tensor; those of the next one follow.

@@ -92,7 +92,7 @@ class Signature:
 
     @property
     def has_self(self) -> bool:
-        """Return whether it can be a method."""
+        """Return whether the operator can be a method, as it has an argument ``self``."""
         return any(argument.name == "self" for argument in self.positional)
 
     def free_letters(self) -> list[str]:
