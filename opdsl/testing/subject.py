@@ -67,14 +67,16 @@ class Subject:
 
     @property
     def is_composite(self) -> bool:
-        """Return whether its kernel is a body that calls other operators, and is differentiated through them."""
+        """Return whether the operator's kernel is a body that calls other operators, and is differentiated through
+        them.
+        """
         return {str(key) for key in self.operator.registrations} == {"CompositeImplicitAutograd"} and all(
             isinstance(kernel, PythonKernel) for kernels in self.operator.registrations.values() for kernel in kernels
         )
 
     @property
     def is_dynamic(self) -> bool:
-        """Return whether its result's shape depends on elements, so that it has no meta function."""
+        """Return whether the shape of the operator's result depends on elements, so that it has no meta function."""
         return bool(_DYNAMIC.intersection(self.operator.tags)) or self.operator.name in _UNTAGGED
 
 

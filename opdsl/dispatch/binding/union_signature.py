@@ -55,7 +55,7 @@ class UnionParameter:
 
     @property
     def is_dynamic(self) -> bool:
-        """Return whether plans take its value as an argument, rather than knowing it beforehand."""
+        """Return whether plans take the parameter's value as an argument, instead of being made for one value."""
         return bool(self.kinds & {Kind.TENSOR, Kind.NUMBER, Kind.TENSORS})
 
     @property

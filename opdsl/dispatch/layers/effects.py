@@ -102,7 +102,9 @@ class Effects:
         return any(argument.is_written and result is value for argument, value in self._values)
 
     def _is_declared(self, argument: Argument, value: Any, result: Alias | None) -> bool:
-        """Return whether alias sets allow a result to share an argument's memory, or that of one in the same memory."""
+        """Return whether alias sets allow a result to share the memory of an argument, or of another argument in that
+        memory.
+        """
         return any(
             may_share(other.alias, result) and (other is argument or _share(value, operand))
             for other, operand in self._values

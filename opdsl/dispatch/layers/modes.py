@@ -93,7 +93,7 @@ class DispatchMode(Scope):
         return None
 
     def before_gradient_is_used(self, tensor: Any, *, is_set: bool) -> None:
-        """Handle that the program is about to read or set the gradient of a tensor; override it.
+        """Do nothing; override this method to act before the program reads or sets the gradient of a tensor.
 
         Args:
             tensor: the tensor whose ``grad`` is used.

@@ -94,7 +94,7 @@ class Bridge:
 
     @property
     def is_as_declared(self) -> bool:
-        """Return whether the kind of its kernels and its tags are still those that it was registered with."""
+        """Return whether the operator still has the kind of kernels and the tags with which it was registered."""
         return self._declared == self._as_declared()
 
     def _as_declared(self) -> tuple[object, ...]:
@@ -146,7 +146,7 @@ class Bridge:
 
     @cached_property
     def is_composite(self) -> bool:
-        """Return whether its kernel is a body that calls other operators."""
+        """Return whether the operator's kernel is a body that calls other operators."""
         return self.operator.is_composite(CPU)
 
     @cached_property
@@ -192,7 +192,7 @@ class Bridge:
 
     @cached_property
     def is_traceable(self) -> bool:
-        """Return whether its CPU kernel is a Python function that is declared to only call operators."""
+        """Return whether the operator's CPU kernel is a Python function that is declared to only call operators."""
         functions = getattr(self.operator.entry(next(iter(CPU.reachable()))).kernel, "functions", ())
         return self.kind == "function" and bool(functions) and all(map(is_traceable, functions))
 

@@ -122,7 +122,9 @@ class Bridge(Protocol):
 
 
 class _OtherMeaningError(Exception):
-    """Raised when aten would compute something else, so that the operator is not decomposed."""
+    """Raised when aten's operators would give other results than opdsl's operator, so that the operator is not
+    decomposed.
+    """
 
 
 def offer(bridge: Bridge) -> None:

@@ -517,7 +517,8 @@ def torch_form(self: Array, arguments: Pointer[Object], count: int) -> Object | 
 
 @internal("alwaysinline")
 def reach_of(asked: Asked, itemsize: int, steps: Words) -> int:
-    """Return the number of elements between the first and the end of the last; 0 for an empty tensor.
+    """Return the number of elements of memory from a tensor's first element to the end of its last one; 0 for an empty
+    tensor.
 
     Args:
         asked: the tensor.

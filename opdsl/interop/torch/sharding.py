@@ -52,7 +52,7 @@ class Registered(Protocol):
 
     @property
     def is_composite(self) -> bool:
-        """Return whether its kernel is a body that calls other operators."""
+        """Return whether the operator's kernel is a body that calls other operators."""
 
     def complete(self, positional: Sequence[Any], named: Mapping[str, Any]) -> Sequence[Any]:
         """Return all arguments of a call, in the order of the schema."""
