@@ -224,7 +224,9 @@ def declare_circular(dims: int) -> Callable[..., Tensor]:
 
     @lib.op(f"opdsl::circular_pad{dims}d")
     def pad(self: Tensor, padding: Annotated[SymIntList, Size(2 * dims)]) -> Tensor:
-        """Pad the last dimensions with elements of their other ends; ``padding`` starts with the last dimension."""
+        """Pad the last dimensions circularly, with elements from their opposite ends; ``padding`` starts with the last
+        dimension.
+        """
         ...
 
     @pad.meta
