@@ -54,8 +54,8 @@ class Packets:
             return getattr(getattr(_ops, self._namespace), name)
         except (ImportError, UnknownOperatorError) as error:
             raise PickledOperatorError(
-                f"the operator {self._namespace}::{name} is not here: {error} It was declared in {module}: make that "
-                "module importable under this name, or declare the operator before it is loaded."
+                f"the operator {self._namespace}::{name} is not declared: {error} It was declared in {module}: make "
+                "that module importable under this name, or declare the operator before it is loaded."
             ) from error
 
 

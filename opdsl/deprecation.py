@@ -33,7 +33,10 @@ class Deprecation(NamedTuple):
     instead: str
 
     def __str__(self) -> str:
-        return f"{self.name} is deprecated since opdsl {self.since} and goes in {self.removal}. Use {self.instead}."
+        return (
+            f"{self.name} is deprecated since opdsl {self.since} and will be removed in {self.removal}. "
+            f"Use {self.instead}."
+        )
 
 
 DEPRECATED: list[Deprecation] = []

@@ -146,8 +146,8 @@ class Loop:
         """
         if not any(isinstance(operand, Unread) for operand in (*operands, *named.values())):
             raise FormulaError(
-                f"{self!r} is the whole body of a formula, and takes no tensors. Call the operator; in a formula, call "
-                "the loop by a name of its own: return loop(self, other)."
+                f"{self!r} has to be the whole body of a formula, and cannot be called with tensors. Call the operator "
+                "instead; in a formula, name the loop, and call it with the parameters: return loop(self, other)."
             )
         return cast("Tensor", LoopCall(self, operands, named))
 

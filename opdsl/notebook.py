@@ -79,7 +79,7 @@ def heatmap(x: Tensor) -> Picture:
     """
     values = _numbers(x, "heatmap")
     if values.ndim not in (1, 2):
-        raise DimensionError(f"heatmap: a matrix or a vector is shown (got {values.ndim} dimensions). Index it first.")
+        raise DimensionError(f"heatmap: expected a matrix or a vector (got {values.ndim} dimensions). Index it first.")
     cells = _blocks(numpy.atleast_2d(values))
     finite = cells[numpy.isfinite(cells)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
@@ -111,7 +111,7 @@ def histogram(x: Tensor, bins: int = 40) -> Picture:
     <histogram of float32 (4,), from 0 to 1, mean 0.666667, 1 not finite>
     """
     if bins < 1:
-        raise OptionError(f"histogram: bins is at least 1 (got {bins})")
+        raise OptionError(f"histogram: bins has to be at least 1 (got {bins})")
     values = _numbers(x, "histogram").reshape(-1)
     finite = values[numpy.isfinite(values)]
     title = f"histogram of {x.dtype.name} {tuple(x.shape)}"
@@ -133,7 +133,9 @@ def histogram(x: Tensor, bins: int = 40) -> Picture:
 def _numbers(x: Tensor, name: str) -> _Values:
     """Return the elements as a float64 array."""
     if x.is_meta or x.numel() == 0 or x.dtype.is_complex:
-        raise ConversionError(f"{name}: real numbers are shown (got {x.dtype} of shape {x.shape} on {x.device})")
+        raise ConversionError(
+            f"{name}: expected real numbers, and at least one (got {x.dtype} of shape {x.shape} on {x.device})"
+        )
     return host_values(x).astype(numpy.float64)
 
 

@@ -116,8 +116,8 @@ def summed_to(gradient: Any, shape: Sequence[int]) -> Any:
     before = gradient.ndim - len(shape)
     if before < 0 or not all(map(_broadcasts, shape, gradient.shape[before:])):
         raise GradientError(
-            f"a gradient has shape {list(gradient.shape)}, but what it is of has shape {list(shape)}. "
-            "Return one of that shape from the derivative."
+            f"a gradient has shape {list(gradient.shape)}, but its tensor has shape {list(shape)}. Return a gradient "
+            "of that shape from the derivative."
         )
     sizes = (1,) * before + tuple(shape)
     dims = [at for at, (size, target) in enumerate(zip(sizes, gradient.shape, strict=True)) if _is_summed(size, target)]

@@ -265,8 +265,8 @@ def _required(node: Node, replaced: object, tensor: Tensor) -> Tensor:
     if not isinstance(replaced, Tensor) or replaced.shape != tensor.shape:
         what = list(replaced.shape) if isinstance(replaced, Tensor) else type(replaced).__name__
         raise GradientError(
-            f"a hook at {node.name} returned {what} for a gradient of shape {list(tensor.shape)}. "
-            "Return a tensor of that shape, or None to leave the gradient as it is."
+            f"a hook at {node.name} returned {what} for a gradient of shape {list(tensor.shape)}. Return a tensor of "
+            "that shape, or None to leave the gradient unchanged."
         )
     return replaced
 

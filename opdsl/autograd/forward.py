@@ -79,7 +79,7 @@ class dual_level(ContextDecorator, Scope):
 def _current() -> _Level:
     level = _level.get()
     if level is None:
-        raise GradientError("there is no dual level. Write: with opdsl.autograd.forward.dual_level(): ...")
+        raise GradientError("no dual level is entered. Write: with opdsl.autograd.forward.dual_level(): ...")
     return level
 
 
@@ -102,8 +102,8 @@ def make_dual(tensor: Tensor, tangent: Tensor) -> Tensor:
     level = _current()
     if tensor.shape != tangent.shape or tensor.dtype is not tangent.dtype:
         raise GradientError(
-            f"the tangent has shape {list(tangent.shape)} and {tangent.dtype}, but the tensor has "
-            f"{list(tensor.shape)} and {tensor.dtype}. Give one of the same form."
+            f"the tangent has shape {list(tangent.shape)} and {tangent.dtype}, but the tensor has {list(tensor.shape)} "
+            f"and {tensor.dtype}. Pass a tangent of the same shape and dtype."
         )
     dual = tensor.view_as(tensor) if tensor.requires_grad else tensor.detach().requires_grad_()
     level.duals.append(dual)

@@ -295,7 +295,9 @@ def _joined(parts: Sequence[Tensor]) -> Tensor:
 def _followed(value: Any) -> Tensor:
     """Return a tensor to differentiate by; one that requires grad keeps its history, for derivatives of derivatives."""
     if not isinstance(value, Tensor):
-        raise GradientError(f"derivatives are by tensors (got {type(value).__name__}). Give a tensor.")
+        raise GradientError(
+            f"derivatives are computed with respect to tensors (got {type(value).__name__}). Pass a tensor."
+        )
     return value.view_as(value) if value.requires_grad else value.detach().requires_grad_()
 
 
@@ -307,7 +309,7 @@ def _nested(arguments: Sequence[Any]) -> bool:
 def _number(value: Any) -> Tensor:
     if not isinstance(value, Tensor) or value.numel() != 1:
         what = f"shape {list(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
-        raise GradientError(f"a Hessian is that of a function that returns one number (got {what}). Sum it first.")
+        raise GradientError(f"hessian needs a function that returns one number (got {what}). Sum it first.")
     return value
 
 
@@ -328,12 +330,14 @@ def _seeds(tensors: Sequence[Tensor], v: Tensors | None) -> list[Tensor]:
     """Return the vector, one tensor for each of ``tensors``; 1 for a single number."""
     if v is None:
         if len(tensors) != 1 or tensors[0].numel() != 1:
-            raise GradientError("the vector v can only be left out for a single number. Give one of the tensors' form.")
+            raise GradientError(
+                "v can only be omitted for a tensor with a single element. Pass vectors of the tensors' shapes."
+            )
         return [filled(tensors[0].geometry, 1)]
     listed = _listed(v)
     if [tensor.shape for tensor in listed] != [tensor.shape for tensor in tensors]:
         raise GradientError(
             f"v has the shapes {[list(tensor.shape) for tensor in listed]}, but the tensors have "
-            f"{[list(tensor.shape) for tensor in tensors]}. Give one of the same form."
+            f"{[list(tensor.shape) for tensor in tensors]}. Pass vectors of the same shapes."
         )
     return listed

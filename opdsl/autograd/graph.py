@@ -282,8 +282,8 @@ def has_hooks(node: Node) -> bool:
 def freed(node: Node) -> GraphFreedError:
     """Return the error of a second pass through a freed graph."""
     return GraphFreedError(
-        f"Trying to backward through the graph a second time: what {node.name} saved has been freed by the first. "
-        "Specify retain_graph=True when calling .backward() or autograd.grad() the first time."
+        f"Trying to backward through the graph a second time: the values that {node.name} saved were freed by the "
+        "first backward pass. Specify retain_graph=True when calling .backward() or autograd.grad() the first time."
     )
 
 
@@ -316,7 +316,8 @@ def written_view(tensor: Tensor, edge: Edge | None, what: str) -> RequiresGradEr
     mode = "normal mode" if creation is Creation.INFERENCE else "grad mode enabled"
     text = f"{source} of a view which was created" if has_node else f"{source} was created"
     return RequiresGradError(
-        f"{text} {creation.value} and {what} in {mode}. Take the view and write it both there, or both outside."
+        f"{text} {creation.value} and {what} in {mode}. Create the view and write to it either both inside this mode "
+        "or both outside."
     )
 
 

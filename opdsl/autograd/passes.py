@@ -56,7 +56,7 @@ def backward(
         return
     leaves = _listed(inputs)
     if not leaves:
-        raise GradientError("backward: inputs is empty. Name the tensors to accumulate into, or leave inputs= away.")
+        raise GradientError("backward: inputs is empty. Name the tensors to accumulate into, or omit inputs=.")
     gradients = execute(
         roots, keep_graph=keep, create_graph=create_graph, wanted=[_edge(leaf) for leaf in leaves], accumulates=False
     )
@@ -150,7 +150,8 @@ def _listed(tensors: Tensors) -> list[Tensor]:
     for tensor in listed:
         if not isinstance(tensor, Tensor):
             raise GradientError(
-                f"gradients are of tensors (got {type(tensor).__name__}). Give a tensor or a list of them."
+                f"gradients are computed with respect to tensors (got {type(tensor).__name__}). Pass a tensor or a "
+                "list of tensors."
             )
     return listed
 
@@ -172,7 +173,9 @@ def _given(gradients: Tensor | Sequence[Tensor | None]) -> list[Tensor | None]:
 def _roots(tensors: Sequence[Tensor], gradients: Tensor | Sequence[Tensor | None] | None) -> list[tuple[Edge, Tensor]]:
     seeds = [None] * len(tensors) if gradients is None else _given(gradients)
     if len(seeds) != len(tensors):
-        raise GradientError(f"got {len(tensors)} tensors and {len(seeds)} gradients. Give one for each.")
+        raise GradientError(
+            f"got {len(tensors)} tensors and {len(seeds)} gradients. Pass one gradient for each tensor."
+        )
     return [_root(tensor, gradient) for tensor, gradient in zip(tensors, seeds, strict=True)]
 
 

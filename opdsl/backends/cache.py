@@ -195,7 +195,9 @@ def _refuse_foreign(details: os.stat_result) -> None:
     if details.st_uid != os.geteuid():
         raise PermissionError(f"it belongs to user {details.st_uid}, not to {os.geteuid()}")
     if details.st_mode & _WRITABLE_FOR_OTHERS:
-        raise PermissionError(f"other users may write it (mode {stat.S_IMODE(details.st_mode):o}); chmod go-w mends it")
+        raise PermissionError(
+            f"other users can write to it (mode {stat.S_IMODE(details.st_mode):o}); chmod go-w fixes this"
+        )
 
 
 def _read(name: str, directory: int) -> bytes:

@@ -97,8 +97,8 @@ def _calling(declaration: Declaration, wanted: str, target: Declaration, head: s
         return _unfit(
             declaration,
             target,
-            f"its {name!r} follows from no argument {lost!r}",
-            f"Say what it is: .adjoint(..., {name}=lambda {wanted}: ...), a function of arguments by name.",
+            f"there is no argument {lost!r} from which its {name!r} follows",
+            f"Supply it: .adjoint(..., {name}=lambda {wanted}: ...), a function of arguments by name.",
         )
 
     return _attachment(declaration, wanted, calling(declaration, target, known, values, unfit))
@@ -124,10 +124,13 @@ def _compute(declaration: Declaration, target: Declaration, wanted: str) -> None
     kind, original = KINDS["indexed"], target.definition
     meta = declaration.attached.get("meta")
     if meta is None:
-        remedy = "An operator that another one computes stands beneath a .meta; attach other kernels first."
+        remedy = "Write @f.meta above it, or attach other kernels first."
         raise _unfit(declaration, target, "it has no shape function", remedy)
     if not isinstance(original, IndexedDefinition) or original.fold not in ("", "sum"):
-        remedy = "Only of an indexed operator that folds sums, or nothing, is it derived; attach other kernels first."
+        remedy = (
+            "Only the adjoint of an indexed operator that sums, or does not fold, is derived; attach other kernels "
+            "first."
+        )
         raise _unfit(declaration, target, "nothing computes it", remedy)
     declaration.claim("indexed", function)
     definition = AdjointIndexed(declaration.main.schema, declaration.name, original, wanted, meta)

@@ -30,7 +30,7 @@ def parameter_fault(annotations: Mapping[str, Any], kinds: Mapping[str, Type], t
     """
     for name, kind in kinds.items():
         if name in annotations and not takes(annotations[name], kind, tensor):
-            return f"'{name}' is annotated {shown(annotations[name])}, but is handed {_handed(kind, tensor)}"
+            return f"'{name}' is annotated {shown(annotations[name])}, but gets {_handed(kind, tensor)}"
     return ""
 
 

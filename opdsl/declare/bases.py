@@ -29,8 +29,8 @@ def context_class(base: object) -> type[MetaContext]:
         return _BASES.get(str(base), MetaContext)
     if not issubclass(base, MetaContext):
         raise DeclarationError(
-            f"structured_inherits={base.__name__}: the base of a structured kernel derives of "
-            "opdsl.kernels.MetaContext, whose set_output says what the outputs are."
+            f"structured_inherits={base.__name__}: the base of a structured kernel has to derive from "
+            "opdsl.kernels.MetaContext, whose set_output declares the outputs."
         )
     return base
 

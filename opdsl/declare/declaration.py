@@ -143,14 +143,14 @@ class Declaration:
         """
         if self.main.properties.get("manual_kernel_registration"):
             raise DeclarationError(
-                f"{location(function)}: {self.name} is declared with manual_kernel_registration=True: no kernel "
-                f'belongs to its entry. Register it apart: @library.impl("{self.name}", "CPU").'
+                f"{location(function)}: {self.name} is declared with manual_kernel_registration=True: its entry has no "
+                f'kernel. Register the kernel separately: @library.impl("{self.name}", "CPU").'
             )
         present = self.attached.get(what)
         if present is not None:
             raise DuplicateOperatorError(
-                f"{location(function)}: {self.name}: a second {what} is attached; the first stands at "
-                f"{location(present)}. Remove one of them."
+                f"{location(function)}: {self.name}: a second {what} is attached; the first is at {location(present)}. "
+                "Remove one of them."
             )
 
     def claim(self, what: str, function: FunctionType) -> None:
@@ -178,7 +178,7 @@ class Declaration:
             reason = _conflict(kind, other)
             if reason:
                 raise DuplicateOperatorError(
-                    f"{location(function)}: {self.name}: {as_written(name, kind, function)} does not stand beside "
+                    f"{location(function)}: {self.name}: {as_written(name, kind, function)} cannot be combined with "
                     f"{as_written(name, other, attached[other.name])}, which is attached at "
                     f"{location(attached[other.name])}: {reason}. Remove one of them."
                 )
@@ -188,8 +188,8 @@ class Declaration:
         without = [as_written(name, *way) for way in ways if way[0].is_way and not way[0].shares_plans]
         if without:
             raise KernelSignatureError(
-                f"{location(function)}: {self.name}: reads_numbers=False says which calls of a pointwise operator "
-                f"share a plan; {min(without)} does without. Remove it."
+                f"{location(function)}: {self.name}: reads_numbers=False only applies to pointwise operators, and not "
+                f"to {min(without)}. Remove it."
             )
 
     # ---------------------------------------------------------------------------------------- registering definitions

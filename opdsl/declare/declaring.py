@@ -82,8 +82,8 @@ def declared_variant(
     schema = schema_of(checked, _name(scope, checked, full), names)
     if schema.kind.value != variant or str(schema.signature()) != str(declaration.main.schema.signature()):
         raise DeclarationError(
-            f"{location(checked)}: {schema} is no {variant} variant of {declaration.main.schema}. Their arguments "
-            'and returns must be the same, but for what is written: Tensor[Alias("a", write=True)].'
+            f"{location(checked)}: {schema} is no {variant} variant of {declaration.main.schema}. Their arguments and "
+            'returns must be the same, except for the annotation of written tensors: Tensor[Alias("a", write=True)].'
         )
     return declared_with_body(scope, checked, schema, options)
 
@@ -153,7 +153,7 @@ def declared_number_overload(
     if argument not in arguments:
         raise KernelSignatureError(
             f"{location(function)}: {declaration.name}: {argument!r} is none of its tensors, {', '.join(arguments)}. "
-            "Name the one in whose place a number is."
+            "Name the tensor that a number replaces."
         )
     number = attrs.evolve(arguments[argument], type=BaseType.Scalar)
     positional, keyword_only = (
@@ -248,8 +248,8 @@ def declared_with_body(
     call, has_body = forward_of(function), not is_declaration(function)
     if keys is not None and not has_body and call is None:
         raise DeclarationError(
-            f"{where}: kernel={kernel!r} says what the body is the kernel of, but there is none. Write one, or attach "
-            f"a function beneath: @{function.__name__}.kernel."
+            f"{where}: kernel={kernel!r} makes the body a kernel, but the function has no body. Write one, or attach a "
+            f"function: @{function.__name__}.kernel."
         )
     if is_formula(function):
         return _declared_formula(scope, function, schema, options)
@@ -271,9 +271,11 @@ def _declared_formula(
     """
     where = f"{location(function)}: {function.__name__}"
     if is_declaration(function):
-        raise DeclarationError(f"{where}: a formula needs a body. Write what is computed, or leave @formula out.")
+        raise DeclarationError(f"{where}: a formula needs a body. Write one, or remove @formula.")
     if options.get("kernel"):
-        raise DeclarationError(f"{where}: kernel= is of a body, and a formula is compiled. Leave one of them out.")
+        raise DeclarationError(
+            f"{where}: kernel= makes a body a kernel, but a formula is compiled. Remove one of them."
+        )
     return declaration_of(scope, function, schema, {key: value for key, value in options.items() if key != "kernel"})
 
 
@@ -284,7 +286,7 @@ def _body_keys(where: str, kernel: object) -> tuple[str, ...] | None:
     keys = (kernel,) if isinstance(kernel, str) else kernel
     if not isinstance(keys, (tuple, list)) or not keys or not all(isinstance(key, str) for key in keys):
         raise DeclarationError(
-            f"{where}: kernel={kernel!r} is neither True nor dispatch keys. Write kernel=True where the body is the "
+            f"{where}: kernel={kernel!r} is neither True nor dispatch keys. Write kernel=True if the body is the "
             'kernel of all backends, or kernel="CPU".'
         )
     return tuple(keys)
@@ -330,8 +332,8 @@ _VARIANTS: Mapping[str, type] = {"inplace": Inplace, "out": Out}
 def _variant_option(where: str, name: str, value: Any, options: type) -> Any:
     if not isinstance(value, (bool, options)):
         raise DeclarationError(
-            f"{where}: {name}={value!r} is neither True nor False nor {options.__name__}(...). "
-            f"Write {name}=True, or {name}={options.__name__}(...) to say how it departs from the rule."
+            f"{where}: {name}={value!r} is neither True nor False nor {options.__name__}(...). Write {name}=True, or "
+            f"{name}={options.__name__}(...) for other options than the default ones."
         )
     return value
 

@@ -83,5 +83,6 @@ def _require_callable(
         wanted = [argument.python_name for argument in (*schema.positional, *schema.keyword_only)][:by_place]
         wanted += ["*", *by_name] if by_name else []
         raise KernelSignatureError(
-            f"{where}: the body {name} does not take what {schema} hands it. Write: def {name}({', '.join(wanted)})."
+            f"{where}: the body {name} does not accept the arguments of {schema}. Write: def "
+            f"{name}({', '.join(wanted)})."
         )

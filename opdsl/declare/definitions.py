@@ -101,9 +101,9 @@ def _shape_function(attachment: Attachment) -> FunctionType:
     shape_function = declaration.attached.get("meta")
     if shape_function is None:
         raise KernelSignatureError(
-            f"{location(attachment.function)}: {declaration.name}: {attachment.decorator} has no shape function, "
-            f"which sets the outputs and says which dimensions a {kind.name} has. Write "
-            f"@{declaration.function.__name__}.meta above it."
+            f"{location(attachment.function)}: {declaration.name}: {attachment.decorator} needs a shape function, "
+            f"which sets the outputs and the dimensions of a {kind.name}. Write @{declaration.function.__name__}.meta "
+            "above it."
         )
     return shape_function
 

@@ -60,7 +60,7 @@ def formula(function: F | None = None, *, dtypes: str | Sequence[str] = ()) -> F
     def mark(function: F) -> F:
         if not isinstance(function, FunctionType):
             raise DeclarationError(
-                f"@formula decorates a function, not {type(function).__name__}. Write @op, and @formula beneath it."
+                f"@formula decorates a function, not {type(function).__name__}. Write @op, and @formula below it."
             )
         function.__dict__[_MARK] = names
         return function

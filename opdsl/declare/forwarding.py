@@ -96,7 +96,8 @@ def declaration_behind(target: Any) -> Declaration:
     declaration: Declaration | None = getattr(getattr(target, "operator", None), "declaration", None)
     if declaration is None:
         raise DeclarationError(
-            f"forward({target!r}): that is no declared operator. Name the function that @op has made, or write a body."
+            f"forward({target!r}): this is no declared operator. Name a function that @op has declared, or write a "
+            "body."
         )
     return declaration
 
@@ -110,7 +111,8 @@ def forward_of(function: FunctionType) -> Forward | None:
     call: Forward | None = function.__dict__.get(_MARK)
     if call is not None and not is_declaration(function):
         raise DeclarationError(
-            f"{location(function)}: {function.__name__} is a call of {call.target.name}, and has a body. Remove one."
+            f"{location(function)}: {function.__name__} forwards to {call.target.name}, but also has a body. Remove "
+            "one of them."
         )
     return call
 
@@ -166,7 +168,7 @@ def _passed(function: FunctionType, operator: Operator, target: Operator, call: 
     needed = [argument.python_name for argument in target.schema.arguments if argument.default is None]
     unknown = [dim for dim in (*call.order, *read, *call.unused) if dim not in names]
     faults = (
-        (call.order[len(taken) :], "it has fewer arguments than are in order, '{}' is too many"),
+        (call.order[len(taken) :], "it has fewer arguments than are passed: '{}' is too many"),
         (unknown, f"{operator.schema} has no argument '{{}}'"),
         ([text for text in texts if text not in taken], "it has no argument '{}'"),
         ([text for text in texts if texts.count(text) > 1], "its '{}' is given twice"),
@@ -176,8 +178,8 @@ def _passed(function: FunctionType, operator: Operator, target: Operator, call: 
     fault = next((problem.format(texts[0]) for texts, problem in faults if texts), "")
     if fault:
         raise KernelSignatureError(
-            f"{location(function)}: {operator.name} cannot be forwarded to {target.schema}: {fault}. Name arguments of "
-            "both alike, give those of this one in the order of the other's, or write a body."
+            f"{location(function)}: {operator.name} cannot be forwarded to {target.schema}: {fault}. Give the "
+            "arguments of both the same names, pass them in the order of the other operator, or write a body."
         )
     passed = [f"{name}={own}" for name, own in placed.items()] + [f"{name}={name}" for name in by_name]
     calls = {name: f"({', '.join(parameters)})" for name, parameters in reads.items()}

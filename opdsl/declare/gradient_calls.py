@@ -51,9 +51,10 @@ def formula_of(declaration: Declaration, candidate: Any) -> FunctionType | None:
 
     def unfit(name: str, lost: str) -> KernelSignatureError:
         return KernelSignatureError(
-            f"{location(declaration.function)}: {call.target.name} is no formula of {declaration.name}: its {name!r} "
-            f"follows from no {lost!r}. Say what it is: forward({python_name(call.target.main.schema.name.base)}, "
-            f"{name}=lambda ...: ...), a function of arguments and results by name."
+            f"{location(declaration.function)}: {call.target.name} is no formula of {declaration.name}: there is no "
+            f"{lost!r} from which its {name!r} follows. Supply it: "
+            f"forward({python_name(call.target.main.schema.name.base)}, {name}=lambda ...: ...), a function of "
+            "arguments and results by name."
         )
 
     return calling(declaration, call.target, known, {**values, **call.arguments}, unfit, constants, call.result)

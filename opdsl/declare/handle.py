@@ -398,8 +398,8 @@ def _define_functional(declaration: Declaration) -> FunctionType:
     schema = declaration.main.schema
     if schema.kind is not SchemaKind.inplace:
         raise DeclarationError(
-            f"{location(declaration.function)}: functional=True derives from an in-place operator, and {schema} is "
-            "none. Name it with an underscore at the end, or leave functional= out."
+            f"{location(declaration.function)}: functional=True derives from an in-place operator, but {schema} is "
+            "none. Let its name end in an underscore, or omit functional=."
         )
     packet = declaration.library.registry.packets[declaration.main.packet_name]
     body = functional_body(packet.operator_function(declaration.main), schema)

@@ -50,8 +50,8 @@ def require_function(candidate: object, decorator: str) -> FunctionType:
     """
     if not isinstance(candidate, FunctionType):
         raise KernelSignatureError(
-            f"@{decorator} decorates a Python function, not {type(candidate).__name__}. "
-            f"Write it beneath the declaration: @{decorator} / def ..."
+            f"@{decorator} decorates a Python function, not {type(candidate).__name__}. Write it below the "
+            f"declaration: @{decorator} / def ..."
         )
     if candidate.__code__.co_flags & _SUSPENDS:
         raise KernelSignatureError(

@@ -65,7 +65,7 @@ def attach_forward(declaration: Declaration, call: Forward, keys: tuple[str, ...
     if main not in shared.values():
         raise KernelSignatureError(
             f"{location(declaration.function)}: {declaration.name} cannot be forwarded to {target.name}, which has no "
-            f"{next(iter(declaration.operators))} variant. Forward to an operator that writes what this one does."
+            f"{next(iter(declaration.operators))} variant. Forward to an operator that has this variant."
         )
     if main is not shared.get("out") and (call.result is not None or not _stores_as(target.out, declaration.out)):
         shared.pop("out", None)

@@ -241,8 +241,8 @@ class Library(Scope):
                     present = self._fallbacks.get(key)
                     if present is not None:
                         raise DuplicateOperatorError(
-                            f'fallback("{key}"): this library has {present} there already. Remove one of them, or put '
-                            "it over the other in a library of its own."
+                            f'fallback("{key}"): this library has registered {present} there already. Remove one of '
+                            "them, or register the new one in another library, where it takes precedence."
                         )
                     self._fallbacks[key] = kernel
                     self.undo(partial(self._fallbacks.pop, key))

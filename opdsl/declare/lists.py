@@ -31,9 +31,9 @@ def list_schema(declaration: Declaration) -> FunctionSchema:
     others = [argument for argument in (*schema.positional, *schema.keyword_only) if "Tensor" in str(argument.type)]
     if schema.kind is not SchemaKind.functional or not gives_one or not tensors or len(others) > len(tensors):
         raise DeclarationError(
-            f"{location(declaration.function)}: foreach=True derives the list form of what makes a tensor of tensors, "
-            f"and {schema} is none: no optional tensors, lists, views or several results. Leave foreach= out, or "
-            "declare the list form by itself."
+            f"{location(declaration.function)}: foreach=True derives the list form of operators that return one new "
+            f"tensor and take no optional tensors or lists, which does not hold for {schema}. Omit foreach=, or "
+            "declare the list form separately."
         )
     positional = tuple(
         attrs.evolve(argument, type=_LIST) if argument in tensors else argument for argument in schema.positional

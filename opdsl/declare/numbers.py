@@ -28,8 +28,8 @@ def attach_to_number_overload(overload: Declaration, declaration: Declaration, a
     """
     if declaration.kind is not KINDS["pointwise"]:
         raise KernelSignatureError(
-            f"{location(declaration.function)}: {declaration.name}: an overload of a number shares a formula of "
-            "elements, and there is none. Write @formula above the body, or write the overload: @f.overload."
+            f"{location(declaration.function)}: {declaration.name}: an overload for a number needs an elementwise "
+            "formula, which this operator lacks. Write @formula above the body, or write the overload: @f.overload."
         )
     if isinstance(declaration.main.derivative, DeclaredDerivative):
         share_formulas(overload, declaration, KINDS["derivative"])

@@ -145,7 +145,7 @@ class Out:
     ) -> None:
         _check_options("Out", options)
         if cast not in CASTS:
-            raise DeclarationError(f"Out(cast={cast!r}): there are {', '.join(CASTS)}. Write one of them.")
+            raise DeclarationError(f"Out(cast={cast!r}): use one of {', '.join(CASTS)}.")
         names = None if args is None else tuple(args)
         self.__attrs_init__(name, names, explicit, named, cast, contiguous, apart, options)
 
@@ -211,8 +211,8 @@ def _check_values(where: str, options: Mapping[str, object]) -> None:
             check_type(value, get_type_hints(EntryOptions)[name])
         except TypeCheckError as error:
             raise DeclarationError(
-                f"{where}: the option {name}={value!r} does not fit: {error}. "
-                f"opdsl.declare.EntryOptions says what {name} takes."
+                f"{where}: the option {name}={value!r} does not fit: {error}. See opdsl.declare.EntryOptions for the "
+                f"values of {name}."
             ) from error
 
 

@@ -32,12 +32,12 @@ def require_table(function: FunctionType, table: object) -> Mapping[str, Overloa
     )
     if not fits:
         raise DeclarationError(
-            f"{where}: overloads={table!r} is no table of overloads by their names. Write "
+            f"{where}: overloads={table!r} is no dict of overloads by name. Write "
             'overloads={"name": Overload(fixed={"argument": value})}.'
         )
     if is_declaration(function):
         raise DeclarationError(
-            f"{where}: overloads= are computed by the body, but there is none. Write one, or declare each: "
+            f"{where}: overloads= needs a body, which computes them. Write one, or declare each overload: "
             f'@{function.__name__}.overload("name").'
         )
     return cast("Mapping[str, Overload]", table)
@@ -70,7 +70,7 @@ def overload_function(
     unknown = [name for name in overload.fixed if name not in taken]
     if unknown:
         raise DeclarationError(
-            f"{where}: fixed= names {unknown[0]!r}, which is no argument. There are {', '.join(taken)}."
+            f"{where}: fixed= names {unknown[0]!r}, which is no argument. Use one of {', '.join(taken)}."
         )
     code, defaults = function.__code__, defaults_of(function)
     positional, keyword_only = taken[: code.co_argcount], taken[code.co_argcount :]

@@ -122,7 +122,7 @@ def attach_loop(attachment: Attachment) -> bool:
             return False
         raise FormulaError(
             f"{location(function)}: {attachment.declaration.name}: the formula does more than call a loop of "
-            "opdsl.primitives, which is a whole body. Give the loop an operator of its own, and call that."
+            "opdsl.primitives, which has to be the whole body. Declare a separate operator for the loop, and call it."
         )
     _require_order(attachment, called, parameters)
     kind, chosen = KINDS[called.loop.kind], {name: value for name, value in attachment.options.items() if value}
@@ -156,9 +156,9 @@ def _require_order(attachment: Attachment, called: LoopCall, parameters: dict[st
     named = all(parameters.get(name) is value for name, value in called.named.items())
     if len(places) < len(operands) or places != sorted(places) or not named:
         raise FormulaError(
-            f"{location(attachment.function)}: {attachment.declaration.name}: the operands of {called.loop!r} are not "
-            f"{', '.join(parameters)}, in their order. Pass the parameters as they are; what changes them is a "
-            "formula that calls this operator."
+            f"{location(attachment.function)}: {attachment.declaration.name}: the operands of {called.loop!r} have to "
+            f"be {', '.join(parameters)}, in this order. Pass the parameters unchanged, and change them in a formula "
+            "that calls this operator."
         )
 
 

@@ -63,6 +63,6 @@ def _along(name: str, schema: FunctionSchema, along: str, selects: str) -> AllBu
     for said, argument in (("along", along), ("selects", selects)):
         if argument and argument not in names:
             raise DeclarationError(
-                f"{name}: sharding({said}={argument!r}): no argument is called so (have {', '.join(names)})."
+                f"{name}: sharding({said}={argument!r}): no argument has this name (have {', '.join(names)})."
             )
     return AllBut(along, names, len(schema.returns), selects)

@@ -112,7 +112,7 @@ def parameters(function: FunctionType, names: Mapping[str, object]) -> tuple[lis
         )
     if "return" not in evaluated:
         raise DeclarationError(
-            f"{location(function)}: {function.__name__} does not say what it returns. Write `-> Tensor`, or `-> None`."
+            f"{location(function)}: {function.__name__} has no return annotation. Write `-> Tensor`, or `-> None`."
         )
     return parameter_specs, evaluated["return"]
 

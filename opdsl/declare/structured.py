@@ -105,8 +105,8 @@ def _definition(attachment: Attachment) -> StructuredDefinition:
     declaration = attachment.declaration
     if not isinstance(declaration.definition, StructuredDefinition):
         raise KernelSignatureError(
-            f"{location(attachment.function)}: {declaration.name}: {attachment.decorator} fills outputs that no shape "
-            f"function has set. Write @{declaration.function.__name__}.meta above it."
+            f"{location(attachment.function)}: {declaration.name}: {attachment.decorator} fills outputs, which need a "
+            f"shape function. Write @{declaration.function.__name__}.meta above it."
         )
     return declaration.definition
 

@@ -14,8 +14,8 @@ _TENSOR_OPTIONS = ("dtype", "layout", "device", "pin_memory")
 
 def _no_variant(schema: FunctionSchema, which: str, reason: str) -> DeclarationError:
     return DeclarationError(
-        f"{schema.name}: no {which} variant can be derived: {reason} ({schema}). "
-        f"Leave {which}= out, or write it yourself with @{schema.name.base}.{which}_variant."
+        f"{schema.name}: no {which} variant can be derived: {reason} ({schema}). Omit {which}=, or write the variant "
+        f"with @{schema.name.base}.{which}_variant."
     )
 
 

@@ -40,8 +40,8 @@ def require_view(declaration: Declaration, what: str) -> None:
     schema = declaration.main.schema
     if not schema.is_view or schema.is_mutable:
         raise DeclarationError(
-            f"{location(declaration.function)}: {declaration.name} has no {what}: it returns no view. Say whose memory "
-            'a result shows: Tensor[Alias("a")].'
+            f"{location(declaration.function)}: {declaration.name} has no {what}: it returns no view. Declare the "
+            'argument whose memory a result shares: Tensor[Alias("a")].'
         )
 
 

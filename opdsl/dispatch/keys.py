@@ -169,7 +169,7 @@ def _no_such_key(name: object) -> str:
         if wanted in lowered
         else [lowered[close_match] for close_match in get_close_matches(wanted, lowered, n=3)]
     )
-    meant = f"Did you mean {' or '.join(close)}?" if close else "list(opdsl.DispatchKey) shows all there are."
+    meant = f"Did you mean {' or '.join(close)}?" if close else "list(opdsl.DispatchKey) shows all of them."
     return f"there is no dispatch key {name!r}. {meant}"
 
 

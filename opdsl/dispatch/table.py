@@ -48,7 +48,7 @@ class Fallthrough(Kernel):
         self.name = name
 
     def __call__(self, *arguments: object) -> NoReturn:
-        raise MissingKernelError("a fallthrough entry was called; dispatch goes past it to the next key of the set.")
+        raise MissingKernelError("a fallthrough entry was called; dispatch skips it and uses the next key of the set.")
 
     def __str__(self) -> str:
         return self.name
@@ -66,7 +66,7 @@ class NamedKernel(Kernel):
         self.name = name
 
     def __call__(self, *arguments: object) -> NoReturn:
-        raise MissingKernelError(f"{self.name} stands for a kernel in a DispatchTable; it cannot be called.")
+        raise MissingKernelError(f"{self.name} represents a kernel in a DispatchTable; it cannot be called.")
 
     def __str__(self) -> str:
         return self.name
@@ -80,7 +80,7 @@ class Ambiguous(Kernel):
     def __call__(self, *arguments: object) -> NoReturn:
         raise MissingKernelError(
             "the operator has a CompositeImplicitAutograd kernel and one for a backend that shares AutogradOther, so "
-            "the gradient to use is ambiguous. Register a kernel for AutogradOther that says which."
+            "the gradient to use is ambiguous. Register a kernel for AutogradOther to choose one."
         )
 
     def __str__(self) -> str:
@@ -201,7 +201,7 @@ def _no_row(key: DispatchKey) -> str:
     if key.is_alias:
         some = ", ".join(runtime_key.name for runtime_key in list(alias_runtime_keys(key))[:3])
         return f"{key} is an alias key: no call reaches it, so it has no row. It fills those of {some}, ..."
-    return f"{key} exists once per backend: ask for {PER_BACKEND[key.name]}CPU, for example."
+    return f"{key} exists once per backend: use {PER_BACKEND[key.name]}CPU, for example."
 
 
 def default_fallbacks() -> dict[DispatchKey, Kernel]:
@@ -251,7 +251,7 @@ class DispatchTable:
         self._entries: dict[DispatchKey, Entry] = {}
         without_row = [key for key in self._fallbacks if not key.is_runtime]
         if without_row:
-            raise DispatchKeyError(f"no fallback can stand there. {_no_row(without_row[0])}")
+            raise DispatchKeyError(f"no fallback can be registered there. {_no_row(without_row[0])}")
         self._add(_named(keys, "fn_"))
 
     @classmethod
@@ -292,8 +292,8 @@ class DispatchTable:
         present = {key.name for key in (*self._registrations, *kernels)}
         if present.issuperset(_COMPOSITES):
             raise DispatchKeyError(
-                f"an operator has a kernel for {_COMPOSITES[0]} or for {_COMPOSITES[1]}, not for both: take the first "
-                "if its gradient follows from what it calls, the second if a derivative is registered."
+                f"an operator has a kernel for {_COMPOSITES[0]} or for {_COMPOSITES[1]}, not for both: use the first "
+                "if its gradient follows from the operators that it calls, the second if a derivative is registered."
             )
         self._registrations.update((key, (kernel,)) for key, kernel in kernels.items())
         self._entries.clear()

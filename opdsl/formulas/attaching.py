@@ -50,8 +50,9 @@ def attach_case(attachment: Attachment) -> None:
     declaration.require_one_way(attachment.kind, function)
     if "body" in declaration.attached and not is_formula(declaration.function):
         raise DuplicateOperatorError(
-            f"{location(function)}: {declaration.name}: {attachment.decorator} does not stand beneath a body, which "
-            f"computes it at {location(declaration.function)}. Write @formula above the body, or `...` in its place."
+            f"{location(function)}: {declaration.name}: {attachment.decorator} cannot be attached: the operator is "
+            f"computed by its body at {location(declaration.function)}. Write @formula above the body, or replace the "
+            "body by `...`."
         )
     _require_values(declaration)
     checks = attachment.checks()
@@ -94,8 +95,8 @@ def _require_values(declaration: Declaration) -> None:
     function, schema = declaration.function, declaration.main.schema
     if schema.is_mutable or schema.is_view:
         raise FormulaError(
-            f"{location(function)}: formula {function.__name__}: its signature, {schema}, writes or shows an argument. "
-            "Return what is computed, and derive the variant that writes it: inplace=True."
+            f"{location(function)}: formula {function.__name__}: its signature, {schema}, writes or aliases an "
+            "argument. Return the new values, and derive the in-place variant: inplace=True."
         )
 
 

@@ -59,7 +59,7 @@ class Carrying:
         self.structure: Any = init
         starts = list(init if self.is_tuple else (init,))
         if not starts:
-            raise DimError(f"{self.name}: init is an empty tuple. Give a number or a tensor for each carried value.")
+            raise DimError(f"{self.name}: init is an empty tuple. Pass a number or a tensor for each carried value.")
         self.step = callee(step)
         self.values = list(values)
         self._require_values()
@@ -85,7 +85,8 @@ class Carrying:
     def _start(self, value: Any, beside: Sequence[Any]) -> Any:
         if not (is_symbol(value) or is_element(value) or isinstance(value, Number)):
             raise DimError(
-                f"{self.name}: init is a number, a tensor, or a tuple of these (got {type(value).__name__}: {value!r})"
+                f"{self.name}: init has to be a number, a tensor, or a tuple of these (got {type(value).__name__}: "
+                f"{value!r})"
             )
         return as_tensor(value, beside) if is_symbol(value) or isinstance(value, complex) else value
 
@@ -93,24 +94,24 @@ class Carrying:
         for value in self.values:
             if not (is_symbol(value) or is_element(value) or isinstance(value, Number)):
                 raise DimError(
-                    f"{self.name}: values are tensors and numbers (got {type(value).__name__}: {value!r}). What a step "
-                    "takes besides is closed over."
+                    f"{self.name}: values have to be tensors or numbers (got {type(value).__name__}: {value!r}). The "
+                    "step function may close over other objects."
                 )
 
     def _targets(self, targets: tuple[int | Dim, ...]) -> tuple[int | Dim, ...]:
         tensors = [value for value in self.values if is_element(value)]
         if not targets or len(set(targets)) < len(targets):
-            raise DimError(f"{self.name}: one dimension, or several dims, each once (got {targets!r})")
+            raise DimError(f"{self.name}: expected one dimension, or several different dims (got {targets!r})")
         for target in targets:
             if isinstance(target, Dim):
                 continue
             if isinstance(target, bool) or not isinstance(target, int) or len(targets) > 1:
                 raise DimError(
-                    f"{self.name} goes along a dim, or an int for a positional dimension (got {target!r}). Read at "
-                    "dims to name several: x[..., i, j]."
+                    f"{self.name}: expected a dim, or an int for a positional dimension (got {target!r}). Use dims for "
+                    "several dimensions: x[..., i, j]."
                 )
             if not tensors:
-                raise DimError(f"{self.name}: no value has the dimension {target}. Give a tensor.")
+                raise DimError(f"{self.name}: no value has the dimension {target}. Pass a tensor.")
         return targets
 
     # ---------------------------------------------------------------------------------------------------- layout
@@ -139,8 +140,8 @@ class Carrying:
         for value in self.init:
             if isinstance(value, DimTensor) and not set(along).isdisjoint(value.dims):
                 raise DimError(
-                    f"{self.name}: init varies along {names(tuple(along))}, which the steps go along. It is what is "
-                    "carried to the first position."
+                    f"{self.name}: init varies along {names(tuple(along))}, over which the steps iterate. It is the "
+                    "carried value before the first step."
                 )
 
     def laid(self, value: Any, ndim: int | None = None) -> Tensor:
@@ -256,7 +257,7 @@ class Carrying:
         if not is_same or not all(is_element(part) or is_symbol(part) or isinstance(part, Number) for part in parts):
             wanted = f"a tuple of {len(self.init)}" if self.is_tuple else "a tensor"
             raise DimError(
-                f"{self.name}: a step takes {wanted} and returns {_shown(returned)}. Return what is carried on: as "
+                f"{self.name}: a step gets {wanted} and returns {_shown(returned)}. Return the new carried values: as "
                 "many tensors as init has."
             )
         return parts
@@ -361,8 +362,8 @@ class Carrying:
                 return self._turn((), operands, elements, turn)
             except (DimError, DimensionError):
                 raise DimError(
-                    f"{self.name}: in the first turn {error} Numbers to begin with vary along no dims; begin with "
-                    "a tensor that does, opdsl.zeros(n)[i]."
+                    f"{self.name}: in the first step {error} Initial numbers vary along no dims; use a tensor that "
+                    "does as init: opdsl.zeros(n)[i]."
                 ) from error
 
     def _take_dimensions(self, columns: Sequence[Sequence[Any]]) -> None:
@@ -414,8 +415,8 @@ class Carrying:
             return value
         if all(dim.size for dim in self.along):
             raise DimError(
-                f"{self.name}: what a step gives varies along {names(tuple(turning))}, which the steps go along. Give "
-                "what it reads there as a value, or close over the dim in the step itself."
+                f"{self.name}: the result of a step varies along {names(tuple(turning))}, over which the steps "
+                "iterate. Pass the tensors that it reads as values, or close over the dim in the step itself."
             )
         return value.sum(tuple(turning), dtype=value.dtype)
 

@@ -48,7 +48,7 @@ class FormulaCase:
                 )
             if value is not None and not isinstance(value, (bool, int, float, str)):
                 problem = f"when={when!r}: {value!r} is no bool, number, text or None"
-                raise _unfit(function, schema, problem, "Ask for it within the formula: if it is a host, by `if`")
+                raise _unfit(function, schema, problem, "Test for it within the formula by `if`")
             if not fits(value, kinds[name]):
                 raise _unfit(
                     function, schema, f"when={when!r}: {name!r} is never {value!r}", f"It is {takes(kinds[name])}"
@@ -110,13 +110,12 @@ class FormulaChoice(FormulaText):
             raise DuplicateOperatorError(
                 f"{location(function)}: {schema.name.qualified}: two formulas are for the same arguments: "
                 f"{function.__name__} ({last}) and {other.text.function.__name__} ({other}), at "
-                f"{location(other.text.function)}. Name other dtypes= or when= for one of them."
+                f"{location(other.text.function)}. Use other dtypes= or when= for one of them."
             )
         if self.declared is not None and not last.when and self.declared.dtypes <= last.text.dtypes:
             raise DuplicateOperatorError(
-                f"{location(function)}: {schema.name.qualified}: beside {function.__name__} ({last}) the "
-                f"body at {location(self.declared.function)} would never be used. Name dtypes= or when= that it is not "
-                "for."
+                f"{location(function)}: {schema.name.qualified}: with {function.__name__} ({last}), the body at "
+                f"{location(self.declared.function)} would never be used. Restrict the formula by dtypes= or when=."
             )
 
     @property
@@ -181,9 +180,9 @@ class FormulaChoice(FormulaText):
         if dtype is None or not (is_meant or self.declared is not None):
             options = dict.fromkeys(option for case in self.cases for option in case.when)
             asked = ", ".join(f"{option}={named[option]!r}" for option in options)
-            return ArgumentError(f"{name}: no formula is for {asked}. There are: {there}.")
+            return ArgumentError(f"{name}: no formula supports {asked}. Available: {there}.")
         return UnsupportedDTypeError(
-            f"{name}: not implemented for '{dtype.scalar_type}' ({dtype.name}): no formula is for it. There are: "
+            f"{name}: not implemented for '{dtype.scalar_type}' ({dtype.name}): no formula supports it. Available: "
             f"{there}. Convert the tensors with .to(dtype)."
         )
 

@@ -62,7 +62,7 @@ class Unbound:
         self.name = name
 
     def __repr__(self) -> str:
-        return f"<{self.name}, which not every path gives a value>"
+        return f"<{self.name}, which is not assigned on every path>"
 
 
 def is_element(value: object) -> bool:
@@ -232,9 +232,9 @@ def _merged(condition: Any, chosen: Any, rejected: Any, name: str) -> Any:
     elif type(chosen) is type(rejected) and not callable(chosen) and chosen == rejected:
         return chosen
     raise error_here(
-        f"{name or 'the value'} is {_shown(chosen)} on one path and {_shown(rejected)} on the other, and elements "
-        "decide which",
-        "Give it a number or a tensor on both, or as many of them.",
+        f"{name or 'the value'} is {_shown(chosen)} on one path and {_shown(rejected)} on the other, and the choice "
+        "depends on elements",
+        "Assign a number or a tensor on both paths, or tuples of the same length.",
     )
 
 
@@ -357,8 +357,8 @@ def host(test: Any) -> Any:
     """
     if is_element(test):
         raise error_here(
-            "elements decide this, in a statement that is not computed for each element",
-            "Return behind the loop, not within it; leave `with`, `try`, `assert` and `else:` of loops out.",
+            "this depends on elements, in a statement that cannot be computed for each element",
+            "Return after the loop, not within it, and avoid `with`, `try`, `assert`, and `else:` of loops.",
         )
     return test
 
@@ -380,7 +380,7 @@ def counted(items: Any) -> Any:
         FormulaError: it is a tensor.
     """
     if is_element(items):
-        raise error_here("a loop goes through a tensor", "Loop over range(n), or fold: self.sum(dim).")
+        raise error_here("a loop iterates over a tensor", "Loop over range(n), or fold: self.sum(dim).")
     return items
 
 
@@ -494,7 +494,7 @@ def _of_others(function: Callable[..., Any], kind: str, instead: str) -> Callabl
     def call(*positional: Any, **named: Any) -> Any:
         if any(map(is_element, positional)):
             name = getattr(function, "__name__", str(function))
-            raise error_here(f"`{name}` is of {kind}, and this is an element", f"Write {instead}.")
+            raise error_here(f"`{name}` is a function of {kind}, but this is an element", f"Write {instead}.")
         return function(*positional, **named)
 
     return call

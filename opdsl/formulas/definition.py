@@ -218,7 +218,7 @@ class FormulaDefinition(PointwiseDefinition):
             except Exception as error:  # nor do these, for example with too few dimensions
                 mistake = mistake or error
         if isinstance(mistake, (AttributeError, TypeError)):
-            raise error_at(mistake, str(mistake), "It is so for tensors of any dtype and shape.") from mistake
+            raise error_at(mistake, str(mistake), "This holds for tensors of any dtype and shape.") from mistake
         return None
 
     def _try_options(self, arguments: Sequence[Any], dtype: DType, rank: int) -> None:
@@ -249,8 +249,8 @@ class FormulaDefinition(PointwiseDefinition):
             reading, numbers = self.read(arguments)
         except NotElementwiseError as error:
             raise FormulaError(
-                f"{self.name}: for these arguments it does more than compute elements ({error}), for others it does "
-                "not. Declare an operator for each."
+                f"{self.name}: it is elementwise for some arguments, but not for these ({error}). Declare separate "
+                "operators."
             ) from error
         elements = reading.elements
         named = {parameter.name: value for parameter, value in zip(self.parameters, arguments, strict=True)}
@@ -376,8 +376,8 @@ def _common_shape(operands: Mapping[str, TensorMeta], reads: Sequence[frozenset[
         own = broadcast_all(operand.shape for name, operand in operands.items() if name in of)
         if own != shape:
             raise ShapeError(
-                f"a result of shape {list(own)} beside one of shape {list(shape)}: results of a formula of elements "
-                "have one shape. Return them from formulas of their own."
+                f"results have shapes {list(own)} and {list(shape)}: all results of an elementwise formula have the "
+                "same shape. Return them from separate formulas."
             )
     return shape
 

@@ -105,8 +105,8 @@ def bound_call(function: OverriddenFunction, args: tuple[object, ...], kwargs: d
                     return call
                 if misplaced <= as_values:
                     raise DimError(
-                        f"{call.operator.name}: a dim stands where an int has to ({', '.join(map(repr, misplaced))}). "
-                        "Place it first: x.order(..., i)."
+                        f"{call.operator.name}: expected an int, but got the dim {', '.join(map(repr, misplaced))}. "
+                        "Order it first: x.order(..., i)."
                     )
                 as_values |= misplaced
     assert first is not None, "the attempts end with an error"
@@ -170,7 +170,10 @@ class _Attempt:
             mark = self.marks[int(value) - _FIRST_MARK]  # type: ignore[call-overload]
             if name not in FOLDED:
                 if not isinstance(mark, Axis):
-                    raise DimError(f"... and lists of dims stand for dimensions (got them for {name!r}).")
+                    raise DimError(
+                        "... and lists of dims are only allowed for arguments that name dimensions (got them for "
+                        f"{name!r})."
+                    )
                 self.misplaced.add(mark.dim)
             return mark
         return value

@@ -61,8 +61,8 @@ def call(function: OverriddenFunction, args: tuple[object, ...], kwargs: dict[st
         return _in_branch(bound, under, function, args, kwargs)
     if operator.schema.is_mutable:
         raise DimError(
-            f"{operator.name} writes a tensor, and reads at dims are values. Write a plain tensor: "
-            "x.copy_(value.order(...))."
+            f"{operator.name} writes to its argument, and a read at dims is a value that cannot be written. Write to a "
+            "plain tensor: x.copy_(value.order(...))."
         )
     values = [value for value in operands(bound.arguments) if isinstance(value, DimTensor)]
     if not values:
@@ -242,8 +242,8 @@ def _one_by_one(bound: Call) -> Any:
     sizes = [dim.settle(bound.operator.name) for dim in dims]
     if any(is_symbol(size) for size in sizes) or _named(bound) != "()":
         raise DimError(
-            f"{bound.operator.name} is not computed over {names(dims)}: it is no fold, no function of elements and no "
-            "body of such operators. Place the dims first: x.order(..., i)."
+            f"{bound.operator.name} is not supported over {names(dims)}: it is neither a reduction nor elementwise nor "
+            "composed of such operators. Order the dims first: x.order(..., i)."
         )
     count = 1
     for size in sizes:

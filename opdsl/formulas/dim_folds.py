@@ -114,14 +114,14 @@ class _Folding:
         if absent:
             raise DimError(
                 f"{operator}: the value does not vary along {names(absent)}, but along {names(own)} and {self.ndim} "
-                "positional dimensions. Name what it varies along."
+                "positional dimensions. Use one of these."
             )
         if len(set(self.named)) < len(self.named) or sum(target is ... for target in self.targets) > 1:
-            raise DimError(f"{operator}: a dimension stands more than once in dim={tuple(self.targets)}.")
+            raise DimError(f"{operator}: a dimension appears more than once in dim={tuple(self.targets)}.")
         if self.named and self.call.get("keepdim"):
             raise DimError(
-                f"{operator}: keepdim=True with dim={tuple(self.targets)}. What has been folded over a dim broadcasts "
-                "along it by name: leave keepdim away."
+                f"{operator}: keepdim=True with dim={tuple(self.targets)}. The result broadcasts along dims by name: "
+                "omit keepdim."
             )
 
     def run(self) -> Any:
@@ -172,7 +172,8 @@ class _Folding:
         value = self.first
         if len(self.values) > 1 or self.is_pack or (rest and self.base in ("softmax", "log_softmax")):
             raise DimError(
-                f"{self.call.operator.name}: one dim alone, whose ranges elements tell: dim={ragged[0].name}."
+                f"{self.call.operator.name}: a dim whose ranges depend on elements has to be the only one: "
+                f"dim={ragged[0].name}."
             )
         if rest:
             arguments = [tuple(rest) if name == self.name else one for name, one in self.call.named()]
@@ -200,8 +201,8 @@ class _Folding:
         own = tensor.shape[len(self.kept) :]
         if rest != total or any(size != dim.size for size, dim in zip(own, self.named, strict=False)):
             raise DimError(
-                f"{self.call.operator.name}: along {names(tuple(self.named))} it gives another number of positions "
-                "than the dim has. Place the dim first: x.order(..., i)."
+                f"{self.call.operator.name}: along {names(tuple(self.named))} its result has another size than the "
+                "dim. Order the dim first: x.order(..., i)."
             )
         return over(tensor, [*self.kept, *self.named], self.mask)
 
@@ -297,8 +298,9 @@ class _Folding:
         """
         if self.base not in _NEUTRAL:
             raise DimError(
-                f"{self.call.operator.name} of what x.outside('skip') has read: skipped turns are left out by "
-                f"{', '.join(sorted(_NEUTRAL))}. Fold with one of these, or say what lies outside: x.outside(0.0)."
+                f"{self.call.operator.name} of a value read with x.outside('skip'): only {', '.join(sorted(_NEUTRAL))} "
+                "leave skipped elements out. Use one of these, or give a value for indices out of bounds: "
+                "x.outside(0.0)."
             )
         filled: Tensor = tensor.masked_fill(~self._turns(tensor), _neutral(self.base, tensor))
         return filled

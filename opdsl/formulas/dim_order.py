@@ -44,13 +44,13 @@ def _ordered(
     if dots > 1 or (ndim and not dots):
         raise DimError(
             f"order({', '.join(map(_text, targets))}): "
-            + (f"... stands once (got {dots})" if dots else "... is missing")
+            + (f"... has to be listed once (got {dots})" if dots else "... is missing")
             + f" for the {ndim} positional dimensions of the value. Write order(..., {names(own)[1:-1].rstrip(',')})."
         )
     if isinstance(value, DimTensor) and value.mask is not None and set(listed) & set(value.mask.dims):
         raise DimError(
-            "order(...) of what x.outside('skip') has read: skipped turns are left out by folds alone. Fold first, or "
-            "say what lies outside: x.outside(0.0)."
+            "order(...) of a value read with x.outside('skip'): only reductions leave skipped elements out. Reduce it "
+            "first, or give a value for indices out of bounds: x.outside(0.0)."
         )
     places, chosen = axes_of(own), set(listed)
     rest = [dim for dim in own if dim not in chosen]
@@ -81,7 +81,7 @@ def _require_listed(own: Sequence[Dim], listed: Sequence[Dim]) -> None:
     counts = Counter(listed)
     twice = tuple(dim for dim, count in counts.items() if count > 1)
     if twice:
-        raise DimError(f"order(...): {names(twice)} stands more than once. Each dim has one place.")
+        raise DimError(f"order(...): {names(twice)} is listed more than once. List each dim once.")
     absent = tuple(counts.keys() - set(own))
     if absent:
         raise DimError(

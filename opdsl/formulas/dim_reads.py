@@ -113,8 +113,8 @@ def _require_mode(mode: object) -> None:
     is_number = isinstance(mode, (bool, int, float, complex)) or is_symbol(mode)
     if not is_number and mode not in MODES:
         raise OptionError(
-            f"x.outside(...): what lies outside is a number, or one of {', '.join(map(repr, MODES))} (got {mode!r}); "
-            "a mapping says it by dimension: {-1: 0.0}."
+            f"x.outside(...): expected a number, or one of {', '.join(map(repr, MODES))}, for indices out of bounds "
+            f"(got {mode!r}); a mapping has one for each dimension: {{-1: 0.0}}."
         )
 
 
@@ -236,8 +236,8 @@ class _Reading:
             problem = f"too many indices for a tensor of dimension {count}: {self.place}"
             is_product = count == 1 and all(isinstance(part, Dim) for part in parts)
             raise DimensionError(
-                f"{problem}. Dims of one dimension, which is their product, stand in parentheses of their own, before "
-                f"a comma: x[({', '.join(part.name for part in parts)}),]."
+                f"{problem}. Dims whose product is one dimension are written as a tuple, before a comma: "
+                f"x[({', '.join(part.name for part in parts)}),]."
                 if is_product
                 else problem
             )
@@ -261,8 +261,8 @@ class _Reading:
         is_unknown = isinstance(part, DimTensor) and part.lacks_sizes
         if not is_unknown and (part.dtype is bool_ or part.dtype.category > Category.INT):
             raise DimError(
-                f"{self.place}: positions are integers (got {part.dtype}). "
-                + ("Read at all positions, and choose with where." if part.dtype is bool_ else "Write p.to(int64).")
+                f"{self.place}: indices have to be integers (got {part.dtype}). "
+                + ("Read at all indices, and choose with where." if part.dtype is bool_ else "Write p.to(int64).")
             )
         return Position(part, mode, wraps, order)
 
@@ -275,8 +275,8 @@ class _Reading:
             unknown = [dim for dim in label if not dim.is_bound]
             if len(unknown) > 1:
                 raise DimError(
-                    f"{self.place}: one of the dims of a product may lack a size (got {names(tuple(unknown))}). "
-                    "Give sizes: dims(2, [4, None])."
+                    f"{self.place}: at most one of the dims of a product may lack a size (got "
+                    f"{names(tuple(unknown))}). Pass sizes: dims(2, [4, None])."
                 )
             axis = len(self.labels)
             sizes = [-1 if not dim.is_bound else dim.size for dim in label]
@@ -391,7 +391,7 @@ class _Positions:
             return index if position.wraps else _where(index < 0, size, index)
         if isinstance(mode, str) and mode != "skip":
             if type(size) is int and size == 0 and 0 not in index.shape:
-                raise DimError(f"{reading.place}: nothing is there to {mode}, the dimension has size 0")
+                raise DimError(f"{reading.place}: there is no element to {mode}, since the dimension has size 0")
             return _RULES[mode](index, size)
         self._inside.append((mode, (index >= 0) & (index < size)))
         return index.clamp(0, size - 1)
@@ -412,8 +412,8 @@ class _Positions:
                 result = self._elements(source, ahead)
             except (DimensionError, PositionError) as error:
                 raise PositionError(
-                    f"{reading.place}: {self._where_outside(reading) or error}. Clamp it, or say what lies there: "
-                    "x.outside(0.0)[...]."
+                    f"{reading.place}: {self._where_outside(reading) or error}. Clamp the index, or give a value for "
+                    "indices out of bounds: x.outside(0.0)[...]."
                 ) from error
         for mode, inside in self._inside:
             if mode != "skip":
@@ -441,7 +441,7 @@ class _Positions:
             except NotLoweredError:  # elements are unknown in a trace
                 continue
             if position.mode is None and (least < (-size if position.wraps else 0) or most >= size):
-                return f"computed positions reach from {least} to {most}, and the dimension has size {size}"
+                return f"computed indices range from {least} to {most}, but the dimension has size {size}"
         return ""
 
     def _nothing(self, source: Tensor, ahead: int, end: int) -> Tensor:
@@ -464,7 +464,9 @@ class _Positions:
         if not masks:
             return None
         if self.ndim or not self.dims:
-            raise DimError("x.outside('skip')[...]: positions vary along dims alone, so that a fold skips their turns.")
+            raise DimError(
+                "x.outside('skip')[...]: indices may vary along dims only, so that a reduction can skip them."
+            )
         mask = masks[0]
         for other in masks[1:]:
             mask = mask & other

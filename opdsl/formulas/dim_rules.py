@@ -137,9 +137,9 @@ def require_no_mask(call: Call) -> None:
     """
     if any(value.mask is not None for value in dim_tensors(call.arguments)):
         raise DimError(
-            f"{call.operator.name} of what x.outside('skip') has read: skipped turns are left out by folds alone (sum, "
-            "mean, prod, amax, amin, any, all, logsumexp, argmax, argmin). Fold first, or say what lies outside: "
-            "x.outside(0.0)."
+            f"{call.operator.name} of a value read with x.outside('skip'): only reductions leave skipped elements out "
+            "(sum, mean, prod, amax, amin, any, all, logsumexp, argmax, argmin). Reduce it first, or give a value for "
+            "indices out of bounds: x.outside(0.0)."
         )
 
 
@@ -191,7 +191,7 @@ def resized(call: Call) -> Any:
         missing = len(sizes) - positional(first)
         if missing < 0 and base != "tile":
             raise DimensionError(
-                f"{base}: as many sizes as the value has positional dimensions, or more (got {len(sizes)} for "
+                f"{base}: expected at least as many sizes as the value has positional dimensions (got {len(sizes)} for "
                 f"{positional(first)})"
             )
         sizes = [1] * -missing + sizes

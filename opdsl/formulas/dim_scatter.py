@@ -48,7 +48,7 @@ def scatter(base: Tensor, positions: Sequence[Any], src: Any, reduce: str | None
     tensor([1., 0., 2.])
     """
     if isinstance(base, DimTensor) or not isinstance(base, Tensor):
-        raise DimError("opdsl.scatter: base is a tensor without dims. Place its dims first: base.order(..., i).")
+        raise DimError("opdsl.scatter: base has to be a tensor without dims. Order its dims first: base.order(..., i).")
     if reduce not in REDUCE:
         raise DimError(f"opdsl.scatter: reduce is one of {', '.join(map(repr, REDUCE))} (got {reduce!r})")
     writing = _Writing(base, positions, src)
@@ -71,7 +71,7 @@ class _Writing:
         dots = [at for at, part in enumerate(parts) if part is ...]
         written = len(parts) - len(dots)
         if len(dots) > 1 or written > base.ndim or not written:
-            raise DimError(f"{self.place}: opdsl.scatter takes a position for each dimension, and ... once.")
+            raise DimError(f"{self.place}: opdsl.scatter expects an index for each dimension, and ... at most once.")
         begin = dots[0] if dots else written
         axes = [*range(begin), *range(base.ndim - (written - begin), base.ndim)]
         self.order = [*axes, *[axis for axis in range(base.ndim) if axis not in axes]]
@@ -97,7 +97,7 @@ class _Writing:
             device = cpu if getattr(value, "is_of_dims", False) else value.device
             if device.type != "cpu":
                 raise DeviceError(
-                    f"opdsl.scatter: base is on cpu, and what is written into it on {device}. Make base there: "
+                    f"opdsl.scatter: base is on cpu, but the values or indices are on {device}. Create base there: "
                     "opdsl.zeros(n, device=x.device)."
                 )
 
@@ -130,9 +130,9 @@ class _Writing:
         if isinstance(part, int) and not isinstance(part, bool):
             return functions().scalar_tensor(part + size if part < 0 else part, dtype=int64)
         if not isinstance(part, (Tensor, DimTensor)) or part.dtype is bool_ or part.dtype.category > Category.INT:
-            raise DimError(f"{self.place}: positions of opdsl.scatter are dims, ints and integer tensors.")
+            raise DimError(f"{self.place}: indices of opdsl.scatter have to be dims, ints or integer tensors.")
         if positional(part):
-            raise DimError(f"{self.place}: positions of opdsl.scatter vary along dims alone: ids[i].")
+            raise DimError(f"{self.place}: indices of opdsl.scatter may vary along dims only: ids[i].")
         return part
 
     def _source(self, src: Any) -> Any:
@@ -145,8 +145,8 @@ class _Writing:
             )
         if positional(src) > len(self.rest):
             raise DimError(
-                f"opdsl.scatter: the values have {positional(src)} positional dimensions, and {len(self.rest)} of the "
-                "tensor are written as they are. Read the values at dims that the positions have."
+                f"opdsl.scatter: the values have {positional(src)} positional dimensions, but only {len(self.rest)} "
+                "dimensions of the tensor are written without an index. Read the values at the dims of the indices."
             )
         return src
 
@@ -172,10 +172,10 @@ class _Writing:
         try:
             written = self._written(flat, index, values, reduce)
         except PositionError as error:
-            twice = ", or one comes twice, which reduce=None refuses" if reduce is None else ""
+            twice = ", or is repeated, which reduce=None does not allow" if reduce is None else ""
             raise PositionError(
-                f"opdsl.scatter: {str(self.place).replace('the read', 'the positions')}: one lies outside{twice}. "
-                "Clamp them, or skip what lies outside: x.outside('skip')[...]."
+                f"opdsl.scatter: {str(self.place).replace('the read', 'the indices')}: one is out of bounds{twice}. "
+                "Clamp them, or skip those out of bounds: x.outside('skip')[...]."
             ) from error
         written = written if self.mask is None else written[:count]
         written = written.reshape(*self.sizes, *self.rest)

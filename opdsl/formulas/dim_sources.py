@@ -28,6 +28,6 @@ class Source(NamedTuple):
         if not self.tensor.is_inference() and version_of(self.tensor) != self.version:
             raise DimError(
                 f"a tensor of shape {self.tensor.shape} was written between its read over dims and the use of the "
-                "result, which is computed where it is used: a product when it is summed, an expression of a dim "
-                "without a size when that has one. Write the tensor after the result is used, or read a clone()."
+                "result, which is only computed when it is used: a product when it is summed, an expression of a dim "
+                "without a size when that has one. Write to the tensor after the result is used, or read a clone()."
             )

@@ -105,7 +105,9 @@ class DimTensor(_Value):
         Raises:
             NotPickledError: always; dims are compared by identity, which a copy would not keep.
         """
-        raise NotPickledError("a value over dims is neither pickled nor copied. Place its dims: value.order(..., i).")
+        raise NotPickledError(
+            "a value over dims can be neither pickled nor copied. Order its dims: value.order(..., i)."
+        )
 
     # ------------------------------------------------------------------------------------------------ elements
 
@@ -245,8 +247,8 @@ class DimTensor(_Value):
     @staticmethod
     def __opdsl_subscript_write__(value: Tensor, index: object, written: object) -> None:
         raise DimError(
-            "x[...] = value: neither the subscript nor the value has dims (got one over dims). Write a tensor: "
-            "x[...] = value.order(...), or opdsl.index_put for computed positions."
+            "x[...] = value: the subscript and the value must not have dims. Assign a plain tensor: x[...] = "
+            "value.order(...), or opdsl.index_put for computed positions."
         )
 
     if not TYPE_CHECKING:
@@ -260,8 +262,8 @@ class DimTensor(_Value):
         def __iter__(self):
             if self.ndim == 0:
                 raise DimError(
-                    f"a value over {names(self.depends)} has no positional dimension to iterate over. "
-                    "x.order(i) makes one of a dim."
+                    f"a value over {names(self.depends)} has no positional dimension to iterate over. x.order(i) makes "
+                    "a dim positional."
                 )
             return iter(Tensor.unbind(self))
 
@@ -288,8 +290,8 @@ class DimTensor(_Value):
 
     def _refuse(self, what: str) -> DimError:
         return DimError(
-            f"{what} of a value over {names(self.depends)} is asked for, and it has one for each of their positions. "
-            "Fold the dims, or place them first: x.order(...); where(condition, a, b) chooses per element."
+            f"{what} of a value over {names(self.depends)} is ambiguous, since it differs along them. Fold the dims, "
+            "or order them first: x.order(...); where(condition, a, b) chooses per element."
         )
 
     def __bool__(self) -> bool:
@@ -326,7 +328,7 @@ class _Method:
 
 def _lacks(value: DimTensor, name: str) -> str:
     return (
-        f"{name} of a value over {names(value.depends)}: that is asked of plain tensors. Place the dims first: "
+        f"{name} of a value over {names(value.depends)}: only plain tensors have it. Order the dims first: "
         f"x.order(...).{name}."
     )
 
@@ -419,7 +421,7 @@ class Dim(DimTensor):
         assert size is not None, "a bound dim has a size"
         if is_symbol(size) and cast(Symbol, size).owner is not lowering.get():
             raise DimError(
-                f"the dim {self.name} got its size while a function was traced, and is used outside of it. Make dims "
+                f"the dim {self.name} got its size while a function was traced, and is used outside of it. Create dims "
                 "within the function."
             )
         return size
@@ -444,14 +446,14 @@ class Dim(DimTensor):
             return
         if known != 1 or self._is_exact:
             raise DimError(
-                f"the dim {self.name} has size {known} by {self._bound_by}, and size {size} by {place}. All reads of a "
-                "dim agree on its size, or have size 1. Read a part from a slice (x[:n][i]), or at a computed position "
-                "(x[i + 0])."
+                f"the dim {self.name} has size {known} by {self._bound_by}, but size {size} by {place}. All reads at a "
+                "dim need the same size, or size 1. Read a part from a slice (x[:n][i]), or at a computed index (x[i + "
+                "0])."
             )
         if self._used_by:
             raise DimError(
-                f"the dim {self.name} had size 1 by {self._bound_by}, and {self._used_by} has used that before {place} "
-                f"says {size}. Read the longer tensor first, or give the size: dims(1, [{size}])."
+                f"the dim {self.name} had size 1 by {self._bound_by}, and {self._used_by} used it before {place} set "
+                f"it to {size}. Read the longer tensor first, or pass the size: dims(1, [{size}])."
             )
         self._size, self._bound_by = size, place
 
@@ -500,8 +502,8 @@ def require_sizes(dims: Iterable[Dim]) -> None:
     if missing:
         listed = ", ".join(sorted(dim.name for dim in missing))
         raise DimError(
-            f"nothing has told the size of {listed}. A tensor read at the dim itself does (x[..., i]; computed "
-            "positions do not), or dims(1, [size])."
+            f"the size of {listed} is unknown. Read a tensor at the dim itself (x[..., i]; computed indices do not "
+            "determine it), or pass the size: dims(1, [size])."
         )
 
 

@@ -69,11 +69,11 @@ def dims(n: int, sizes: Sizes | None = None) -> Dim | tuple[Dim, ...]:
             [5., 5., 5.]])
     """
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise DimError(f"dims(n): n is a positive int (got {n!r}). Write i, j = dims(2).")
+        raise DimError(f"dims(n): n has to be a positive int (got {n!r}). Write i, j = dims(2).")
     if sizes is not None and (not isinstance(sizes, (list, tuple)) or len(sizes) != n):
         raise DimError(
-            f"dims({n}, sizes): sizes is a list of {n}, None for each that reads tell (got {sizes!r}). Write "
-            f"dims({n}, [{', '.join(['None'] * n)}])."
+            f"dims({n}, sizes): sizes has to be a list of {n} sizes, with None for each that a read determines (got "
+            f"{sizes!r}). Write dims({n}, [{', '.join(['None'] * n)}])."
         )
     frame = sys._getframe(1)
     new_dims = tuple(
@@ -115,10 +115,10 @@ def _extent(size: object) -> int | None:
     if size is None or is_symbol(size):
         return cast("int | None", size)  # a symbolic size represents an int
     if isinstance(size, bool) or not hasattr(size, "__index__") or isinstance(size, DimTensor):
-        raise DimError(f"the size of a dim is an int, a range or None (got {type(size).__name__}: {size!r})")
+        raise DimError(f"the size of a dim has to be an int, a range or None (got {type(size).__name__}: {size!r})")
     count: int = operator.index(cast("SupportsIndex", size))
     if count < 0:
-        raise DimError(f"the size of a dim is not negative (got {count})")
+        raise DimError(f"the size of a dim must not be negative (got {count})")
     return count
 
 

@@ -115,8 +115,8 @@ def _carried(value: Any, name: str) -> Tensor:
         return value  # type: ignore[no-any-return]
     if isinstance(value, Unbound) or not isinstance(value, (bool, int, float, complex)):
         raise error_here(
-            f"a loop that elements end carries {name}, which is {value!r} before it",
-            f"Give {name} a number or a tensor before the loop.",
+            f"a loop whose condition depends on elements assigns {name}, which is {value!r} before it",
+            f"Assign {name} a number or a tensor before the loop.",
         )
     return as_tensor(value)
 
@@ -205,12 +205,14 @@ class _LoopDefinition(FormulaDefinition):
                 divided = [_held(divisor, divisor.results[0]) for divisor in turn.divisors]
                 if test.divisors or any(not untyped_nodes or untyped_nodes != guarded for untyped_nodes in divided):
                     raise FormulaError(
-                        f"{self.name}: a turn divides integers by elements that may be 0. Let the loop end by it "
-                        "(while x != 0), or convert them: x.to(opdsl.float64)."
+                        f"{self.name}: an iteration divides integers by elements that may be 0. End the loop by that "
+                        "condition (while x != 0), or convert them: x.to(opdsl.float64)."
                     )
                 return self._looped(turn, test, widened)
             dtypes[:count], ranks[:count] = widened, deeper
-        raise FormulaError(f"{self.name}: what it carries has no dtype that lasts. Convert it: x.to(opdsl.float32).")
+        raise FormulaError(
+            f"{self.name}: the dtype of a carried value changes with each iteration. Convert it: x.to(opdsl.float32)."
+        )
 
     def _part(self, function: Callable[..., Any], samples: Sequence[Tensor], *, is_test: bool) -> ElementFunction:
         """Trace the condition or the body into an element function of the operator's arguments."""
@@ -228,10 +230,12 @@ class _LoopDefinition(FormulaDefinition):
             reading = read_elements(text, form, samples, is_whole=True)
         except NotElementwiseError as error:
             raise FormulaError(
-                f"{self.name}: a turn does more than compute elements ({error}). Fold before the loop, or behind it."
+                f"{self.name}: an iteration is not elementwise ({error}). Reduce before the loop, or after it."
             ) from error
         if reading.ask is not None:
-            raise FormulaError(f"{self.name}: a turn asks for numbers that a call decides. Read them before the loop.")
+            raise FormulaError(
+                f"{self.name}: an iteration reads numbers that are only known in a call. Read them before the loop."
+            )
         return reading.elements
 
     def _looped(self, turn: ElementFunction, test: ElementFunction, dtypes: Sequence[DType]) -> ElementFunction:
@@ -280,8 +284,9 @@ class LoopDerivative:
             ScalarFunctionError: always; it names the declaration that is needed.
         """
         raise ScalarFunctionError(
-            f"It is {self.definition.name}, which elements end: it has no derivative of its own. Declare that of the "
-            f"operator (@{self.definition.text.source.name}.derivative), or detach what the loop reads."
+            f"It is {self.definition.name}, a loop whose condition depends on elements: it has no derivative. Declare "
+            f"that of the operator (@{self.definition.text.source.name}.derivative), or detach the tensors that the "
+            "loop reads."
         )
 
 

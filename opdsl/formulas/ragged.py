@@ -99,8 +99,8 @@ def _segments(dim: RaggedDim) -> Segments:
         marks = ends.new_zeros((size + 1,)).scatter_add(0, at, functions().ones_like(ends))
     except PositionError as error:
         raise PositionError(
-            f"the ranges of the dim {dim.name} do not lie one behind another in a dimension of size {size}: offsets "
-            "begin at 0 or above, do not fall, and end at the size at most."
+            f"the ranges of the dim {dim.name} are not consecutive in a dimension of size {size}: offsets must "
+            "not be negative, must not decrease, and must not exceed the size."
         ) from error
     passed = marks[:size].cumsum(0)  # number of range ends at or before each position: odd within a range
     return Segments(functions().where((passed & 1) == 1, passed >> 1, count), starts, stops, count, size)
@@ -119,10 +119,14 @@ def spread(value: Any, dim: RaggedDim) -> Any:
         return value
     if dim in value.depends:
         raise DimError(
-            f"a value varies along {dim.outer.name} and along {dim.name}, which is within it. Read at one of them."
+            f"a value varies along {dim.outer.name} and along {dim.name}, whose ranges belong to it. Read at one of "
+            "them."
         )
     if value.mask is not None and dim.outer in value.mask.depends:
-        raise DimError(f"what x.outside('skip') has read along {dim.outer.name} is folded before it meets {dim.name}.")
+        raise DimError(
+            f"a value read with x.outside('skip') along {dim.outer.name} has to be reduced before it is combined with "
+            f"{dim.name}."
+        )
     segments, axis = dim.segments, axes_of(value.dims)[dim.outer]
     tensor = value.tensor
     if segments.ranges == 0:
@@ -171,11 +175,14 @@ def fold_ragged(base: str, value: DimTensor, dim: RaggedDim, dtype: DType | None
     rule = _RULES.get(base)
     if rule is None:
         raise DimError(
-            f"{base} along {dim.name}, whose ranges elements tell: it is folded by {', '.join(sorted(_RULES))}. Say "
-            f"others by opdsl.fold or opdsl.scan."
+            f"{base} along {dim.name}, whose ranges depend on elements: only {', '.join(sorted(_RULES))} support it. "
+            "Write others with opdsl.fold or opdsl.scan."
         )
     if value.mask is not None:
-        raise DimError(f"{base} along {dim.name} of what x.outside('skip') has read. Say what lies there instead.")
+        raise DimError(
+            f"{base} along {dim.name} of a value read with x.outside('skip') is not supported. Give a value for "
+            "indices out of bounds instead: x.outside(0.0)."
+        )
     axis = axes_of(value.dims)[dim]
     tensor = value.tensor if dtype is None else value.tensor.to(dtype)
     if tensor.shape[axis] != dim.size:

@@ -26,7 +26,9 @@ class RaggedCarrying(Carrying):
     def _lay_out(self) -> None:
         dim, *others = self.targets
         if others or not isinstance(dim, RaggedDim):
-            raise DimError(f"{self.name}: a dim whose ranges elements tell is gone along alone (got {self.targets}).")
+            raise DimError(
+                f"{self.name}: a dim whose ranges depend on elements has to be the only one (got {self.targets})."
+            )
         self.dim = dim
         self.starts = [
             value if is_element(value) else functions().scalar_tensor(value, dtype=dtype_of(value))
@@ -50,8 +52,8 @@ class RaggedCarrying(Carrying):
         for value in self.starts:
             if isinstance(value, DimTensor) and self.dim in value.depends:
                 raise DimError(
-                    f"{self.name}: init varies along {self.dim.name}, which the steps go along. It is what is carried "
-                    "to the first position of each range."
+                    f"{self.name}: init varies along {self.dim.name}, over which the steps iterate. It is the carried "
+                    "value before the first step of each range."
                 )
 
     def _begins(self, size: int, device: Device) -> Tensor:

@@ -62,18 +62,20 @@ def element_range(*thunks: Callable[[], Any]) -> Any:
     for end in ends:
         if isinstance(end, End) and end.tensor.ndim != 1:
             shape = list(end.tensor.shape)
-            raise DimError(f"range(...): the ends are read from a vector (got a tensor of shape {shape}). {_WRITE}")
+            raise DimError(
+                f"range(...): the ends have to be read from a vector (got a tensor of shape {shape}). {_WRITE}"
+            )
     if not any(isinstance(end, (End, Tensor, DimTensor)) for end in ends):
         return range(*ends)
     if len(ends) != 2:
-        raise DimError(f"range(...): two ends, both of which are elements over a dim (got {len(ends)}). {_WRITE}")
+        raise DimError(f"range(...): expected two ends, both elements over a dim (got {len(ends)}). {_WRITE}")
     first, last = ends
     over = _over(first, last)
     if over is not None:
         if first.tensor.shape[0] == 0:
             raise DimError(
-                "range(...): a vector of offsets has one more than there are ranges (got an empty one). Let it begin "
-                "with 0."
+                "range(...): a vector of offsets needs one element more than there are ranges (got an empty one). "
+                "Begin it with 0."
             )
         # The last offset ends a range and begins none, so there is one range less.
         over.bind(first.tensor.shape[0] - 1, f"the range of a vector of {first.tensor.shape[0]} offsets")
@@ -104,13 +106,17 @@ def _ranges(values: list[Any]) -> ElementRange:
     if not all(isinstance(value, DimTensor) for value in values):
         number = next(value for value in values if not isinstance(value, DimTensor))
         kind = "a number" if isinstance(number, int) or is_symbol(number) else "a tensor without dims"
-        raise DimError(f"range(...): both ends are elements over a dim, or none is (got {kind} beside one). {_WRITE}")
+        raise DimError(
+            f"range(...): both ends have to be elements over a dim, or neither (got {kind} and one). {_WRITE}"
+        )
     start, stop = values
     dims = tuple(dict.fromkeys((*start.dims, *stop.dims)))
     if len(dims) != 1 or len(start.dims) != len(stop.dims) or start.ndim or stop.ndim:
         listed = ", ".join(dim.name for dim in dims)
-        raise DimError(f"range(...): both ends vary along one and the same dim (got ({listed})). {_WRITE}")
+        raise DimError(f"range(...): both ends have to vary along the same dim (got ({listed})). {_WRITE}")
     for value in values:
         if value.dtype is bool_ or value.dtype.category > Category.INT:
-            raise DimError(f"range(...): the ends are integers (got {value.dtype}). Write offsets.to(opdsl.int64).")
+            raise DimError(
+                f"range(...): the ends have to be integers (got {value.dtype}). Write offsets.to(opdsl.int64)."
+            )
     return ElementRange(start, stop, dims[0])

@@ -285,8 +285,8 @@ def traced_formula(
     places = [_place(source, place) for place in tracer.places]
     for step, place in zip(program.steps, places, strict=True):
         if step.writes:
-            problem = f"{step.name} writes its argument, and arguments of a formula are values"
-            raise _refusal(source, place.node, problem, "Call the operator that gives a new tensor.")
+            problem = f"{step.name} writes to its argument, which a formula must not do"
+            raise _refusal(source, place.node, problem, "Call the operator that returns a new tensor.")
     return program, places.__getitem__
 
 
@@ -299,10 +299,10 @@ def _check_returned(source: FunctionSource, outputs: Any) -> None:
     for output in outputs if isinstance(outputs, (tuple, list)) else (outputs,):
         if is_element(output) and not isinstance(output, Tensor):
             problem = f"it returns a tensor that varies along dims: {', '.join(sorted(d.name for d in output.depends))}"
-            raise _refusal(source, source.tree, problem, "Place them: value.order(..., i).")
+            raise _refusal(source, source.tree, problem, "Order them: value.order(..., i).")
         if not isinstance(output, Tensor):
             problem = f"it returns {'nothing' if output is None else repr(output)}, not a tensor"
-            raise _refusal(source, source.tree, problem, "Return what is computed of the arguments.")
+            raise _refusal(source, source.tree, problem, "Return tensors that are computed from the arguments.")
 
 
 def _refusal(source: FunctionSource, node: ast.AST, problem: str, remedy: str) -> FormulaError:
@@ -323,12 +323,15 @@ def _tracing(source: FunctionSource, leaves: Leaves, masks: bool) -> Iterator[_F
         except NameError as error:
             if not is_of_formula(error):
                 raise
-            raise error_at(error, str(error), "A formula names what is there when it is declared.") from error
+            raise error_at(error, str(error), "Names in a formula have to be defined when it is declared.") from error
         except DimError as error:
             raise DimError(str(error_at(error, str(error), "")).rstrip("\n")) from error
 
 
-_REMEDY = "A formula calls operators on its arguments; what looks at elements or writes can be a body of @op."
+_REMEDY = (
+    "A formula only calls operators on its arguments; code that reads elements or writes to tensors can be a body of "
+    "@op."
+)
 
 
 def likely_argument(argument: Argument, dtype: DType, rank: int) -> Any:

@@ -36,7 +36,7 @@ _REFUSED: dict[type[ast.AST], str] = {
     ast.Await: "`await`",
     ast.Yield: "`yield`",
     ast.YieldFrom: "`yield from`",
-    ast.NamedExpr: "an assignment expression: assign on a line of its own",
+    ast.NamedExpr: "an assignment expression: assign on a separate line",
 }
 
 # No lock: entries are only added, and two threads compute equal values.
@@ -329,9 +329,7 @@ class _Rewriter:
         return ast.Assign([ast.Tuple([ast.Name(name, ast.Store()) for name in names], ast.Store())], call)
 
 
-_REMEDY = (
-    "Write the formula with assignments, `if`, `for`, `while` and calls; what it cannot hold can be a body of @op."
-)
+_REMEDY = "Write the formula with assignments, `if`, `for`, `while` and calls; other code can be a body of @op."
 
 
 class _Expressions(ast.NodeTransformer):

@@ -164,7 +164,10 @@ def element_step(
         if after == state:
             return ElementStep(reading.elements, tuple(operand.dtype for operand in state), len(operands))
         state = after
-    raise FormulaError("what opdsl.scan carries has no dtype that lasts. Convert it in the step: x.to(opdsl.float32).")
+    raise FormulaError(
+        "the dtype of a value that opdsl.scan carries changes with each step. Convert it in the step: "
+        "x.to(opdsl.float32)."
+    )
 
 
 def _vary(function: ScalarFunction, varying: Collection[str]) -> list[bool]:

@@ -70,7 +70,7 @@ def scan(
     tensor([1.0000, 1.5000, 4.0000])
     """
     if not isinstance(reverse, bool):
-        raise DimError(f"opdsl.scan: reverse= is True or False (got {reverse!r})")
+        raise DimError(f"opdsl.scan: reverse= has to be True or False (got {reverse!r})")
     return _kind((along,))("scan", step, init, values, (along,), is_reverse=reverse).scan()
 
 

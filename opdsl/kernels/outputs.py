@@ -61,7 +61,7 @@ def array_of(tensor: Tensor) -> Any:
     """
     if has_bits(tensor):
         raise KernelError(
-            "the memory of a conjugate or negative view was to be read as it is. Call an operator on it, or "
+            "the memory of a conjugate or negative view cannot be read directly. Call an operator on it, or "
             "x.resolve_conj().resolve_neg()."
         )
     return getattr(tensor, "array", None)

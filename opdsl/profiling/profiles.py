@@ -50,7 +50,7 @@ class Profile:
             OptionError: the profile is active already.
         """
         if self._stack is not None:
-            raise OptionError("profile: it is entered already. Use a profile of its own for what lies within.")
+            raise OptionError("profile: this profile is active already. Use another one for the inner block.")
         self._entries, self._threads = [], {}
         self._origin = perf_counter()
         with ExitStack() as stack:

@@ -231,7 +231,7 @@ class _Scope:
             case Asked(tensor, what, dim):
                 bound = self._bound(tensor)
                 if bound.type != "tensor" or (what != "storage_offset" and dim >= bound.size):
-                    raise ProgramError(f"{written(tree)} is asked of what has none")
+                    raise ProgramError(f"{written(tree)} does not exist")
                 return _INT
             case Unary(sign, operand):
                 kind = self.kind(operand, late)
@@ -247,7 +247,7 @@ class _Scope:
 
     def _bound(self, name: str) -> _Kind:
         if name not in self.kinds:
-            raise ProgramError(f"{name} is read, which nothing before has bound")
+            raise ProgramError(f"{name} is read, but nothing before it defines it")
         return self.kinds[name]
 
 

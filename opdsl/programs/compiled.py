@@ -74,8 +74,8 @@ class Explanation(NamedTuple):
                 f"{program.name}({', '.join(map(str, program.inputs))}): {counted(len(program.steps), 'step')}, "
                 f"{len(fused)} of them fused of {sum(len(step.parts) for step in fused)}"
             )
-        lines += [f"runs as it is from here on: {text}" for text in self.breaks]
-        lines += [f"runs as it is: {reason}" for reason in self.reasons]
+        lines += [f"runs uncompiled from here on: {text}" for text in self.breaks]
+        lines += [f"runs uncompiled: {reason}" for reason in self.reasons]
         return "\n".join(lines) or "not called yet"
 
 
@@ -136,7 +136,7 @@ class _Form:
         leaves = Leaves(self.names, values, self.structure)
         reason = self.reason
         if len(self.running) >= _MOST_PROGRAMS:
-            reason = f"it asks so much of sizes that it has more than {_MOST_PROGRAMS} programs"
+            reason = f"its guards on sizes require more than {_MOST_PROGRAMS} programs"
         if not reason:
             try:
                 new_program = self._made(state, leaves)

@@ -43,7 +43,7 @@ def example_of(program: Program) -> dict[str, Any]:
         if _holds(program, example):
             return example
     raise ProgramError(
-        f"no sizes are found that the program of {program.name} serves: it holds where "
+        f"no sizes were found for which the program of {program.name} is valid: it requires "
         f"{' and '.join(program.conditions)}. Trace the function."
     )
 
@@ -105,7 +105,7 @@ def rehearse(program: Program) -> None:
         wrong |= set() if is_known else {name}
     if wrong or not _holds(program, program.example):
         about = f" ({', '.join(sorted(wrong))})" if wrong else ""
-        raise ProgramError(f"the example is no call that the program serves{about}")
+        raise ProgramError(f"the program is not valid for its example{about}")
     try:
         values = _values(program, program.example)
         arguments = _arguments(program, values)
@@ -118,7 +118,7 @@ def rehearse(program: Program) -> None:
     except TraceError:
         return  # data-dependent results can only be checked in a real call
     except (ArithmeticError, TypeError) as error:
-        raise ProgramError(f"what it computes of sizes has no value: {error}") from error
+        raise ProgramError(f"an expression of sizes cannot be computed: {error}") from error
 
 
 def _are_strides(value: Any, ndim: int) -> bool:
@@ -194,7 +194,7 @@ class _Rehearsal:
         several = isinstance(function, (tuple, list))
         results = list(function) if several else [function]
         if len(results) != len(step.results) or isinstance(function, list) is not step.is_list:
-            raise ProgramError(f"{step.name} gives {len(results)} results (got {len(step.results)})")
+            raise ProgramError(f"{step.name} returns {len(results)} results (got {len(step.results)})")
         for result, value in zip(step.results, results, strict=True):
             if result is not None:
                 self._compare(step, result, value)
@@ -203,7 +203,7 @@ class _Rehearsal:
     def _compare(self, step: Step, result: Result, value: Any) -> None:
         """Check a result against the dtype, device and shape that the program declares."""
         if not isinstance(value, Tensor):
-            raise ProgramError(f"{step.name} gives no tensor for {result.name}")
+            raise ProgramError(f"{step.name} returns no tensor for {result.name}")
         if len(value.shape) == len(result.shape):
             for size, actual in zip(result.shape, value.shape, strict=True):
                 if isinstance(size, str) and size.isidentifier():
@@ -211,7 +211,7 @@ class _Rehearsal:
         got = value.dtype, value.device, _plain(value.shape)
         said = result.dtype, result.device, _plain(self._said(result.shape, got[2]))
         if said != got:
-            raise ProgramError(f"{step.name} gives {_shown(*got)} for {result.name} (got {_shown(*said)})")
+            raise ProgramError(f"{step.name} returns {_shown(*got)} for {result.name} (got {_shown(*said)})")
 
     def _said(self, shape: tuple[Size, ...], got: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the declared shape as numbers; data-dependent sizes are taken from the actual shape."""

@@ -60,10 +60,10 @@ def _read(where: str, contents: Callable[[], bytes], tensors: Callable[[], objec
         program = checked(_Reader(where, tensors).program(_contents(contents())))
         rehearse(program)
     except ProgramError as error:
-        remedy = "" if str(error).endswith(".") else ". Save the program anew."
+        remedy = "" if str(error).endswith(".") else ". Save the program again."
         raise ProgramError(f"{where}: {error}{remedy}") from error
     except RecursionError as error:
-        raise ProgramError(f"{where} is nested too deeply for a program. Save the program anew.") from error
+        raise ProgramError(f"{where} is nested too deeply for a program. Save the program again.") from error
     return program
 
 
@@ -94,7 +94,7 @@ def _contents(content: bytes) -> Any:
 def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     repetition = dict(pairs)
     if len(repetition) != len(pairs):
-        raise ValueError("a key stands twice in an object")
+        raise ValueError("a key occurs twice in an object")
     return repetition
 
 
@@ -137,7 +137,7 @@ class _Reader:
             return {}
         tensors = self.tensors()
         if not isinstance(tensors, dict) or len(set(map(_text, names))) != len(names):
-            raise ProgramError(f"{self.where} has no tensors by name, or a name stands twice")
+            raise ProgramError(f"{self.where} has no tensors by name, or a name occurs twice")
         constants = {name: tensors[name] for name in names if isinstance(tensors.get(name), Tensor)}
         missing = sorted(set(names) - constants.keys())
         if missing:
@@ -183,7 +183,7 @@ class _Reader:
         if not isinstance(value, dict):
             return value
         if len(value) != 1:
-            raise ProgramError(f"an operand has the keys {', '.join(value)[:100]}: one is wanted")
+            raise ProgramError(f"an operand has the keys {', '.join(value)[:100]}: expected one")
         ((kind, content),) = value.items()
         readers: dict[str, Callable[[], Any]] = {
             "expression": lambda: Expression(_text(content)),
@@ -206,36 +206,36 @@ def _operator(name: str, schema: str) -> Operator:
         operator = operator_named(name)
     except UnknownOperatorError as error:
         raise ProgramError(
-            f"the program calls {schema}, which is not here. Import the library that declares it."
+            f"the program calls {schema}, which is not declared. Import the library that declares it."
         ) from error
     if str(operator.schema) != schema:
         raise ProgramError(
-            f"the program was saved with {schema}, but here it is {operator.schema}. Trace the function anew."
+            f"the program was saved with {schema}, but here it is {operator.schema}. Trace the function again."
         )
     return operator
 
 
 def _object(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise ProgramError(f"an object is wanted (got {_shown(value)})")
+        raise ProgramError(f"expected an object (got {_shown(value)})")
     return value
 
 
 def _list(value: Any) -> list[Any]:
     if not isinstance(value, list):
-        raise ProgramError(f"a list is wanted (got {_shown(value)})")
+        raise ProgramError(f"expected a list (got {_shown(value)})")
     return value
 
 
 def _pair(value: Any) -> list[Any]:
     if len(_list(value)) != 2:
-        raise ProgramError(f"a pair is wanted (got {_shown(value)})")
+        raise ProgramError(f"expected a pair (got {_shown(value)})")
     return _list(value)
 
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise ProgramError(f"a text is wanted (got {_shown(value)})")
+        raise ProgramError(f"expected a string (got {_shown(value)})")
     return value
 
 
@@ -283,7 +283,7 @@ def _results(operator: Any = None, *values: Any) -> tuple[Any, ...]:
     try:
         kind: Any = operator_named(_text(operator)).result_type
     except UnknownOperatorError as error:
-        raise ProgramError(f"{_shown(operator)} is not here. Import the library that declares it.") from error
+        raise ProgramError(f"{_shown(operator)} is not declared. Import the library that declares it.") from error
     if kind is None or len(kind._fields) != len(values):
         raise ProgramError(f"{_shown(operator)} has no {len(values)} results by name")
     named: tuple[Any, ...] = kind(*values)
@@ -295,7 +295,7 @@ def _dict(pairs: Any, inner: Callable[[Any], Any]) -> dict[Any, Any]:
     for key, value in map(_pair, _list(pairs)):
         name = inner(key)
         if not is_key(name) or name in entries:
-            raise ProgramError(f"{_shown(key)} is no key, or stands twice")
+            raise ProgramError(f"{_shown(key)} is no key, or occurs twice")
         entries[name] = inner(value)
     return entries
 

@@ -81,8 +81,8 @@ class MemoryPlan(NamedTuple):
     def __str__(self) -> str:
         apart = sum(block.size for block in self.blocks)
         lines = [
-            f"{_bytes(self.size)} hold what is made on the way ({_bytes(apart)} one by one), "
-            f"{_bytes(self.results)} are results; at most {_bytes(self.peak)} live at once"
+            f"{_bytes(self.size)} for intermediate tensors ({_bytes(apart)} if separate), "
+            f"{_bytes(self.results)} for results; at most {_bytes(self.peak)} live at once"
         ]
         rows = (
             f"{block.offset:>12} {block.size:>12}  steps {block.first} to {block.last}: {block.name}"

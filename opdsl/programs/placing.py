@@ -47,7 +47,9 @@ def with_places(program: Program) -> Program:
 
 
 def _placed(known: Sources, step: Step) -> tuple[Step, ...] | None:
-    """Return the steps of the indexed kernel that replaces a step; None if no such kernel exists or it saves no memory."""
+    """Return the steps of the indexed kernel that replaces a step; None if no kernel can replace it or that saves no
+    memory.
+    """
     result = step.results[0] if len(step.results) == 1 else None
     if result is None or known.makers.get(result.name) is not step or result.dtype not in FLOATS:
         return None

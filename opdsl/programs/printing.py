@@ -33,7 +33,7 @@ def _attempt(compute: Callable[[], Any]) -> Any:
     try:
         return compute()
     except _ERRORS as error:
-        raise ProgramError(f"a number that the program computes of sizes has no value: {error}") from error
+        raise ProgramError(f"an expression of sizes cannot be computed: {error}") from error
 
 
 # Globals of the function: only the names that expressions call.

@@ -46,7 +46,7 @@ class Program:
     <program <lambda>(x: float32[s1, s2], r: float): 2 steps>
     >>> program(opdsl.ones(4), 2.0)
     Traceback (most recent call last):
-    opdsl.errors.ProgramError: the program of <lambda>: x: float32[s1, s2] was traced (got float32[4]). Trace the ...
+    opdsl.errors.ProgramError: the program of <lambda>: expected x: float32[s1, s2] as in the trace (got ...
     >>> program(opdsl.ones(4, 4), 2.0)
     tensor(32.)
 
@@ -95,10 +95,10 @@ class Program:
         self.check(arguments)
         result = self.function(*arguments, *self.constants.values())
         if result is UNSERVED:
-            conditions = " and ".join(self.conditions) or "what it computes of numbers has a result"
+            conditions = " and ".join(self.conditions) or "its expressions of numbers can be computed"
             raise ProgramError(
-                f"the program of {self.name} does not serve these sizes and numbers: it holds where {conditions}. "
-                "Trace the function anew, or use opdsl.compile, which does so."
+                f"the program of {self.name} is not valid for these sizes and numbers: it requires {conditions}. Trace "
+                "the function again, or use opdsl.compile, which does so."
             )
         return result
 
@@ -124,7 +124,8 @@ class Program:
             if not is_alike:
                 got = f"{short_name(value.dtype)}{list(value.shape)}" if isinstance(value, Tensor) else repr(value)
                 raise ProgramError(
-                    f"the program of {self.name}: {input} was traced (got {got}). Trace the function for that."
+                    f"the program of {self.name}: expected {input} as in the trace (got {got}). Trace the function "
+                    "with such arguments."
                 )
 
     def meta(self, *arguments: Any) -> Any:
@@ -152,7 +153,7 @@ class Program:
         ...     return ((x @ w).t() @ (x @ w)).sum()
         >>> program = opdsl.trace(function, opdsl.ones(32, 8), opdsl.ones(8, 16))
         >>> print(program.memory_plan(opdsl.ones(64, 8), opdsl.ones(8, 16)))
-        9.0 KiB hold what is made on the way (9.0 KiB one by one), 4 bytes are results; at most 9.0 KiB live at once
+        9.0 KiB for intermediate tensors (9.0 KiB if separate), 4 bytes for results; at most 9.0 KiB live at once
                    0         4096  steps 0 to 3: mm
                 4096         4096  steps 2 to 3: mm_1
                 8192         1024  steps 3 to 4: mm_2

@@ -186,8 +186,8 @@ class RecordedProgram(_CalledProgram):
         """
         if any(step.is_random for step in self.whole.steps):
             raise GradientError(
-                f"{self.whole.name}: gradients of gradients of a compiled function run it anew, and this one draws "
-                "random numbers. Call the function itself, not what opdsl.compile gave, for these."
+                f"{self.whole.name}: higher-order gradients of a compiled function run it again, but this one draws "
+                "random numbers. Call the uncompiled function for them."
             )
         listed = tensors_returned(self.whole.function(*arguments))
         wanted = [arguments[at] for at in self.targets]

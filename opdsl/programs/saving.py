@@ -39,7 +39,9 @@ def save(path: str | os.PathLike[str], program: Program) -> None:
     """Write a program to a file; see ``Program.save``."""
     place = Path(path)
     if program.constants and place.suffix == TENSORS:
-        raise ProgramError(f"{place} is where the tensors of the program go. Give it another ending, as .json.")
+        raise ProgramError(
+            f"{place} is the file for the tensors of the program. Use another suffix for the program, such as .json."
+        )
     text = text_of(program)
     if program.constants:
         tensors = {name: tensor.detach() for name, tensor in program.constants.items()}

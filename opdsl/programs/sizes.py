@@ -201,7 +201,7 @@ class _Parser:
             height += 1
             layer = [part for node in layer for part in parts_of(node)]
         if height > _MOST_HEIGHT:
-            raise SizeSyntaxError(f"{height} operands stand in a row (at most {_MOST_HEIGHT})")
+            raise SizeSyntaxError(f"{height} operands are chained (at most {_MOST_HEIGHT})")
         return tree
 
     def _unexpected(self) -> SizeSyntaxError:
@@ -235,9 +235,9 @@ class _Parser:
             right = self._expression(_MINUS if strength == _POWER else strength + 1)
             left = Binary(sign, left, right)
             if strength == _COMPARISON and _STRENGTHS.get(self.tokens[self.place][1]) == _COMPARISON:
-                raise SizeSyntaxError("comparisons stand in a chain")
+                raise SizeSyntaxError("comparisons are chained")
             if strength == _POWER and self.tokens[self.place][1] == "**":
-                raise SizeSyntaxError("powers stand in a chain")
+                raise SizeSyntaxError("powers are chained")
         self.level -= 1
         return left
 

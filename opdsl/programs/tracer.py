@@ -72,8 +72,8 @@ def tracing(function: Callable[..., Any], leaves: Leaves) -> Iterator[Tracer]:
             yield tracer
         except NotLoweredError as error:
             raise TraceError(
-                f"{getattr(function, '__qualname__', function)} cannot be traced: {error}. Let it call operators "
-                "alone: where(condition, a, b) instead of `if`, or leave that part outside."
+                f"{getattr(function, '__qualname__', function)} cannot be traced: {error}. Use operators only: "
+                "where(condition, a, b) instead of `if`, or leave that part outside."
             ) from error
         finally:
             if tracer is not None:
@@ -152,7 +152,7 @@ class Tracer(DispatchMode):
     def dispatch(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
         """Record a call, and return traced tensors for its results."""
         if not _is_but_for_grad_mode(self.before):
-            raise NotLoweredError("a guard or a mode is entered, which a program would not know")
+            raise NotLoweredError("a guard or a mode is entered, which a program cannot record")
         if self._asks_of_shapes(args):
             return operator(*args, **kwargs)
         args, kwargs = self.standing_in(args), self.standing_in(kwargs)
@@ -218,7 +218,7 @@ class Tracer(DispatchMode):
         stand_in = next(tensor for tensor in self.kept if id(tensor) == at)
         leaf: Leaf = leaf_of(self.originals.get(at, stand_in))
         if has_hooks(leaf):
-            raise NotLoweredError("a leaf that gets a gradient has hooks, which a program would not call")
+            raise NotLoweredError("a leaf that gets a gradient has hooks, which a program does not call")
         self.gradients.setdefault(self.names[at], (leaf, leaf.grad))
         return leaf
 
@@ -238,7 +238,7 @@ class Tracer(DispatchMode):
             return
         before = leaf_of(tensor).grad
         if not is_set and before is not None and id(before) not in self.names:
-            raise NotLoweredError("a gradient is read that an earlier backward pass has left. Hand it over")
+            raise NotLoweredError("a gradient of an earlier backward pass is read. Pass it as an argument")
         if is_set and self.names[at] not in self.gradients:
             self.cleared.add(self.names[at])
             self._leaf(at)
@@ -267,7 +267,7 @@ class Tracer(DispatchMode):
         if branch is not None:
             branch.gives(operator.operator, args, result)
         if len(self.recorder.steps) > count and _has_numbers(result):
-            raise NotLoweredError(f"{operator.operator.name} gives a number that elements decide")
+            raise NotLoweredError(f"{operator.operator.name} returns a number that depends on elements")
         call = self._call_of(operator.operator, unbox(operator.operator, args, kwargs), result)
         self.recorder.guards = self._asked_by_calls(guards, self.recorder.guards)
         del self.recorder.steps[count:]
@@ -370,7 +370,7 @@ class Tracer(DispatchMode):
             if name in words:
                 known = next((shown for shown, function in FUNCTIONS.items() if function is value), None)
                 if known is None:
-                    raise NotLoweredError(f"{value!r} is asked about sizes")
+                    raise NotLoweredError(f"{value!r} is called with sizes")
                 text = re.sub(rf"\b{name}\b", known, text)
         return text
 
@@ -398,7 +398,7 @@ class Tracer(DispatchMode):
         if known is not None:
             return known
         if type(getattr(tensor, "array", None)) is SymbolicArray:
-            raise NotLoweredError("a tensor that no operator has made")
+            raise NotLoweredError("a tensor that no operator returned")
         name = self._free("constant")
         self.constants[name] = tensor
         constant = Tensor()
@@ -422,7 +422,7 @@ class Tracer(DispatchMode):
             return Expression(name)
         if is_symbol(value):
             if self.recorder.is_late(value.text):
-                raise NotLoweredError("a size that elements decide is used")
+                raise NotLoweredError("a data-dependent size is used")
             return Expression(self._text(value.text))
         if isinstance(value, tuple) and hasattr(value, "_fields"):
             return type(value)(*map(self.operand, value))
@@ -431,7 +431,7 @@ class Tracer(DispatchMode):
         if isinstance(value, dict):
             return {name: self.operand(member) for name, member in value.items()}
         if is_override(value):
-            raise NotLoweredError("a value over dims is returned. Place its dims: value.order(..., i)")
+            raise NotLoweredError("a value over dims is returned. Order its dims: value.order(..., i)")
         return value
 
     def within(self, compute: Callable[[], Any]) -> Any:
@@ -529,7 +529,7 @@ class _Calls(DispatchMode):
         if not _is_but_for_grad_mode(self.before):
             raise TraceError(
                 f"{operator.operator.name} is called within a guard or a mode that the traced function enters, which "
-                "its program would not know. Enter it around the program."
+                "its program cannot record. Enter it around the program."
             )
         args, kwargs = tracer.standing_in(args), tracer.standing_in(kwargs)
         if _is_its_text(operator.operator):  # errors should be those of its calls
@@ -577,7 +577,7 @@ def _on_meta(operator: Any, *args: Any, **kwargs: Any) -> Any:
     """
     schema = operator.operator.schema
     if schema.is_view or schema.is_mutable or operator.operator.may_alias:
-        raise NotLoweredError(f"{operator.operator.name} looks at elements, or has no Meta kernel")
+        raise NotLoweredError(f"{operator.operator.name} reads elements, or has no Meta kernel")
     devices: list[Any] = []
 
     def to_meta(value: Any) -> Any:
@@ -602,11 +602,11 @@ def _on_meta(operator: Any, *args: Any, **kwargs: Any) -> Any:
 
     meta, named = to_meta(args), {name: to_meta(value) for name, value in kwargs.items()}
     if not devices:
-        raise NotLoweredError(f"{operator.operator.name} has no tensor to tell its device")
+        raise NotLoweredError(f"{operator.operator.name} has no tensor argument that determines its device")
     try:
         return from_meta(operator(*meta, **named))
     except Exception as error:  # a user's kernel may fail in any way on tensors without elements
-        raise NotLoweredError(f"{operator.operator.name} looks at elements, or has no Meta kernel: {error}") from error
+        raise NotLoweredError(f"{operator.operator.name} reads elements, or has no Meta kernel: {error}") from error
 
 
 def _has_numbers(result: Any) -> bool:

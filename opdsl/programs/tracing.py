@@ -65,7 +65,7 @@ def trace(function: Callable[..., Any] | Tensor | None = None, /, *arguments: An
     if closed is not None:
         raise TraceError(
             f"{getattr(function, '__name__', 'the function')} takes a {type(closed).__name__}, which tracing does not "
-            "take apart: its tensors would be constants. Pass tuples, lists and dicts, or use opdsl.compile."
+            "unpack: its tensors would be constants. Pass tuples, lists and dicts, or use opdsl.compile."
         )
     return traced(function, leaves)
 
@@ -75,12 +75,12 @@ def traced(function: Callable[..., Any], leaves: Leaves) -> Program:
     call = traced_call(function, leaves)
     if call.gradients:
         raise TraceError(
-            f"{call.program.name} leaves gradients behind, and a program gives only what it returns. Let it return "
-            "them (opdsl.autograd.grad), or use opdsl.compile."
+            f"{call.program.name} sets gradients of tensors, but a program only returns results. Return the gradients "
+            "(opdsl.autograd.grad), or use opdsl.compile."
         )
     if call.is_mixed:
         raise TraceError(
-            f"{call.program.name} enters no_grad or enable_grad, which a program would not know. Enter it around the "
+            f"{call.program.name} enters no_grad or enable_grad, which a program cannot record. Enter it around the "
             "program, or use opdsl.compile."
         )
     return call.program

@@ -129,7 +129,7 @@ def _tell_of_a_long_one(event: Event) -> None:
             return
         _has_told_of_a_long_one = True
     print(
-        f"opdsl: compiling {event.name} took {event.seconds:.1f} s. Compiled kernels are kept for later runs; "
-        f"{_VARIABLE}=compile tells of each.",
+        f"opdsl: compiling {event.name} took {event.seconds:.1f} s. Compiled kernels are cached for later runs; "
+        f"{_VARIABLE}=compile logs each of them.",
         file=sys.stderr,
     )

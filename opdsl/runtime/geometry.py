@@ -420,8 +420,8 @@ def _geometry_of(
         elements, rest = divmod(step, dtype.itemsize)
         if rest or elements < 0:
             raise InterchangeError(
-                f"an array with strides {steps} (bytes, itemsize {dtype.itemsize}) cannot be taken over: strides "
-                "must be positive multiples of the itemsize. Copy it first with numpy.ascontiguousarray(array)."
+                f"an array with strides {steps} (bytes, itemsize {dtype.itemsize}) cannot be shared: strides must be "
+                "positive multiples of the itemsize. Copy it first with numpy.ascontiguousarray(array)."
             )
         strides.append(elements)
     return geometry(dtype, cpu, shape, tuple(strides), is_view=is_view, read_only=read_only)

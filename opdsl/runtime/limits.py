@@ -37,7 +37,7 @@ class finfo:
         dtype = to_dtype(type)
         self.dtype = dtype.to_real()
         if self.dtype not in _FORMATS:
-            raise DTypeError(f"finfo is of floating-point and complex dtypes (got {dtype!r}). Use iinfo for integers.")
+            raise DTypeError(f"finfo needs a floating-point or complex dtype (got {dtype!r}). Use iinfo for integers.")
         digits, exponent = _FORMATS[self.dtype]
         self.bits = 8 * self.dtype.itemsize
         self.eps = 2.0**-digits
@@ -75,7 +75,9 @@ class iinfo:
     def __init__(self, type: DType | str | type) -> None:
         self.dtype = to_dtype(type)
         if self.dtype.category is not Category.INT:
-            raise DTypeError(f"iinfo is of integer dtypes (got {self.dtype!r}). Use finfo for floating-point numbers.")
+            raise DTypeError(
+                f"iinfo needs an integer dtype (got {self.dtype!r}). Use finfo for floating-point numbers."
+            )
         self.bits = 8 * self.dtype.itemsize
         self.max = (1 << (self.bits - self.dtype.is_signed)) - 1
         self.min = -self.max - 1 if self.dtype.is_signed else 0

@@ -71,7 +71,7 @@ def set_printoptions(
     changed: dict[str, Any] = {name: value for name, value in numbers.items() if value is not None}
     for name, value in changed.items():
         if not (isinstance(value, (int, float)) and value >= 0):
-            raise OptionError(f"set_printoptions: {name} is a number that is not negative (got {value!r})")
+            raise OptionError(f"set_printoptions: {name} has to be a number that is not negative (got {value!r})")
     _options = (_options if profile is None else _PROFILES[profile])._replace(**changed, sci_mode=sci_mode)
 
 

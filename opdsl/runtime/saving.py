@@ -138,8 +138,8 @@ class _Writer:
             return {type(value).__name__: [self.encoded(element, (*path, str(at))) for at, element in items]}
         where = f" at {'.'.join(path)!r}" if path else ""
         raise ConversionError(
-            f"save: {type(value).__name__}{where} is not written. Tensors, numbers, texts, None, and dictionaries, "
-            "lists and tuples of them are."
+            f"save: {type(value).__name__}{where} cannot be saved. Use tensors, numbers, strings, None, and "
+            "dictionaries, lists and tuples of them."
         )
 
     def _named(self, tensor: Tensor, path: tuple[str, ...]) -> str:
@@ -243,8 +243,8 @@ def _read(content: bytes) -> tuple[dict[str, Tensor], dict[str, str]]:
     except package.SafetensorError as error:
         if content.startswith(_PICKLED):
             raise FileFormatError(
-                "load: the file is pickled, as torch.save writes them, and reading it could run any code. Convert "
-                "what is in it with safetensors.torch.save_file."
+                "load: the file is pickled, as torch.save writes them, and reading it could run any code. Convert its "
+                "tensors with safetensors.torch.save_file."
             ) from error
         raise FileFormatError(f"load: this is no file of the safetensors format, or is damaged ({error})") from error
     tensors = {name: _tensor(name, **fields) for name, fields in entries}
@@ -255,5 +255,7 @@ def _read(content: bytes) -> tuple[dict[str, Tensor], dict[str, str]]:
 def _tensor(name: str, dtype: str, shape: list[int], data: bytearray) -> Tensor:
     element_dtype = _DTYPES.get(dtype)
     if element_dtype is None:
-        raise DTypeError(f"load: {name!r} has elements {dtype!r}, which no dtype is for. Have: {', '.join(_DTYPES)}.")
+        raise DTypeError(
+            f"load: {name!r} has elements {dtype!r}, for which opdsl has no dtype. Supported: {', '.join(_DTYPES)}."
+        )
     return wrap(numpy.frombuffer(data, element_dtype.numpy).reshape(shape), element_dtype)

@@ -68,7 +68,7 @@ def dynamic_size(least: int = 0, most: int | None = None) -> int:
     if make is None:
         raise MissingKernelError(
             "the shape of this result depends on elements, which tensors on meta do not have. Run it on the CPU, or "
-            "trace it with torch.compile or torch.export, which go on with a size that is not known."
+            "trace it with torch.compile or torch.export, which continue with an unknown size."
         )
     return make(least, most)
 

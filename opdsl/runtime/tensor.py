@@ -463,7 +463,7 @@ class Tensor(Differentiable):
             DeviceError: there is no such device, or a stream is given.
         """
         if stream is not None:
-            raise DeviceError("to_device takes no stream. Name it around the call: with opdsl.cuda.stream(s): ...")
+            raise DeviceError("to_device takes no stream. Set it around the call: with opdsl.cuda.stream(s): ...")
         return self.to(Device(device))
 
     # --------------------------------------------------------------------------------- first-class dimensions

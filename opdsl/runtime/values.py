@@ -227,8 +227,8 @@ def arrow_array(tensor: TensorBase, type: object) -> Any:
         raise MissingDependencyError("pyarrow is not installed. Install it with: pip install pyarrow") from None
     if tensor.geometry.ndim != 1:
         raise InterchangeError(
-            f"an array of Arrow has one dimension (got a tensor of shape {tensor.geometry.shape}). Hand its columns "
-            "over one by one, or x.flatten()."
+            f"an array of Arrow has one dimension (got a tensor of shape {tensor.geometry.shape}). Pass its columns "
+            "one by one, or x.flatten()."
         )
     return pyarrow.array(numpy_array(tensor, False), type=type)
 
@@ -244,7 +244,7 @@ def stored(array: _Array) -> tuple[_Array, DType]:
         return array, known
     if not array.dtype.isnative:
         raise InterchangeError(
-            f"an array of dtype {array.dtype} has not the machine's byte order. Convert it first with "
+            f"an array of dtype {array.dtype} does not have the machine's byte order. Convert it first with "
             f"array.astype({array.dtype.newbyteorder('=').str!r})."
         )
     try:

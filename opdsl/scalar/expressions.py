@@ -18,8 +18,8 @@ from opdsl.scalar.untyped import Place
 __all__ = ["Evaluation", "Unusable"]
 
 _FROZEN: Final = (
-    "What a function names outside of itself is read once, when it is declared, and is a number, a text or a function. "
-    "Hand over what may change, or has elements, as an argument of the operator."
+    "Global names in a scalar function are read once, when it is declared, and have to be numbers, strings or "
+    "functions. Pass tensors, and values that may change, as arguments of the operator."
 )
 
 _BINARY: Final[dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]]] = {
@@ -86,7 +86,7 @@ class Evaluation:
         run = _EXPRESSIONS.get(type(node))
         if run is None:
             spoken = type(node).__name__
-            raise self.source.error(node, f"it cannot hold {_SPOKEN.get(spoken, f'an expression of kind {spoken}')}")
+            raise self.source.error(node, f"it cannot contain {_SPOKEN.get(spoken, f'an expression of kind {spoken}')}")
         return run(self, node)
 
     def number(self, node: ast.expr) -> Any:
@@ -155,8 +155,9 @@ def _name(evaluation: Evaluation, node: ast.Name) -> Any:
     if value is evaluation:
         raise evaluation.source.error(
             node,
-            f"there is no {node.id!r} here",
-            "A name is a parameter, a local name, or known when this is declared: it keeps the value that it has then.",
+            f"the name {node.id!r} is not defined",
+            "Use a parameter, a local name, or a global name that is defined when the function is declared: it keeps "
+            "the value that it has then.",
         )
     if isinstance(value, Unusable):
         raise evaluation.source.error(
@@ -190,7 +191,7 @@ def _attribute(evaluation: Evaluation, node: ast.Attribute) -> Any:
 
 def _binary(evaluation: Evaluation, node: ast.BinOp) -> Any:
     if type(node.op) not in _BINARY:
-        raise evaluation.source.error(node, "matrices have no place in a scalar function")
+        raise evaluation.source.error(node, "a scalar function cannot multiply matrices")
     op, function = _BINARY[type(node.op)]
     return evaluation.operate(op, function, (evaluation.evaluate(node.left), evaluation.evaluate(node.right)), node)
 
@@ -241,7 +242,7 @@ def _compare(evaluation: Evaluation, kind: ast.cmpop, first: Any, second: Any, n
         return isinstance(kind, (ast.IsNot, ast.NotEq))  # a number is never None
     if symbolic and not op:
         raise evaluation.source.error(
-            node, "`is` and `in` need values that are known while reading", "Compare with ==."
+            node, "`is` and `in` need values that are known when this is declared", "Compare with ==."
         )
     return evaluation.operate(op, function, (first, second), node)
 
@@ -352,9 +353,9 @@ _SPOKEN: Final = {
     "GeneratorExp": "a generator expression",
     "Dict": "a dict",
     "Set": "a set",
-    "Lambda": "a lambda; define a function beside this one and call it",
+    "Lambda": "a lambda; define a function next to this one and call it",
     "JoinedStr": "a formatted string",
-    "NamedExpr": "an assignment expression; assign on a line of its own",
+    "NamedExpr": "an assignment expression; assign on a separate line",
     "Await": "await",
     "Yield": "yield",
 }

@@ -85,4 +85,8 @@ class ScalarFunction:
 
 
 def _spoken(op: str) -> str:
-    return "a loop whose turns are counted while it runs" if op == "loop" else f"`{OPERATIONS[op].symbol}`"
+    return (
+        "a loop whose number of iterations is known only while it runs"
+        if op == "loop"
+        else f"`{OPERATIONS[op].symbol}`"
+    )

@@ -165,7 +165,7 @@ class IndexedFunction(NamedTuple):
         for node, kind in zip(positions, kinds, strict=True):
             if kind.category != INTEGER:
                 place = function.places[node]
-                problem = f"a position is an integer, and this is {kind.value}"
+                problem = f"an index has to be an integer, but this is {kind.value}"
                 raise place.source.error(place.node, problem, "Convert it: int(...).")
 
     def values_only(self, parameters: Iterable[str]) -> ScalarFunction:
@@ -228,8 +228,8 @@ class _Array(Indexable):
         """Record a read of an element, and return the symbol for the element."""
         reader = self.reader
         if graph is not reader.graph:
-            problem = f"{self.name} is read in a loop that counts while it runs"
-            raise place.source.error(place.node, problem, "Name the index in over=, and fold.")
+            problem = f"{self.name} is read in a loop whose number of iterations is known only while it runs"
+            raise place.source.error(place.node, problem, "List the index in over=, and use fold=.")
         positions = index if isinstance(index, tuple) else (index,)
         leads = bool(positions) and positions[0] is Ellipsis
         for position in positions[leads:]:
@@ -237,7 +237,7 @@ class _Array(Indexable):
                 raise place.source.error(place.node, f"{_spoken(position)} is no position", "Give an integer for each.")
         if leads and not reader.leads:
             raise place.source.error(
-                place.node, "`...` stands for dimensions that the result does not have", 'Begin at= with "...".'
+                place.node, "`...` denotes dimensions that the result does not have", 'Begin at= with "...".'
             )
         # A literal would take the type of the values otherwise.
         whole = [
@@ -275,7 +275,7 @@ class _Numbers(Sizes):
     def read(self, graph: Graph, index: Any, place: Place) -> Symbol:
         """Return the symbol for a number of the list."""
         if isinstance(index, bool) or not isinstance(index, int):
-            raise place.source.error(place.node, f"{_spoken(index)} is no place in a list", "Give a number.")
+            raise place.source.error(place.node, f"{_spoken(index)} is no index of a list", "Give a number.")
         return graph.parameter(f"{self.name}[{index}]", place)
 
 
@@ -303,7 +303,7 @@ class _Reader:
         """Record a read, or find an equal earlier one; return the symbol for its element."""
         for read in self.reads.values():
             if read.array == array.name and (len(read.positions), read.leads) != (len(positions), leads):
-                problem = f"{array.name} is read with other dimensions before"
+                problem = f"{array.name} was read with other dimensions before"
                 raise place.source.error(place.node, problem, "Give a position for each dimension.")
         key = (array.name, positions, leads)
         if key not in self.reads:
@@ -380,7 +380,7 @@ def _with_numbers(
     for name in wanted:
         if name not in bound:
             known = ", ".join([*values, *indices, *numbers])
-            raise source.error(source.tree, f"it has a parameter {name!r}, which is nothing here", f"Known: {known}.")
+            raise source.error(source.tree, f"it has a parameter {name!r}, which is unknown here", f"Known: {known}.")
     return bound
 
 

@@ -213,8 +213,8 @@ def _before_finish(
     derivative = differentiate(finish, finish.parameters[:count], is_complex=is_complex)
     for name in finish.parameters[:count]:
         if name in derivative.parameters:
-            problem = f"the gradient depends on {name!r}, which is not kept"
-            raise finish.source.error(finish.source.tree, problem, "Finish by what is linear, or without adjoint=.")
+            problem = f"the gradient depends on {name!r}, which is not saved"
+            raise finish.source.error(finish.source.tree, problem, "Use a linear finish, or omit adjoint=.")
     copied = nodes.copied(derivative, dict(zip(derivative.parameters, grads, strict=False)))
     return [copied[result] for result in derivative.results]
 

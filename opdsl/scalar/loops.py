@@ -23,7 +23,8 @@ COUNT: Final = "(count)"
 GOES_ON: Final = "(goes on)"
 
 UNBOUNDED: Final = (
-    "Count the turns: `for _ in range(100):` with `if ...: break`, or `while k < 100 and ...:` with `k += 1`."
+    "Limit the number of iterations: `for _ in range(100):` with `if ...: break`, or `while k < 100 and ...:` with "
+    "`k += 1`."
 )
 
 
@@ -137,7 +138,7 @@ def run_loop(frame: Frame, turns: Turns) -> None:
     items = iter([frame.graph.add("item", [loop], place, k) for k in range(len(names))])
     for name in _assigned(turns):
         if name not in carried:
-            frame.names[name] = Unusable("it is assigned in a loop that may take no turn")
+            frame.names[name] = Unusable("it is assigned in a loop that may have no iterations")
     for name in carried:
         frame.names[name] = _rebuilt(frame.names[name], items)
     frame.names.pop(COUNT, None)
@@ -186,7 +187,9 @@ def _turn(frame: Frame, turns: Turns, carried: dict[str, int]) -> list[Any]:
     if frame.returned is not False:
         place = next(node for node in ast.walk(turns.statement) if isinstance(node, ast.Return))
         raise frame.source.error(
-            place, "a loop whose turns are counted while it runs cannot return", "Leave it with `break`, then return."
+            place,
+            "a loop whose number of iterations is known only while it runs cannot return",
+            "Leave it with `break`, then return.",
         )
     more = frame.names.pop(GOES_ON)
     if counter is not None:
@@ -201,8 +204,8 @@ def _turn(frame: Frame, turns: Turns, carried: dict[str, int]) -> list[Any]:
         if not same or _shape(frame.names[name]) != _shape(before[name]):
             raise frame.source.error(
                 turns.statement,
-                f"{name!r} is another kind of thing after a turn of this loop than before it",
-                "What a loop assigns stays a number, or a tuple of as many.",
+                f"{name!r} is another kind of value after an iteration of this loop than before it",
+                "A name that a loop assigns has to remain a number, or a tuple of the same length.",
             )
         turn_values += values
     return turn_values
@@ -261,7 +264,7 @@ def limit(frame: Frame, statement: ast.While) -> int | None:
             turns = _turns_of(frame, statement, op, left, right)
             if turns is not False:
                 return turns
-    raise frame.source.error(test, "nothing bounds the turns of this loop", UNBOUNDED)
+    raise frame.source.error(test, "the number of iterations of this loop is unbounded", UNBOUNDED)
 
 
 _UPWARDS: Final = {ast.Lt: 0, ast.LtE: 1}

@@ -89,7 +89,7 @@ def _check_folds(nodes: Sequence[UntypedNode], places: Sequence[Place], advice: 
         if isinstance(node.value, UntypedLoop):
             _check_folds(node.value.nodes, node.value.places, advice or "Fold before the loop.")
         if node.op in OF_ROWS and advice is not None:
-            problem = f"{node.op} is of a row, and this sees single elements"
+            problem = f"{node.op} folds a row, but this function gets single elements"
             raise index.source.error(index.node, problem, advice)
 
 

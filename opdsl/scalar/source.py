@@ -19,7 +19,9 @@ __all__ = ["FunctionSource", "function_source"]
 # replaces min and max.
 _BUILTINS: Final = dict(vars(builtins))
 
-WAY_OUT: Final = 'What a scalar function cannot hold can be a kernel: .out_kernel("CPU") and .out_kernel("CUDA").'
+WAY_OUT: Final = (
+    'Code that a scalar function does not support can be a kernel: .out_kernel("CPU") and .out_kernel("CUDA").'
+)
 
 
 class FunctionSource:

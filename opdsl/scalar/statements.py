@@ -34,7 +34,7 @@ def run_function(graph: Graph, source: FunctionSource, values: Mapping[str, Any]
     Returns: the function's result: a symbol, a number, or a tuple of those.
     """
     if depth > _DEEPEST_CALL:
-        raise source.error(source.tree, "it calls itself without end", "A scalar function cannot be recursive.")
+        raise source.error(source.tree, "it calls itself endlessly", "A scalar function cannot be recursive.")
     try:
         return Frame(graph, source, dict(values), depth).run()
     except RecursionError as error:
@@ -77,7 +77,7 @@ class Frame:
                 return
             run = _STATEMENTS.get(type(statement))
             if run is None:
-                raise self.source.error(statement, f"it cannot hold {_name(statement)}")
+                raise self.source.error(statement, f"it cannot contain {_name(statement)}")
             run(self, statement)
 
     @property
@@ -176,7 +176,7 @@ _SPOKEN: Final = {
     "Try": "a try statement: nothing raises in a scalar function",
     "Raise": "a raise statement: nothing raises in a scalar function",
     "Assert": "an assert statement: nothing raises in a scalar function",
-    "FunctionDef": "a function definition; define it beside this function and call it",
+    "FunctionDef": "a function definition; define it next to this function and call it",
     "Import": "an import statement",
     "ImportFrom": "an import statement",
 }
@@ -251,7 +251,7 @@ def _meet(frame: Frame, condition: Symbol, chosen: Frame, other: Frame, statemen
 
 def _for(frame: Frame, statement: ast.For) -> None:
     if statement.orelse:
-        raise frame.source.error(statement.orelse[0], "it cannot hold an else branch of a loop")
+        raise frame.source.error(statement.orelse[0], "it cannot contain an else branch of a loop")
     counter = _counter(frame, statement)
     if counter is not None:
         known = not isinstance(counter.start, Symbol) and not isinstance(counter.stop, Symbol)
@@ -262,8 +262,10 @@ def _for(frame: Frame, statement: ast.For) -> None:
             return
     turns = frame.evaluation.sequence(statement.iter)
     if len(turns) > _LONGEST_LOOP:
-        advice = "With `if ...: break` in it the turns are counted while it runs."
-        raise frame.source.error(statement.iter, f"a loop of {len(turns)} turns is too long to be unrolled", advice)
+        advice = "A loop with `if ...: break` in it is not unrolled."
+        raise frame.source.error(
+            statement.iter, f"a loop of {len(turns)} iterations is too long to be unrolled", advice
+        )
     outer = frame.names.get(GOES_ON)
     frame.names[GOES_ON] = True
     for value in turns:
@@ -316,7 +318,7 @@ def _breaks(statement: ast.For) -> bool:
 
 def _while(frame: Frame, statement: ast.While) -> None:
     if statement.orelse:
-        raise frame.source.error(statement.orelse[0], "it cannot hold an else branch of a loop")
+        raise frame.source.error(statement.orelse[0], "it cannot contain an else branch of a loop")
     if own_exits(statement.body):
         while_loop(frame, statement)
         return
@@ -328,7 +330,7 @@ def _while(frame: Frame, statement: ast.While) -> None:
         if not condition or frame.is_done:
             return
         frame.turn(statement.body)
-    raise frame.source.error(statement.test, f"this loop takes more than {_LONGEST_LOOP} turns", UNBOUNDED)
+    raise frame.source.error(statement.test, f"this loop has more than {_LONGEST_LOOP} iterations", UNBOUNDED)
 
 
 def _break(frame: Frame, statement: ast.Break) -> None:

@@ -106,7 +106,7 @@ class _Following(DispatchMode):
             for pending in rule.pending(arguments):
                 if list(pending.inputs) == waiting:
                     return pending
-        raise ShardingError(f"{called.name} takes what is combined: {rule}")
+        raise ShardingError(f"{called.name} reads results that still have to be combined: {rule}")
 
     def _cut(self, called: Operator, rule: Rule, arguments: Arguments, placed: list[int | None]) -> Cut:
         # Random numbers depend on the position of a piece in the whole, which a body does not know.
@@ -116,7 +116,7 @@ class _Following(DispatchMode):
                 goes_on = partial is None or (self.folds and partial.reduction(arguments) is not None)
                 if goes_on and list(cut.inputs) == placed:
                     return cut
-        raise ShardingError(f"{called.name} is not cut like that: {rule}")
+        raise ShardingError(f"{called.name} cannot be split like this: {rule}")
 
 
 def _without_memory(tensor: Tensor) -> Tensor:
@@ -269,7 +269,7 @@ class ByItsCalls:
         return self.body or self.operator.find_in(self.operator.key_set(arguments, current.get()))
 
     def __str__(self) -> str:
-        return "composite: where what its body calls may be cut"
+        return "composite: where the operators that its body calls may be split"
 
 
 def _candidates(shapes: list[tuple[int, ...]], *, anywhere: bool) -> Iterator[tuple[int | None, ...]]:

@@ -20,7 +20,7 @@ __all__ = ["in_order", "rule_of", "rule_of_results"]
 _CPU, _META = DispatchKey("CPU"), DispatchKey("Meta")
 
 # The rule of handwritten kernels, which may read any element.
-_UNKNOWN = Whole("nothing says what its kernel reads")
+_UNKNOWN = Whole("its kernel does not declare the elements that it reads")
 
 _BY_KIND: dict[str, Callable[[Any], Rule]] = {
     "pointwise": lambda definition: AnyDimension(definition.results, definition),

@@ -132,7 +132,7 @@ class AnyDimension(Called):
         yield from pending_through(self.definition.graph(state), places, next(counter), numbers)
 
     def __str__(self) -> str:
-        return "pointwise: along any dimension; results are joined"
+        return "pointwise: along any dimension; results are concatenated"
 
 
 def _broadcast_cuts(shapes: Sequence[tuple[int, ...]], rows: Sequence[int], results: int) -> Iterator[Cut]:
@@ -174,7 +174,7 @@ class AllButRows(Called):
         yield from _broadcast_cuts(shapes, rows, self.definition.results)
 
     def __str__(self) -> str:
-        return "row: along any dimension but those of a row; results are joined"
+        return "row: along any dimension but those of a row; results are concatenated"
 
 
 @frozen
@@ -220,7 +220,9 @@ class Folding(Called):
         functions = " or ".join(
             ", ".join(dict.fromkeys(function.__name__ for function in fold.functions)) for fold in self.definition.folds
         )
-        return f"reduction: along what stays results are joined, along what is folded combined ({functions})"
+        return (
+            f"reduction: along remaining dimensions results are concatenated, along reduced ones combined ({functions})"
+        )
 
 
 @frozen
@@ -244,7 +246,7 @@ class Carrying(Called):
                 yield Cut((dim,), (dim,) * self.definition.results, Carried(self.definition))
 
     def __str__(self) -> str:
-        return "scan: along its dimension accumulators are carried on, along the others results are joined"
+        return "scan: along its dimension accumulators are passed on, along the others results are concatenated"
 
 
 @frozen
@@ -284,7 +286,7 @@ class Labelled(Called):
             yield Pending(tuple(reduction if at == place else None for at in range(count)), (reduction,))
 
     def __str__(self) -> str:
-        return f"product {self.labels}: along labels of the result it is joined, along the others summed"
+        return f"product {self.labels}: along labels of the result pieces are concatenated, along the others summed"
 
 
 @frozen
@@ -319,7 +321,7 @@ class AllBut(Called):
                 yield Cut((index,) * len(tensors), (index,) * self.results)
 
     def __str__(self) -> str:
-        return f"along any dimension but {self.name}; results are joined"
+        return f"along any dimension but {self.name}; results are concatenated"
 
 
 @frozen
@@ -343,7 +345,7 @@ class AllButLast(Called):
                 yield Cut((dim,) * len(tensors), (dim,) * self.results)
 
     def __str__(self) -> str:
-        return f"along any dimension but the last {self.rows}; results are joined"
+        return f"along any dimension but the last {self.rows}; results are concatenated"
 
 
 @frozen

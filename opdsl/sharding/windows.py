@@ -65,7 +65,7 @@ class Sliding(Called):
         return {first + at: window for at, window in enumerate(windows) if window is not None}
 
     def __str__(self) -> str:
-        return "windows: along the dimensions before, results are joined; along those of windows, pieces overlap"
+        return "windows: along the dimensions before, results are concatenated; along those of windows, pieces overlap"
 
 
 def overlaps(window: Window, size: int, results: int, bounds: Sequence[int]) -> Iterator[Overlap]:

@@ -113,7 +113,7 @@ def test_nothing_is_computed_to_find_shapes() -> None:
 
 def test_what_cannot_be_cut_becomes_one_chunk_and_says_so() -> None:
     x = da.from_array(X, chunks=(3, 4))
-    with pytest.warns(da.PerformanceWarning, match=r"_softmax: dimension 1 cannot be cut \(row: .* its 2 chunks"):
+    with pytest.warns(da.PerformanceWarning, match=r"_softmax: dimension 1 cannot be split \(row: .* its 2 chunks"):
         lazy(opdsl.softmax)(x, 1)
 
 
@@ -166,7 +166,7 @@ def test_blocks_that_are_written_into_zeros() -> None:
 
 def test_questions_give_no_arrays() -> None:
     x = da.from_array(X, chunks=(3, 4))
-    with pytest.raises(ShardingError, match="is_complex gives no tensor"):
+    with pytest.raises(ShardingError, match="is_complex returns no tensor"):
         lazy(opdsl.ops.aten.is_complex.default)(x)
 
 
@@ -359,7 +359,7 @@ def test_random_numbers_of_a_generator_and_of_unknown_places() -> None:
     result = lazy(opdsl.bernoulli)(x * 0 + 0.5, generator=opdsl.Generator().manual_seed(3)).compute()
     wanted = opdsl.bernoulli(opdsl.from_numpy(X * 0 + 0.5), generator=opdsl.Generator().manual_seed(3))
     np.testing.assert_array_equal(result, wanted.numpy())
-    with pytest.raises(ShardingError, match="its random numbers are those of their places"):
+    with pytest.raises(ShardingError, match="its random numbers depend on the positions of elements"):
         lazy(opdsl.rand_like)(x[x[:, 0] > 0])
 
 

@@ -132,7 +132,7 @@ class Trial:
             for _ in range(3):
                 actual = listed(self.operator(*self.arguments()))
         except opdsl.errors.OpdslError as error:
-            if "Declare an operator for each" in str(error):  # a limit: it folds for some ranks only
+            if "Declare separate operators" in str(error):  # a limit: it folds for some ranks only
                 self.error = error
             return None if self.error is not None else f"{type(error).__name__}: {error}"
         if self.error is not None:

@@ -73,7 +73,7 @@ def test_the_line_of_the_graph_break_is_reported() -> None:
     compiled = opdsl.compile(halved)
     compiled(drawn(3), drawn(3))
     said = str(compiled.explain())
-    assert "runs as it is from here on: test_broken_programs.py:" in said
+    assert "runs uncompiled from here on: test_broken_programs.py:" in said
     assert "if w.sum() > 3.0:" in said
 
 

@@ -124,8 +124,8 @@ KERNELS = {
     "annotated_text": Fault(
         "scaled",
         _kernel("self: Tensor, other: Tensor, factor: str, power: Any"),
-        "'factor' is annotated str, but is handed float",
-        "'factor' is annotated str, but is handed float",
+        "'factor' is annotated str, but gets float",
+        "'factor' is annotated str, but gets float",
     ),
     "annotated_int": Fault(
         "scaled", _kernel("self, other, factor: int, power"), "'factor' is annotated int", "'factor' is annotated int"
@@ -134,19 +134,19 @@ KERNELS = {
         "joined",
         '@joined.kernel("CPU")\ndef joined_kernel(tensors, size, weight: Tensor):\n    return tensors\n',
         "'weight' is annotated Tensor",
-        "'weight' is annotated Tensor, but is handed CPUTensor?",
+        "'weight' is annotated Tensor, but gets CPUTensor?",
     ),
     "annotated_list": Fault(
         "joined",
         '@joined.kernel("CPU")\ndef joined_kernel(tensors: Tensor, size, weight):\n    return [tensors]\n',
         "'tensors' is annotated Tensor",
-        "'tensors' is annotated Tensor, but is handed CPUTensor[]",
+        "'tensors' is annotated Tensor, but gets CPUTensor[]",
     ),
     "annotated_elements": Fault(
         "joined",
         '@joined.kernel("CPU")\ndef joined_kernel(tensors, size: list[str], weight):\n    return tensors\n',
         "'size' is annotated",
-        "'size' is annotated list[str], but is handed int[2]",
+        "'size' is annotated list[str], but gets int[2]",
     ),
     "cuda_on_the_cpu": Fault(
         "scaled", _kernel("self: CUDATensor, other, factor, power"), "handed CPUTensor", "handed CPUTensor"
@@ -215,7 +215,7 @@ STRUCTURED = {
         "scaled",
         "@scaled.meta\ndef scaled_meta(ctx, self, other: float, factor, power):\n    pass\n",
         "'other' is annotated float",
-        "'other' is annotated float, but is handed Tensor",
+        "'other' is annotated float, but gets Tensor",
     ),
     "out_dropped": Fault("filled", _filled("self, size, dtype"), "'out' is missing", "'out' is missing"),
     "out_first": Fault("filled", _filled("out, self, size, dtype"), "another order", "another order"),
@@ -247,7 +247,7 @@ STRUCTURED = {
         "extremes",
         _extremes("self, size: str, step, label, ascending, values, indices"),
         None,
-        "'size' is annotated str, but is handed int",
+        "'size' is annotated str, but gets int",
     ),
     "one_output_of_two": Fault(
         "extremes", _extremes("self, size, step, label, ascending, values"), "is missing", "'indices' is missing"
@@ -270,7 +270,7 @@ FORMULAS = {
     "formula_of_a_wrong_type": Fault(
         "declared_alone",
         _formula("self: Tensor, beta: Tensor", "return self"),
-        "'beta' is annotated Tensor, but is handed float",
+        "'beta' is annotated Tensor, but gets float",
         "'beta' is annotated",
     ),
     "formula_with_two_results": Fault(

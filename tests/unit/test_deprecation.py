@@ -37,7 +37,9 @@ def test_a_call_warns_where_it_stands(old_name: object) -> None:
         assert old_name(1, y=4) == 5
     [warning] = caught
     assert warning.filename == __file__
-    assert str(warning.message).endswith("is deprecated since opdsl 0.2 and goes in 0.4. Use opdsl.new_name.")
+    assert str(warning.message).endswith(
+        "is deprecated since opdsl 0.2 and will be removed in 0.4. Use opdsl.new_name."
+    )
 
 
 def test_it_is_a_deprecation_warning_of_python(old_name: object) -> None:
@@ -49,7 +51,7 @@ def test_it_is_a_deprecation_warning_of_python(old_name: object) -> None:
 
 def test_the_function_keeps_its_name_and_says_so_to_tools(old_name: object) -> None:
     assert (old_name.__name__, old_name.__doc__) == ("old_name", "Add.")
-    assert "goes in 0.4" in old_name.__deprecated__
+    assert "will be removed in 0.4" in old_name.__deprecated__
 
 
 def test_what_was_to_go_has_gone(old_name: object) -> None:

@@ -134,7 +134,7 @@ def test_what_has_no_name_is_refused() -> None:
         text = pickle.dumps(gone)
     with pytest.raises(pickle.PicklingError, match="taken_back"):
         pickle.dumps(gone)
-    with pytest.raises(PickledOperatorError, match=r"taken_back::f is not here.*declare the operator before"):
+    with pytest.raises(PickledOperatorError, match=r"taken_back::f is not declared.*declare the operator before"):
         pickle.loads(text)
 
 
@@ -183,5 +183,6 @@ def test_another_process_imports_what_declares_an_operator(tmp_path: Path) -> No
     assert run(USING, both, path=f"{root}:{tmp_path}").stdout.strip() == "[[1.0], [1.0]]"
     failed = run(USING, only_out, path=root)
     assert (
-        "PickledOperatorError: the operator apart::grown is not here: No module named 'apart_package'" in failed.stderr
+        "PickledOperatorError: the operator apart::grown is not declared: No module named 'apart_package'"
+        in failed.stderr
     )

@@ -247,7 +247,7 @@ def test_a_scan_with_indices_says_that_it_has_no_derivative():
     [
         (lambda h, self: h + self, r"takes every tensor and number \(alpha is missing\)"),
         (lambda self, alpha: self * alpha, "under names that are no arguments"),
-        (lambda h, self, alpha: (h, self), r"returns what is carried on \(1\)"),
+        (lambda h, self, alpha: (h, self), r"returns the new carried values \(1\)"),
     ],
 )
 def test_steps_that_do_not_fit(function, message):

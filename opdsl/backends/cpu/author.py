@@ -216,8 +216,8 @@ def _raise(name: str, environments: Sequence[int], address: int | None) -> None:
 def _described(name: str, error: BaseException, *, checks_bounds: bool) -> KernelError | BoundsError:
     if isinstance(error, IndexError) and checks_bounds:
         return BoundsError(
-            f"{name}: the kernel reads or writes outside of an array ({error}). Hold its indices against the arrays' "
-            "shapes; where nothing checks them it would use whatever lies there."
+            f"{name}: the kernel reads or writes outside of an array ({error}). Compare its indices with the shapes of "
+            "the arrays: without this check, the kernel would use other memory."
         )
     return KernelError(f"{name}: {type(error).__name__}: {error}")
 

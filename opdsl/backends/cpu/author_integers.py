@@ -187,7 +187,7 @@ class _Reader:
         key = getattr(function, "typing_key", None)
         is_cast = isinstance(function, types.NumberClass) and _is_integer(function.instance_type)
         if any(name in self.disguised for name in names) and not is_cast and key not in (bool, int):
-            return Mixture(line, "a sum of uint64 and a signed integer is handed to a function")
+            return Mixture(line, "a sum of uint64 and a signed integer is passed to a function")
         is_mixed = not all(_is_unsigned(self.kinds[name]) for name in names)
         if key in _JUDGING and is_mixed and all(_is_integer(self.kinds[name]) for name in names):
             return Mixture(line, f"{key.__name__!r} of uint64 and a signed integer is computed as float64")

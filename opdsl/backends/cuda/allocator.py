@@ -315,8 +315,8 @@ class Cache:
         free, total = api.memory_info()
         held = _size(int(self.counters[0]))
         raise OutOfMemoryError(
-            f"CUDA out of memory on cuda:{self.index}: {_size(size)} were asked for, {_size(free)} of {_size(total)} "
-            f"are free, {held} are held by tensors of opdsl. Drop tensors, or compute in smaller parts."
+            f"CUDA out of memory on cuda:{self.index}: tried to allocate {_size(size)}, {_size(free)} of "
+            f"{_size(total)} are free, {held} are held by tensors of opdsl. Free tensors, or compute in smaller parts."
         )
 
     def _asked(self, size: int, stream: Stream) -> int:

@@ -201,7 +201,7 @@ class _Kernel:
         if handed.dimension >= form.ndim:
             raise KernelError(
                 f"the CUDA kernel {self.source.entry} takes {handed.name}_{handed.what}_{handed.dimension}, but "
-                f"{handed.name} has {form.ndim} dimensions. Refuse such tensors in the shape function."
+                f"{handed.name} has {form.ndim} dimensions. Raise an error for such tensors in the shape function."
             )
         return self._number(handed, (form.shape if handed.what == "size" else form.strides)[handed.dimension])
 
@@ -224,7 +224,7 @@ class _Kernel:
 def _three(sizes: Any) -> tuple[int, int, int]:
     numbers = (sizes,) if isinstance(sizes, int) else tuple(map(int, sizes))
     if not 1 <= len(numbers) <= 3 or any(number < 1 for number in numbers):
-        raise ValueError(f"{sizes!r} are no one to three sizes of 1 and more")
+        raise ValueError(f"expected one to three sizes of at least 1 (got {sizes!r})")
     first, second, third = (*numbers, 1, 1)[:3]
     return first, second, third
 

@@ -53,7 +53,7 @@ def index_of(place: Device | str | int | None) -> int:
     count = driver().device_count
     if not 0 <= index < count:
         have = "cuda:0" if count == 1 else f"cuda:0 to cuda:{count - 1}"
-        raise DeviceError(f"device 'cuda:{index}' is not there: this machine has {count} (have {have}).")
+        raise DeviceError(f"there is no device 'cuda:{index}': this machine has {count} (have {have}).")
     return index
 
 

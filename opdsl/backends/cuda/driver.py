@@ -412,7 +412,7 @@ def _bindings() -> Any:
     """Import cuda-python's driver bindings, or raise an error that names the missing package."""
     if _library() is None:
         raise DeviceError(
-            "device 'cuda': this machine has no NVIDIA driver (libcuda is not there). Install it, or use device='cpu'."
+            "device 'cuda': this machine has no NVIDIA driver (libcuda was not found). Install it, or use device='cpu'."
         )
     try:
         return importlib.import_module("cuda.bindings.driver")

@@ -101,7 +101,7 @@ class Capture:
         if failure is not None or not self._handle:
             raise DriverError(
                 f"{_name(function)} cannot be captured as a graph: something in it waited for the device (item(), "
-                "cpu(), print), or used another stream. What is captured may only queue work."
+                "cpu(), print), or used another stream. A captured function may only queue work."
             ) from failure
         return pool.held
 

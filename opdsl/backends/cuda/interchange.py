@@ -67,7 +67,7 @@ def take_array(source: Any) -> Taken:
     """
     said: dict[str, Any] = source.__cuda_array_interface__
     if said.get("mask") is not None:
-        raise InterchangeError("an array with a mask has no counterpart here. Fill it first.")
+        raise InterchangeError("an array with a mask cannot be shared. Fill it first.")
     if said["data"][1]:
         raise InterchangeError("a read-only CUDA array cannot be shared. Copy it first.")
     kind = numpy.dtype(said["typestr"])
@@ -87,7 +87,9 @@ def take_array(source: Any) -> Taken:
 
 def _known(kind: numpy.dtype[Any]) -> DType:
     if kind == bfloat16.numpy:
-        raise InterchangeError(f"an array of {kind} has no counterpart here. Convert it first.")
+        raise InterchangeError(
+            f"an array of {kind} cannot be shared: opdsl has no such dtype for it. Convert it first."
+        )
     return to_dtype(kind)
 
 

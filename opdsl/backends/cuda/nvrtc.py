@@ -78,7 +78,7 @@ def _library() -> Any:
         nvrtc.nvrtcVersion()  # loads the library; if that is missing, errors of several kinds are possible
     except Exception as error:
         raise MissingDependencyError(
-            f'CUDA kernels are compiled by NVRTC, which is not there ({error}). pip install "opdsl[cuda]" brings it.'
+            f'CUDA kernels need NVRTC, which cannot be loaded ({error}). Install it: pip install "opdsl[cuda]"'
         ) from error
     return nvrtc
 

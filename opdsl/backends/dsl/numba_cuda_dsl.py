@@ -29,7 +29,7 @@ def unavailable_reason() -> str | None:
     """Return why numba-cuda cannot be used and the remedy, or None if it can be used."""
     missing = missing_reason(NAME, "numba_cuda", "numba-cuda", _AT_LEAST)
     if missing is None and not any(map(os.path.exists, _DRIVER_FILES)):
-        return f"the native DSL {NAME} needs an NVIDIA GPU, and {_DRIVER_FILES[0]} is not there. Install its driver."
+        return f"the native DSL {NAME} needs an NVIDIA GPU, and {_DRIVER_FILES[0]} does not exist. Install its driver."
     return missing
 
 

@@ -127,7 +127,7 @@ def opened(index: int) -> Opened:
 def _open(index: int) -> Opened:
     if os.getpid() != _PROCESS:
         raise DeviceError(
-            "device 'opencl' cannot be used in a forked process. Start processes anew: "
+            "device 'opencl' cannot be used in a forked process. Start new processes instead: "
             'multiprocessing.set_start_method("spawn").'
         )
     cl, device = library(), _devices()[index]

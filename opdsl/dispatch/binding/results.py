@@ -48,8 +48,8 @@ def checked_result(
 
 def _remedy(result: object) -> str:
     if is_override(result):
-        return "Place the dims of what it returns: value.order(..., i)."
-    return "Return that from it."
+        return "Order the dims of its result: value.order(..., i)."
+    return "Return that type."
 
 
 def _fits(schema: FunctionSchema, result: object) -> tuple[bool, str]:

@@ -258,13 +258,13 @@ def _check_options(options: Mapping[str, object], out: Tensor) -> None:
     dtype, device = options.get("dtype"), options.get("device")
     if isinstance(dtype, DType) and dtype is not out.dtype:
         raise DTypeError(
-            f"dtype {dtype.scalar_type} does not match dtype of out parameter ({out.dtype.scalar_type}). "
-            "Leave dtype= away, or give another out=."
+            f"dtype {dtype.scalar_type} does not match dtype of out parameter ({out.dtype.scalar_type}). Omit dtype=, "
+            "or pass another out=."
         )
     if isinstance(device, Device) and device.type != out.device.type:
         raise DeviceError(
-            f"device type {device.type} does not match device type of out parameter ({out.device.type}). "
-            "Leave device= away, or give another out=."
+            f"device type {device.type} does not match device type of out parameter ({out.device.type}). Omit device=, "
+            "or pass another out=."
         )
 
 

@@ -97,7 +97,7 @@ class CheckedKernel(Around):
         result = self.kernel(*arguments)
         self._check_results(arguments, result)
         for part, text in effects.faults(result):
-            raise self._kernel_error(text, part, "Declare what it does, or do it to a copy")
+            raise self._kernel_error(text, part, "Declare the write in the schema, or write to a copy")
         return result
 
     def _check_arguments(self, arguments: tuple[object, ...]) -> None:
@@ -106,7 +106,7 @@ class CheckedKernel(Around):
             if not _holds(value, python_type(argument.type, numbers)):
                 raise ArgumentError(
                     f"{self.operator.name}: {argument.name} is {type(value).__name__}, but the schema has "
-                    f"{argument.type}:\n{_marked(schema, argument_part(index))}\nHand the operator that."
+                    f"{argument.type}:\n{_marked(schema, argument_part(index))}\nPass that type."
                 )
 
     def _check_results(self, arguments: tuple[object, ...], result: object) -> None:
@@ -119,12 +119,12 @@ class CheckedKernel(Around):
         for index, (declared, value) in enumerate(zip(returns, results, strict=False)):
             if index not in undefined and not _holds(value, python_type(declared.type, False)):
                 text = f"result {index} is {_described(value)}, but the schema has {declared.type}"
-                raise self._kernel_error(text, return_part(index), "Return that from it")
+                raise self._kernel_error(text, return_part(index), "Return that type")
         # Only if the kernel is just a function is the kernel's result also the function's.
         is_annotated = self.kind == "function" and not undefined
         text = annotation_fault(self.functions[0], result) if is_annotated else ""
         if text:
-            raise self._kernel_error(text, return_part(0), "Return that from it, or annotate it as it is")
+            raise self._kernel_error(text, return_part(0), "Return that type, or change the annotation")
 
     def _kernel_error(self, text: str, part: Part, remedy: str) -> KernelError:
         who = f"the kernel {self}{f' ({self.place})' if self.place else ''}"
@@ -159,8 +159,8 @@ def require_annotated(operator: str, function: object, result: object) -> None:
         if fault:
             code = function.__code__
             raise KernelError(
-                f"{operator}: {fault} ({code.co_filename}:{code.co_firstlineno}). Return that from it, or annotate it "
-                "as it is."
+                f"{operator}: {fault} ({code.co_filename}:{code.co_firstlineno}). Return that type, or change the "
+                "annotation."
             )
 
 

@@ -69,7 +69,7 @@ class Effects:
             how = "is changed" if changed else "counts a new version"
             yield Effect(argument_part(place), f"{argument.name} {how}, but is not declared as written: {argument}")
         if changed and not counted and argument.is_written and not changes_itself(self._operator):
-            yield Effect(argument_part(place), f"{argument.name} is changed, but counts no new version")
+            yield Effect(argument_part(place), f"{argument.name} is changed, but its version was not increased")
 
     def _is_part_of_written(self, value: Any) -> bool:
         """Return whether an argument shares memory with one that is written, as both arguments of ``x.add_(x)`` do."""
@@ -87,7 +87,7 @@ class Effects:
                     yield Effect(return_part(at), text)
             own = argument.is_written and argument.alias == declared.alias and isinstance(value, Tensor)
             if own and returned is not value:
-                yield Effect(return_part(at), f"result {at} is not {argument.name}, which it is declared to be")
+                yield Effect(return_part(at), f"result {at} is declared to be {argument.name}, but is another tensor")
 
     def _shared_results(self, results: tuple[Any, ...]) -> Iterator[Effect]:
         returns = self._operator.schema.returns

@@ -41,7 +41,7 @@ class Namespace:
             packet = known.packets.get(f"{self._name}::{name}")
             if packet is None:
                 known_names = () if name.startswith("__") else self.__dir__()
-                hint = suggestion(name, known_names, "`opdsl list` shows all that there are.")
+                hint = suggestion(name, known_names, "`opdsl list` shows every operator.")
                 raise UnknownOperatorError(f"no operator {self._name}::{name}. {hint}")
             for overload, operator in tuple(packet.overloads.items()):
                 packet.function.__dict__[overload or "default"] = packet.operator_function(operator)
@@ -127,7 +127,9 @@ class Operators:
             NotPickledError: it belongs to another registry, which has no name.
         """
         if self._registry is not registry:
-            raise NotPickledError("operators of a registry of one's own have no name. Pickle what opdsl.ops holds.")
+            raise NotPickledError(
+                "operators of a separate registry have no name to be found by. Pickle operators of opdsl.ops."
+            )
         return _attribute_of, ("opdsl", "ops")
 
     def __getattr__(self, name: str) -> Namespace:

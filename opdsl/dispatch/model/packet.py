@@ -180,8 +180,8 @@ class Packet(Overloads):
         chosen = [overload for overload in overloads if select(overload)] or list(overloads)
         if not chosen:
             raise UnknownOperatorError(
-                f"{self.name}: no operator of that name is declared any more; its library has taken it back. "
-                "Declare it again, or keep the library open."
+                f"{self.name}: no operator of that name is declared any more; its library has removed it. Declare it "
+                "again, or keep the library open."
             )
         return pair(chosen, skip_self=is_method, with_out=not is_method)
 
@@ -200,7 +200,7 @@ class Packet(Overloads):
     def _operator_function(self, operator: Operator) -> LazyFunction:
         def make(namespace: dict[str, object]) -> CallCache:
             if operator.schema.name.overload not in self.overloads:
-                raise UnknownOperatorError(f"{operator.name} is not declared any more; its library has taken it back.")
+                raise UnknownOperatorError(f"{operator.name} is not declared any more; its library has removed it.")
             return CallCache(self.base, [own_signature(operator)], namespace, required_out=_is_out(operator))
 
         lazy_function = LazyFunction(self.base, self.module, make)

@@ -220,7 +220,7 @@ class Registry:
         if packet is not None:
             have = ", ".join(overload or "default" for overload in packet.overloads)
             return f"no operator {name}. {packet.name} has the overloads: {have}."
-        return f"no operator {name}. `opdsl list` shows all that there are."
+        return f"no operator {name}. `opdsl list` shows every operator."
 
     def __reduce__(self) -> str:
         """Return the name by which pickles refer to the process's own registry; other registries have none."""

@@ -144,7 +144,10 @@ def unavailable_reason(name: str) -> str | None:
     except OpdslError as error:
         return str(error)
     except Exception as error:
-        return f"the native DSL {name} fails to say whether it is available: {_said(error)}. Mend its module."
+        return (
+            f"the native DSL {name} raised an error when it checked whether it is available: {_said(error)}. Fix its "
+            "module."
+        )
     return reason or f"the native DSL {name} says that it is not available here."
 
 

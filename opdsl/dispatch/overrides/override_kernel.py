@@ -104,8 +104,8 @@ def require_fitting(function: object, operator: Operator, role: str, *, skip: in
         code = getattr(function, "__code__", None)
         where = f"{code.co_filename}:{code.co_firstlineno}: " if isinstance(code, CodeType) else ""
         raise KernelSignatureError(
-            f"{where}{operator.name}: the {role} {_name(function)} does not take what {schema} hands it. "
-            f"Write: def {_name(function)}({wanted})."
+            f"{where}{operator.name}: the {role} {_name(function)} does not accept the arguments of {schema}. Write: "
+            f"def {_name(function)}({wanted})."
         )
 
 
@@ -186,8 +186,8 @@ class OverrideKernel(Kernel):
         kernel = compute(self.key, registrations, self.operator.fallbacks).kernel
         if kernel is None:
             raise MissingKernelError(
-                f"{self.operator.name}: no override matches these arguments, and there is no {self.key} kernel beneath "
-                "them. Pass unconditional_override=True, or register a kernel."
+                f"{self.operator.name}: no override matches these arguments, and there is no {self.key} kernel to fall "
+                "back to. Pass unconditional_override=True, or register a kernel."
             )
         return kernel.for_call(self.operator, self._keys)
 

@@ -69,8 +69,8 @@ class Overrides:
             graph = self._graphs.get(place, [])
             if graph and not allow_multiple_override:
                 raise DuplicateOperatorError(
-                    f"{operator.name}: {graph[0]} stands there already. Pass allow_multiple_override=True to add "
-                    "another, which is tried after it."
+                    f"{operator.name}: {graph[0]} is registered there already. Pass allow_multiple_override=True to "
+                    "add another, which is tried after it."
                 )
             self._require_overridable(operator, key)
             override = Override(backend, operator.name, key, cond, impl)
@@ -87,8 +87,8 @@ class Overrides:
         entry = compute(key, {at: kernels for at, kernels in own.items() if kernels}, operator.fallbacks)
         if entry.reason is Reason.MATH:
             raise DispatchKeyError(
-                f"{operator.name} has only a CompositeImplicitAutograd kernel: its gradient follows from what it "
-                f"calls, and an override at {key} would take that away. Override the operators that it calls."
+                f"{operator.name} has only a CompositeImplicitAutograd kernel: its gradient follows from the operators "
+                f"that it calls, and an override at {key} would remove it. Override those operators."
             )
 
     def _refresh(self, place: Place) -> None:
@@ -189,8 +189,8 @@ def _require_key(operator: Operator, text: str | DispatchKey) -> DispatchKey:
     functionality = key.functionality in PER_BACKEND and key.functionality != "AutogradFunctionality"
     if not key.is_runtime or not functionality or key.backend == "Meta":
         raise DispatchKeyError(
-            f"{operator.name}: no override can stand at {key}: shapes and gradients stay the operator's own. Name a "
-            'backend: "CPU" or "CUDA".'
+            f"{operator.name}: no override can be registered at {key}: shapes and gradients cannot be overridden. Name "
+            'a backend: "CPU" or "CUDA".'
         )
     return key
 
@@ -235,7 +235,7 @@ def _ordered(function: OrderFunction, place: Place, graph: list[Override]) -> li
     if not isinstance(ordered, list) or sorted(map(id, ordered)) != sorted(map(id, graph)):
         raise OptionError(
             f"the order function returned {ordered!r} for {name} at {key}, not a list of the {len(graph)} overrides "
-            "that it was given. Return them all; opdsl.deregister_op_overrides disables some."
+            "that it got. Return them all; opdsl.deregister_op_overrides disables some."
         )
     return ordered
 

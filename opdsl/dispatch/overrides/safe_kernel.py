@@ -45,8 +45,8 @@ class SafeKernel:
         """
         if not self.is_valid:
             raise KernelError(
-                f"{self.operator.name}: the kernel {self} for {self.key} has been taken back by its library. Keep the "
-                "library open, or ask for the kernel anew: opdsl.get_kernel(operator, key)."
+                f"{self.operator.name}: the kernel {self} for {self.key} has been removed by its library. Keep the "
+                "library open, or get the kernel again: opdsl.get_kernel(operator, key)."
             )
         kernel = self._entry.kernel
         assert kernel is not None, "there is a kernel, or get_kernel has raised"
@@ -88,12 +88,11 @@ def get_kernel(operator: object, dispatch_key: DispatchKey | str) -> SafeKernel:
     target = registry.operator(operator) if isinstance(operator, str) else getattr(operator, "operator", operator)
     if not isinstance(target, Operator):
         raise OptionError(
-            f"get_kernel({operator!r}): an operator is meant by its name or by itself. Write "
-            'get_kernel("aten::add.Tensor", "CPU").'
+            f'get_kernel({operator!r}): expected an operator or its name. Write get_kernel("aten::add.Tensor", "CPU").'
         )
     key = DispatchKey(dispatch_key)
     if key.is_alias:
-        raise DispatchKeyError(f"get_kernel({target.name}, {key}): an alias key has no row. Name a runtime key: CPU.")
+        raise DispatchKeyError(f"get_kernel({target.name}, {key}): an alias key has no row. Use a runtime key: CPU.")
     entry = target.entry(key)
     if entry.kernel is None:
         raise MissingKernelError(

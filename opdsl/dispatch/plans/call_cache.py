@@ -296,7 +296,9 @@ class CallCache:
             return None
 
     def _form_plan(self, missed: Missed, form: FormPlans) -> tuple[list[str], Plan | None]:
-        """Lower a form if it was called often enough; return the names of the plan's parameters and the plans, or None."""
+        """Lower a form if it was called often enough; return the names of its plan's parameters and its plans,
+        or None.
+        """
         if form.is_hot:
             return [], None
         is_lowered = form.wants_lowering and self._lower_form(missed, form)

@@ -41,7 +41,7 @@ def refusals_only(name: str, run: Callable[[], object] | None = None) -> Iterato
     lines = traceback.format_exception(fault)
     dump(f"internal error {name}", ".txt", lambda: "".join(lines))
     raise InternalError(
-        f"{name}: a call raised nothing, but its lowering did ({type(fault).__name__}: {fault}). This is a fault of "
-        "opdsl, or of a kernel that @opdsl.traceable promises too much of. Set OPDSL_DUMP=DIRECTORY in the environment "
-        "to have the traceback and all plans written there, and report it with these files."
+        f"{name}: the call succeeded, but its lowering raised an error ({type(fault).__name__}: {fault}). This is a "
+        "bug in opdsl, or in a kernel that is marked @opdsl.traceable but is not. Set OPDSL_DUMP=DIRECTORY in the "
+        "environment to have the traceback and all plans written there, and report it with these files."
     ) from fault

@@ -80,7 +80,7 @@ def _called(function: Callable[..., Any], positional: tuple[Any, ...], named: di
         raise ShardingError(f"{getattr(function, '__name__', function)} calls no operator")
     metas = list(tensors_in(result))
     if not metas:
-        raise ShardingError(f"{seen.operator.name} gives no tensor, of which an array could be made")
+        raise ShardingError(f"{seen.operator.name} returns no tensor that could become an array")
     return _planned(seen.operator, seen.arguments, known, metas)
 
 
@@ -267,5 +267,5 @@ def _taken_apart(operator: Operator, arguments: tuple[Any, ...], known: _Arrays)
     known_arrays = tuple(known.of(tensor) for tensor in tensors_in(result))
     arrays = tuple(result_array for result_array in known_arrays if result_array is not None)
     if len(arrays) != len(known_arrays):
-        raise ShardingError(f"{operator.name}: a result of its body is no result of an operator")
+        raise ShardingError(f"{operator.name}: a result of its body was not returned by an operator")
     return arrays if len(arrays) > 1 else arrays[0]

@@ -121,8 +121,8 @@ class Plan:
         every = [size if isinstance(size, tuple) else (size,) for size in sizes]
         if any(math.isnan(size) for dim_sizes in every for size in dim_sizes):
             raise ShardingError(
-                f"{self.operator.name}: chunk sizes are unknown, and its random numbers are those of their places. "
-                "Call compute_chunk_sizes() of the array first."
+                f"{self.operator.name}: chunk sizes are unknown, and its random numbers depend on the positions of "
+                "elements. Call compute_chunk_sizes() of the array first."
             )
         starts = tuple((0, *itertools.accumulate(map(int, dim_sizes[:-1]))) for dim_sizes in every)
         seed, place = drawn_by(self.operator, self.arguments, self.generator)
@@ -173,12 +173,12 @@ class Plan:
                     continue
                 if math.isnan(array.shape[at]):
                     raise ShardingError(
-                        f"{self.operator.name}: chunk sizes along dimension {at} are unknown, and it cannot be cut "
+                        f"{self.operator.name}: chunk sizes along dimension {at} are unknown, and it cannot be split "
                         f"there ({rule}). Call compute_chunk_sizes() of the array first."
                     )
                 if array.numblocks[at] > 1:
                     warnings.warn(
-                        f"{self.operator.name}: dimension {at} cannot be cut ({rule}): its {array.numblocks[at]} "
+                        f"{self.operator.name}: dimension {at} cannot be split ({rule}): its {array.numblocks[at]} "
                         "chunks become one",
                         da.PerformanceWarning,
                         stacklevel=7,
@@ -243,7 +243,7 @@ class Plan:
             return []
         if any(map(math.isnan, sizes)):
             raise ShardingError(
-                f"{self.operator.name}: chunk sizes are unknown, and its results are places. Call "
+                f"{self.operator.name}: chunk sizes are unknown, and its results are indices. Call "
                 "compute_chunk_sizes() of the array first."
             )
         starts = numpy.concatenate([[0], numpy.cumsum(sizes)[:-1]]).astype(numpy.int64)

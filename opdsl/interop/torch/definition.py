@@ -209,7 +209,7 @@ class _Held:
         operator = packet if packet is None or self._overload is None else getattr(packet, self._overload, None)
         if operator is None:
             raise UnknownOperatorError(
-                f"{name.namespace}::{name.base} is not in torch any more: it was taken back, by "
+                f"{name.namespace}::{name.base} is not in torch any more: it was removed, by "
                 "opdsl.interop.torch.deregister or by closing its library. Register it again to call it."
             )
         return operator(*positional, **named)
@@ -229,8 +229,9 @@ def _check_overloads(schema: FunctionSchema) -> None:
         for other in others:
             if other.name != schema.name and _arguments_in_torch(other) == arguments:
                 raise DuplicateOperatorError(
-                    f"torch cannot tell {schema.name.qualified} from {other.name.qualified}, which it has: their "
-                    "arguments have the same names and, in torch, the same types. Rename an argument of one of them."
+                    f"torch cannot distinguish {schema.name.qualified} from {other.name.qualified}, which it has: "
+                    "their arguments have the same names and, in torch, the same types. Rename an argument of one of "
+                    "them."
                 )
 
 
@@ -269,6 +270,6 @@ def _unreached(*positional: object, **named: object) -> None:
 def _refusal(schema: FunctionSchema) -> DuplicateOperatorError:
     """Build the error for an operator whose name torch has already."""
     return DuplicateOperatorError(
-        f"torch has an operator {schema.name.qualified} already. Take it back first (opdsl.interop.torch.deregister, "
-        "if it was registered from here), or declare yours in another namespace."
+        f"torch has an operator {schema.name.qualified} already. Remove it first (opdsl.interop.torch.deregister, if "
+        "it was registered from here), or declare yours in another namespace."
     )

@@ -22,7 +22,7 @@ def from_fx(exported: Any) -> Program:
     if isinstance(exported, torch.fx.GraphModule):
         return checked(GraphReader(exported.graph.nodes, exported).program(str(exported.meta.get("name", "graph"))))
     raise ArgumentError(
-        f"from_fx takes what torch.export.export gives, or a torch.fx.GraphModule of ATen's operators (got "
+        "from_fx expects the result of torch.export.export, or a torch.fx.GraphModule of ATen's operators (got "
         f"{type(exported).__name__}). Export the model first."
     )
 

@@ -55,7 +55,7 @@ def fake(operator: Operator, values: Sequence[Any]) -> Any:
         if not is_traced:
             raise
         raise Untraceable(
-            f"torch.compile, torch.export and fake tensors want the shapes of results: {error}"
+            f"torch.compile, torch.export and fake tensors need the shapes of results: {error}"
         ) from error
     device = next(_devices(values), None)
     return _made(result, device)
@@ -95,8 +95,8 @@ def _new_size(operator: Operator, least: int, most: int | None) -> Any:
     context = torch.library.get_ctx()
     if context is None:
         raise MissingMetaError(
-            f"{operator.name}: its Meta kernel asks for a size that elements tell (opdsl.dynamic_size), and its "
-            'declaration does not say so. Add the tag: @op(..., tags=["dynamic_output_shape"]).'
+            f"{operator.name}: its Meta kernel requests a data-dependent size (opdsl.dynamic_size), but its "
+            'declaration lacks the tag for it. Add the tag: @op(..., tags=["dynamic_output_shape"]).'
         )
     size = context.new_dynamic_size(min=low if isinstance(low, int) else 0, max=high if isinstance(high, int) else None)
     for holds in (size >= low, True if high is None else size <= high):

@@ -73,7 +73,7 @@ def unavailable_reason() -> str | None:
     if version.release[:2] != tested.release[:2] and not is_switched_on("TORCH_NATIVE_SKIP_VERSION_CHECK"):
         return (
             f"overrides are tested with torch {TESTED} (got {version}). Set TORCH_NATIVE_SKIP_VERSION_CHECK=1 to use "
-            "them all the same."
+            "them nevertheless."
         )
     return None
 
@@ -150,7 +150,7 @@ def register_op_override(
     >>> overrides.deregister_op_overrides()
     """
     if lib_symbol != "aten":
-        raise OptionError(f'torch overrides operators of aten alone (got {lib_symbol!r}). Pass "aten".')
+        raise OptionError(f'only operators of aten can be overridden in torch (got {lib_symbol!r}). Pass "aten".')
     if cond is None and not unconditional_override:
         raise OptionError(
             f"aten::{op_symbol}: an override needs a condition. Pass cond=, or unconditional_override=True to serve "
@@ -232,8 +232,8 @@ def _check_key(op_symbol: str, dispatch_key: str) -> None:
     key = DispatchKey(dispatch_key)
     if key.backend in (None, "Meta") or key.functionality == "AutogradFunctionality":
         raise DispatchKeyError(
-            f"aten::{op_symbol}: an override stands at the key of a backend that computes (got {dispatch_key}): "
-            'autograd and meta stay torch\'s. Pass "CPU".'
+            f"aten::{op_symbol}: an override needs the dispatch key of a backend (got {dispatch_key}): autograd and "
+            'meta kernels cannot be overridden. Pass "CPU".'
         )
 
 
@@ -246,8 +246,8 @@ def _check_operator(op_symbol: str, dispatch_key: str) -> None:
     has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
     if not has_kernel(name, dispatch_key) and has_kernel(name, "CompositeImplicitAutograd"):
         raise DispatchKeyError(
-            f"{name} has a CompositeImplicitAutograd kernel alone: its gradient is that of what it calls. Override one "
-            "of those."
+            f"{name} has only a CompositeImplicitAutograd kernel: its gradient follows from the operators that it "
+            "calls. Override one of those."
         )
 
 

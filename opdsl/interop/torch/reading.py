@@ -127,12 +127,14 @@ class GraphReader:
             elif node.op == "output":
                 outputs = self.outputs(node)
             elif node.op != "call_module":
-                raise ProgramError(f"a node {node.op} of {node.target} is none of ATen's. Export with torch.export.")
+                raise ProgramError(
+                    f"a node {node.op} of {node.target} is no call of an ATen operator. Export with torch.export."
+                )
         name, sizes, example = getattr(self.attributes, "meta", {}).get(KEPT, (name, (), self.example))
         if self.missing:
             raise ProgramError(
-                f"the exported program calls what is not here: {', '.join(sorted(self.missing))}. Decompose it: "
-                "exported.run_decompositions()."
+                f"the exported program calls operators that opdsl lacks: {', '.join(sorted(self.missing))}. Decompose "
+                "it: exported.run_decompositions()."
             )
         guards = tuple(self.guards)
         return Program(name, tuple(self.inputs), tuple(self.steps), outputs, guards, sizes, self.constants, example)
@@ -260,7 +262,7 @@ def _results(node: torch.fx.Node) -> tuple[tuple[Result | None, ...], bool, bool
     fake_result = node.meta.get("val")
     if fake_result is None and node.users:
         raise ProgramError(
-            f"the node {node.name} does not say what it gives (meta['val']). Propagate fake tensors first: "
+            f"the node {node.name} has no example value (meta['val']). Propagate fake tensors first: "
             "torch.fx.passes.fake_tensor_prop.FakeTensorProp(graph_module).propagate(*arguments)."
         )
     is_several = isinstance(fake_result, (tuple, list))
@@ -287,4 +289,4 @@ def _size(value: Any) -> Size:
 
 
 def _refuse(value: torch.Tensor) -> Tensor:
-    raise ProgramError(f"a tensor stands among the arguments of a call: {tuple(value.shape)}. Make it a buffer.")
+    raise ProgramError(f"a call has a constant tensor of shape {tuple(value.shape)} as argument. Make it a buffer.")

@@ -131,8 +131,8 @@ def _operators(what: Any) -> Iterator[Operator]:
     operator = getattr(what, "operator", None)
     if not isinstance(operator, Operator):
         raise ArgumentError(
-            f"register takes a Library or a declared operator (got {type(what).__name__}). "
-            "Pass what @op or Library(...) gave."
+            f"register takes a Library or a declared operator (got {type(what).__name__}). Pass the result of @op or "
+            "Library(...)."
         )
     seen: dict[Operator, None] = {}
     for overload in operator.packet.overloads.values():
@@ -152,8 +152,8 @@ def _check(operator: Operator) -> None:
     schema = operator.schema
     if schema.name.namespace is None:
         raise DeclarationError(
-            f"{schema.name.qualified} is torch's own: operators of aten are overridden there, not defined. "
-            'Declare yours in a namespace of its own, Library("mylib").'
+            f"{schema.name.qualified} is torch's own: operators of aten are overridden there, not defined. Declare "
+            'yours in another namespace, Library("mylib").'
         )
     kernel = operator.entry(next(iter(CPU.reachable()))).kernel
     if kernel is not None and operator.is_composite(CPU):

@@ -250,8 +250,8 @@ def _distributed(operator: Operator, values: Sequence[Any]) -> list[Any]:
     tensors = [value for value in spread(values) if isinstance(value, torch.Tensor)]
     if not all(isinstance(tensor, DTensor) for tensor in tensors):
         raise InterchangeError(
-            f"{operator.name} got torch.Tensor beside DTensor. Convert it first: "
-            "distribute_tensor(tensor, mesh, [Replicate()])."
+            f"{operator.name} got mixed torch.Tensor and DTensor. Convert it first: distribute_tensor(tensor, mesh, "
+            "[Replicate()])."
         )
     return tensors
 

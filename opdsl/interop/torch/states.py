@@ -116,7 +116,7 @@ def _require_known(name: str, state: State) -> None:
     if state.default_dtype is not DTYPES[torch.get_default_dtype()]:
         raise UnsupportedModeError(
             f"{name} is called by a body that sets the default dtype ({state.default_dtype}), which in PyTorch is the "
-            "process's and not the body's. Give dtype= to what the body makes."
+            "process's and not the body's. Pass dtype= where the body creates tensors."
         )
     if state.exclude != plain.exclude or state.include - _OF_MODES != plain.include:
         raise UnsupportedModeError(
@@ -145,7 +145,7 @@ def refuse_scopes(name: str, functions: Sequence[FunctionType]) -> None:
             raise DeclarationError(
                 f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}: {name} cannot be registered in "
                 f"PyTorch: its body uses {refused[0]}, and on PyTorch's tensors PyTorch's dispatcher runs, which knows "
-                "nothing of it. Leave gradients out with opdsl.no_grad, give dtype= to what the body makes, or "
+                "nothing of it. Leave gradients out with opdsl.no_grad, pass dtype= where the body creates tensors, or "
                 'declare the body as a kernel: @op(kernel="CPU").'
             )
 

@@ -115,7 +115,7 @@ def _overloads(namespace: str, base: str, packet: torch._ops.OpOverloadPacket) -
     names = (_overload(overload) for overload in packet.overloads())  # type: ignore[no-untyped-call]
     overloads = tuple(name for name in names if torch._C._dispatch_has_kernel(_qualified(namespace, base, name)))
     if not overloads:
-        raise DeclarationError(f"{namespace}::{base} is TorchScript's alone: no torch function dispatches it.")
+        raise DeclarationError(f"{namespace}::{base} exists in TorchScript only: no torch function dispatches to it.")
     return overloads
 
 

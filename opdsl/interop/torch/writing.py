@@ -69,7 +69,7 @@ class _Writer:
         missing = sorted({part.name for part in self.parts if find(part.operator.schema) is None})
         if missing:
             raise ProgramError(
-                f"torch has no {', '.join(missing)}. Register what is yours first: "
+                f"torch has no {', '.join(missing)}. Register your operators first: "
                 "opdsl.interop.torch.register(library)."
             )
         for input in program.inputs:
@@ -163,4 +163,6 @@ class _Writer:
             return call(_CALLED[ast.unparse(tree.func)], tuple(self._computed(arg) for arg in tree.args))
         if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Attribute) and tree.func.attr == "storage_offset":
             return call(torch.ops.aten.sym_storage_offset.default, (self._computed(tree.func.value),))
-        raise ProgramError(f"{ast.unparse(tree)} is computed of sizes, for which torch.fx has no node. Hand it over.")
+        raise ProgramError(
+            f"{ast.unparse(tree)} is computed from sizes, and torch.fx has no node for it. Pass it as an argument."
+        )

@@ -192,7 +192,8 @@ def _located(launch: FunctionType, source: str, operator: str) -> tuple[str, str
             return path.read_text(encoding="utf-8"), str(path), 1
         except OSError as error:
             raise KernelSignatureError(
-                f"{operator}: the CUDA source {source!r} cannot be read: {error}. It is looked for beside {module}."
+                f"{operator}: the CUDA source {source!r} cannot be read: {error}. It has to be in the folder of "
+                f"{module}."
             ) from error
     whole = "".join(_lines_of(launch))
     place = whole.find(source)
@@ -244,7 +245,9 @@ class _Reader:
             )
         head, call = named[0]
         if head["extern"] is None:
-            raise self._refuse("it is no C function, so that its name is lost", 'Write extern "C" before __global__')
+            raise self._refuse(
+                'it is no extern "C" function, so its name is mangled', 'Write extern "C" before __global__'
+            )
         handed = tuple(self._parameter(part) for part in call["parameters"].split(",") if part.strip())
         missing = [name for name in self.outputs if not any(handed.name == name for handed in handed)]
         if missing:
@@ -255,7 +258,7 @@ class _Reader:
         """Parse one parameter declaration, ``[const] type [*] name``."""
         match = _PARAMETER.fullmatch(" ".join(_QUALIFIERS.sub(" ", declaration).split()))
         if match is None:
-            raise self._refuse(f"{declaration.strip()!r} is no parameter that can be handed over", _FORMS)
+            raise self._refuse(f"{declaration.strip()!r} is no supported parameter", _FORMS)
         c_type, name = " ".join(match["type"].split()), match["name"]
         if match["star"].strip():
             return self._array(c_type, name)
@@ -266,7 +269,7 @@ class _Reader:
             have = ", ".join(self.parameters)
             raise self._refuse(f"{name!r} is no argument and no output (have {have})", _FORMS)
         if c_type not in _INTEGERS:
-            raise self._refuse(f"{name!r} is a whole number, which is not handed over as {c_type}", _FORMS)
+            raise self._refuse(f"{name!r} is an integer, which cannot be passed as {c_type}", _FORMS)
         what = of["what"].partition("_")[0]
         return Handed(c_type, of["name"], what, int(of["size"] or of["stride"] or 0))
 
@@ -275,7 +278,9 @@ class _Reader:
             raise self._refuse(f"{name!r} is an address, but there is no tensor of that name", _FORMS)
         if c_type not in ELEMENTS and c_type != typedef_of(name):
             known = f"{typedef_of(name)}, {', '.join(dict.fromkeys(ELEMENTS))}"
-            raise self._refuse(f"{name!r} points to {c_type}, which no dtype is stored as", f"Use one of {known}")
+            raise self._refuse(
+                f"{name!r} points to {c_type}, which is the element type of no dtype", f"Use one of {known}"
+            )
         return Handed(c_type, name, "address")
 
     def _number(self, c_type: str, name: str) -> Handed:
@@ -287,7 +292,7 @@ class _Reader:
             wanted = (
                 f"{typedef_of(name)}* {name}" if self._may_be_tensor(name) else " or ".join(allowed) or "no parameter"
             )
-            raise self._refuse(f"{name!r} is {what}, which is not handed over as {c_type}", f"Take it as {wanted}")
+            raise self._refuse(f"{name!r} is {what}, which cannot be passed as {c_type}", f"Take it as {wanted}")
         return Handed(c_type, name, "number")
 
     def _may_be_tensor(self, name: str) -> bool:

@@ -127,7 +127,7 @@ class IndexedDefinition(Definition):
             if isinstance(margin, str) and margin not in (*MARGINS, SKIP):
                 raise self._unfit(f"margin={margin!r}: there are numbers, {', '.join((*MARGINS, SKIP))}")
             if margin == SKIP and not self.fold:
-                raise self._unfit('margin="skip" leaves elements out of a fold, and there is none')
+                raise self._unfit('margin="skip" leaves elements out of a fold, but nothing is folded')
         indexed = self._declared()
         if indexed is None:
             self.values, self.with_place = self.results, False
@@ -142,7 +142,7 @@ class IndexedDefinition(Definition):
         self.with_place = self.fold in EXTREMA and self.results == results + 1
         self.gives_turns = self.with_place and number == values
         if number > values + self.with_place:
-            raise self._unfit(f"it returns {number} values. A fold by {self.fold} takes one, and perhaps its place")
+            raise self._unfit(f"it returns {number} values. A fold by {self.fold} takes one, and perhaps its index")
         if results + self.with_place != self.results:
             raise self._unfit(f"it gives {results} values for {self.results} results")
         self._read.clear()  # cached functions have the old with_place
@@ -178,7 +178,7 @@ class IndexedDefinition(Definition):
             if name not in followed:
                 raise source.error(
                     written[name],
-                    f"the range of {name!r} follows from nothing",
+                    f"the range of {name!r} is unknown",
                     f"Read a tensor at {name} alone, or return {{{name!r}: ...}} from @f.meta.",
                 )
 
@@ -302,7 +302,7 @@ class IndexedDefinition(Definition):
             for name in indexed.over:
                 size = stated.get(name, inferred.get(name))
                 if size is None:
-                    raise self._error(f"does not say the range of {name!r}", f"Return {{{name!r}: ...}} from it")
+                    raise self._error(f"does not return the range of {name!r}", f"Return {{{name!r}: ...}} from it")
                 ranges[name] = size
         numbers = {name: number_of(name, values, bound, ranges) for name in indexed.numbers}
         return Resolved(indexed, bound, numbers, ranges, leading, specs)
@@ -325,7 +325,7 @@ class IndexedDefinition(Definition):
             if name in values:
                 signature.append((name, *_kind(values[name])))
             elif name not in (*self.at, *self.over):
-                raise self._error(f"does not say what {name!r} is", f"Return {{{name!r}: ...}} from it")
+                raise self._error(f"does not return {name!r}", f"Return {{{name!r}: ...}} from it")
         return tuple(signature)
 
     def _stated(self, context: MetaContext, arguments: Arguments) -> dict[str, Any]:

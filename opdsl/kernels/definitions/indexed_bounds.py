@@ -38,7 +38,7 @@ def require_inside(resolved: Resolved) -> None:
         for dimension, node in enumerate(read.positions, leading):
             size = tensor.shape[dimension]
             if read.margin in MARGINS:
-                check(size > 0, f"a margin repeats elements of {read.array}, which has none: {tensor.shape}")
+                check(size > 0, f"margin= repeats elements of {read.array}, which has none: {tensor.shape}")
             elif read.margin is None:
                 _require_position(resolved, read, node, bounds, dimension, size)
 
@@ -71,9 +71,11 @@ def _require_position(
         low, high = intervals(indexed.function, known, smallest, largest)[node]
     if low is not None and high is not None and low >= 0 and high < size:
         return
-    where = f"from {low} to {high}" if low is not None and high is not None else "at places that nothing bounds"
+    where = f"from {low} to {high}" if low is not None and high is not None else "at indices that nothing bounds"
     problem = f"{access.array} is read {where} along its dimension {dimension} of size {size}"
-    advice = f"Say what lies outside: margin={{{access.array!r}: 0}}; or keep the position inside by min and max."
+    advice = (
+        f"Give a value for indices out of bounds: margin={{{access.array!r}: 0}}; or clamp the index by min and max."
+    )
     check(False, str(source.error(index, problem, advice)))
 
 

@@ -131,9 +131,9 @@ class MetaContext:
             strides = promised.strides if promised.exact else spec.strides
             if (*promised[:3], strides, promised.names) != (*spec[:3], spec.strides, spec.names):
                 raise self._error(
-                    f"the shape function sets output {index} to {_told(promised)}, and the scalar functions give "
+                    f"the shape function sets output {index} to {_told(promised)}, but the scalar functions return "
                     f"{_told(spec)}",
-                    "Beside them it only checks: leave out set_output, or write an .out_kernel",
+                    "With scalar functions it only checks: remove set_output, or write an .out_kernel",
                 )
 
     def _check_kinds(self, index: int, **options: tuple[object, type]) -> None:

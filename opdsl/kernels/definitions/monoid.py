@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _SAY_WHAT_IS_MEANT = (
-    'Say what is meant: promote="int_to_float" computes integers as floating-point numbers, promote="floating" refuses '
-    "them, int(...) rounds."
+    'Choose one: promote="int_to_float" computes integers as floating-point numbers, promote="floating" refuses them, '
+    "int(...) rounds."
 )
 
 
@@ -142,8 +142,8 @@ def not_neutral(functions: Folding | Scanning) -> str:
         return ""
     twice = _shown([tensor.item() for tensor in arrays])
     return (
-        f"init={_shown(functions.init)} combined with itself is {twice}, and it enters once for each part that is "
-        "folded by itself. Begin with what changes nothing, and let finish add the rest"
+        f"init={_shown(functions.init)} combined with itself is {twice}, but each part of a fold begins with it. Use "
+        "the identity of combine, and let finish add the rest"
     )
 
 

@@ -109,7 +109,7 @@ class RandomDefinition(Definition):
                     value = arguments[places[name]]
                 else:
                     remedy = f"Return {{{name!r}: ...}} from @f.meta, or name an argument"
-                    raise KernelError(f"{self.name}: nothing says what {name!r} is. {remedy}.")
+                    raise KernelError(f"{self.name}: {name!r} is unknown. {remedy}.")
                 if isinstance(value, Tensor):
                     value = value.expand(target.shape)
                 elif roles.get(name) in (Role.FLOAT, Role.SCALAR):

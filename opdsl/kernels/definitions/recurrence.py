@@ -128,20 +128,20 @@ class RecurrenceDefinition(RowwiseDefinition):
             (len(accumulators) == count, f"init has {count} values for {len(accumulators)} accumulators"),
             (
                 not set(step.parameters[:count]) & set(roles),
-                f"{step.name} takes what is carried first, under names that are no arguments",
+                f"{step.name} takes the carried values first, under names that are no arguments",
             ),
             (
                 set(named) <= fit,
-                f"{step.name} takes what is carried ({count}), then tensors and numbers by name "
-                f"(of {', '.join(sorted(fit))})",
+                f"{step.name} takes the carried values ({count}), then tensors and numbers by name (of "
+                f"{', '.join(sorted(fit))})",
             ),
             (not lost, f"{step.name} takes every tensor and number ({', '.join(lost)} is missing)"),
-            (len(step.results) == count, f"{step.name} returns what is carried on ({count})"),
+            (len(step.results) == count, f"{step.name} returns the new carried values ({count})"),
             (
                 finish is None or (len(finish.parameters) == count and len(finish.results) == self.results),
-                f"finish takes what is carried on ({count}) and returns {self.results} results",
+                f"finish takes the new carried values ({count}) and returns {self.results} results",
             ),
-            (finish is not None or count == self.results, "what is carried is no result: a finish is needed"),
+            (finish is not None or count == self.results, "carried values are no results: a finish is needed"),
             (len(results) == self.results, f"there are {len(results)} results for {self.results} returns"),
         )
         for holds, demand in demands:

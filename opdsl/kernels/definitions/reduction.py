@@ -204,7 +204,7 @@ class ReductionDefinition(Definition):
                 return fold
         absent = [name for fold in self.folds for name in fold.tensors if named[name] is None]
         if absent:
-            raise ArgumentError(f"{absent[0]} is None, for which there is no reduction: its lift does not ask for it")
+            raise ArgumentError(f"{absent[0]} is None, but the reduction reads it")
         chosen = {name: named[name] for fold in self.folds for name in fold.when}
         have = " or ".join(str(dict(fold.when)) for fold in self.folds)
         raise ArgumentError(f"there is no reduction for {chosen} (have {have})")

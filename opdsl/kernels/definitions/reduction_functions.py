@@ -193,7 +193,7 @@ def _demands(fold: Fold, parameters: Sequence[Parameter], returns: int) -> Itera
     yield finish is not None or count == returns, "accumulators are no results: a finish is needed"
     yield (
         all(number.role in NUMBERS for number in fold.numbers),
-        "arguments beside dim, keepdim and dtype are numbers, or chosen by their value with when=",
+        "arguments besides dim, keepdim and dtype are numbers, or chosen by their value with when=",
     )
 
 

@@ -177,7 +177,7 @@ class RowDefinition(RowwiseDefinition):
         if dims is None or not all(isinstance(dim, int) and 0 <= dim < len(shape) for dim in dims):
             raise self._error(f"returned {returned!r}", "Return the dimensions of a row, as a tuple of ints from 0")
         if any(second != first + 1 for first, second in itertools.pairwise(dims)):
-            raise self._error(f"returned {dims}", "The dimensions of a row are neighbours, in ascending order")
+            raise self._error(f"returned {dims}", "The dimensions of a row have to be adjacent, in ascending order")
         return dims
 
     def _check_shapes(self, specs: Sequence[OutputSpec], shape: tuple[int, ...], dims: tuple[int, ...]) -> None:
@@ -213,7 +213,7 @@ class RowDefinition(RowwiseDefinition):
             if function.results[index] in varies:
                 problem = f"set output {index} to shape {specs[index].shape}"
                 raise self._error(
-                    f"{problem}, and what {function.name} gives for it differs within rows of {shape} along {dims}",
+                    f"{problem}, but its values from {function.name} differ within rows of {shape} along {dims}",
                     f"Use row_sum or another fold, read operands of size 1 along the row, or set the shape {shape}",
                 )
 

@@ -184,8 +184,8 @@ class ScanDefinition(RowwiseDefinition):
             ("dim" in names, "a scan has an argument dim: int"),
             (
                 names <= {self.parameters[0].name, "dim", "dtype", *text_names(self.schema), *known},
-                "a scan that combines has no arguments beside dim and dtype. One that takes others goes step by step: "
-                f"def step(carried, {tensors})",
+                "a scan that combines has no arguments besides dim and dtype. Write one that takes others step by "
+                f"step: def step(carried, {tensors})",
             ),
             (promote in PROMOTIONS, f"promote={promote!r} is unknown; use one of {', '.join(PROMOTIONS)}"),
             (set(functions.accumulators) <= set(ACCUMULATORS), f"accumulators are {', '.join(ACCUMULATORS)}"),

@@ -121,7 +121,7 @@ def test_what_is_not_here_is_named() -> None:
             """See ``torch.nn.Module``."""
             return turned(x)
 
-    with pytest.raises(ProgramError, match="calls what is not here: exported_test::turned"):
+    with pytest.raises(ProgramError, match="calls operators that opdsl lacks: exported_test::turned"):
         from_fx(exported(Special(), torch.ones(2, 2), dynamic=False))
 
 

@@ -264,7 +264,7 @@ def test_overriding_again_does_nothing(registry: Any) -> None:
         (("aten", "tanh", "Meta", always, one), DispatchKeyError, "meta"),
         (("aten", "tanh", "AutogradCPU", always, one), DispatchKeyError, "autograd"),
         (("aten", "tanh", "CompositeImplicitAutograd", always, one), DispatchKeyError, "backend"),
-        (("aten", "softmax.int", "CPU", always, one), DispatchKeyError, "what it calls"),
+        (("aten", "softmax.int", "CPU", always, one), DispatchKeyError, "the operators that it calls"),
         (("aten", "tanhh", "CPU", always, one), UnknownOperatorError, "aten::tanhh"),
         (("aten", "add", "CPU", always, one), UnknownOperatorError, "overload"),
     ],

@@ -46,7 +46,7 @@ REFUSED = {
     "(x + n) // 2": "'floordiv' of uint64",
     "(x + n) >> 1": "'rshift' of uint64",
     "(x - 1) * 0.5": "becomes a float",
-    "max(x - 1, 3)": "handed to a function",
+    "max(x - 1, 3)": "passed to a function",
     "x if n > 3 else n": "is uint64 here and a signed integer elsewhere",
 }
 

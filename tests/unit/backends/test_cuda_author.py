@@ -237,10 +237,10 @@ SIGNATURES = {
     ),
     "unknown elements": ('extern "C" __global__ void add_number(thing* out) {}', "'out' points to thing"),
     "size of a number": ('extern "C" __global__ void add_number(float* out, int number_numel) {}', "is no argument"),
-    "size as float": ('extern "C" __global__ void add_number(float* out, float out_numel) {}', "is a whole number"),
+    "size as float": ('extern "C" __global__ void add_number(float* out, float out_numel) {}', "is an integer"),
     "address of an address": (
         'extern "C" __global__ void add_number(float** out) {}',
-        "no parameter that can be handed",
+        "is no supported parameter",
     ),
 }
 

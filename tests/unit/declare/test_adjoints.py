@@ -100,8 +100,8 @@ WRONG = {
         "neither has an argument 'wide'. They have grad, input_sizes, stride, scale, self, step.",
     ),
     "no function of Python": ({"stride": len}, "stride=<built-in function len> is no name and no function"),
-    "an argument that follows from nothing": ({}, r"its 'stride' follows from no argument 'stride'"),
-    "a function of what is no argument": ({"stride": lambda other: other}, "follows from no argument 'other'"),
+    "an argument that follows from nothing": ({}, r"there is no argument 'stride' from which its 'stride' follows"),
+    "a function of what is no argument": ({"stride": lambda other: other}, "there is no argument 'other' from which"),
 }
 
 

@@ -291,7 +291,7 @@ def test_an_argument_that_follows_from_nothing_is_refused(lib: Library) -> None:
     def power(x: Tensor) -> Tensor:
         return x * x
 
-    with pytest.raises(KernelSignatureError, match=r"its 'y' follows from no 'y'. Say what it is: forward\("):
+    with pytest.raises(KernelSignatureError, match=r"there is no 'y' from which its 'y' follows. Supply it: forward\("):
         power.derivative(x=backward)
     assert power.operator.derivative is None
 

@@ -133,7 +133,7 @@ def test_another_loop_is_for_other_arguments(lib: Library) -> None:
 
 
 def test_operands_in_another_order_are_refused(lib: Library) -> None:
-    with pytest.raises(FormulaError, match=r"are not factor, self, in their order"):
+    with pytest.raises(FormulaError, match=r"have to be factor, self, in this order"):
 
         @lib.op
         @formula
@@ -142,12 +142,16 @@ def test_operands_in_another_order_are_refused(lib: Library) -> None:
 
 
 def test_a_loop_is_no_function_of_tensors() -> None:
-    with pytest.raises(FormulaError, match=r"takes no tensors\. Call the operator; in a formula, call the loop by"):
+    with pytest.raises(
+        FormulaError, match=r"cannot be called with tensors\. Call the operator instead; in a formula, name the loop"
+    ):
         SCALED(opdsl.zeros(1), 2.0)
 
 
 def test_a_formula_that_does_more_than_call_a_loop_is_refused(lib: Library) -> None:
-    with pytest.raises(FormulaError, match=r"does more than call a loop of opdsl\.primitives, which is a whole body"):
+    with pytest.raises(
+        FormulaError, match=r"does more than call a loop of opdsl\.primitives, which has to be the whole body"
+    ):
 
         @lib.op
         @formula
@@ -156,7 +160,9 @@ def test_a_formula_that_does_more_than_call_a_loop_is_refused(lib: Library) -> N
 
 
 def test_a_formula_that_hands_a_loop_to_an_operator_is_refused(lib: Library) -> None:
-    with pytest.raises(FormulaError, match=r"does more than call a loop of opdsl\.primitives, which is a whole body"):
+    with pytest.raises(
+        FormulaError, match=r"does more than call a loop of opdsl\.primitives, which has to be the whole body"
+    ):
 
         @lib.op
         @formula
@@ -184,7 +190,7 @@ def squared(x: Tensor) -> Tensor:
     [
         (primitives.elements(squared), r"primitives\.elements\(squared\): squared\(x\) does not fit: 'x' is annotated"),
         (primitives.fold(max, init=0, lift=squared), r"primitives\.fold\(max\): squared\(x\) does not fit"),
-        (primitives.rows(lambda self: self), r"primitives\.rows\(<lambda>\) has no shape function"),
+        (primitives.rows(lambda self: self), r"primitives\.rows\(<lambda>\) needs a shape function"),
     ],
     ids=["elements", "lift", "rows"],
 )

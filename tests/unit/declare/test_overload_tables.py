@@ -125,12 +125,12 @@ def test_formulas_hold_for_the_overloads(library: Library) -> None:
 @pytest.mark.parametrize(
     ("overloads", "message"),
     [
-        ({"": Overload(fixed={"stop": 1})}, r"fixed= names 'stop', which is no argument. There are start, end, step"),
+        ({"": Overload(fixed={"stop": 1})}, r"fixed= names 'stop', which is no argument. Use one of start, end, step"),
         ({"": Overload(types={"end": int})}, r"has no option 'types'"),
         ({"": Overload(fixed={"end": 1}, colour="red")}, r"has no option 'colour'"),
-        ({"": {"end": 1}}, r"no table of overloads by their names"),
-        ([Overload()], r"no table of overloads by their names"),
-        ({1: Overload()}, r"no table of overloads by their names"),
+        ({"": {"end": 1}}, r"no dict of overloads by name"),
+        ([Overload()], r"no dict of overloads by name"),
+        ({1: Overload()}, r"no dict of overloads by name"),
     ],
 )
 def test_misuse_says_what_to_write_and_leaves_nothing(library: Library, overloads: Any, message: str) -> None:
@@ -140,7 +140,7 @@ def test_misuse_says_what_to_write_and_leaves_nothing(library: Library, overload
 
 
 def test_what_has_no_body_computes_no_overloads(library: Library) -> None:
-    with pytest.raises(DeclarationError, match="computed by the body, but there is none"):
+    with pytest.raises(DeclarationError, match="overloads= needs a body, which computes them"):
 
         @library.op(overloads={"x": Overload(fixed={"n": 1})})
         def f(self: Tensor, n: int) -> Tensor: ...

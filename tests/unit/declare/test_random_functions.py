@@ -120,7 +120,7 @@ def test_meta_gives_further_numbers(library: Library) -> None:
 
 def test_an_undefined_number_is_reported(library: Library) -> None:
     f = scaled_(library, lambda u, scale, shift: shift + u)
-    with pytest.raises(KernelError, match=r"nothing says what 'shift' is\. Return \{'shift': \.\.\.\} from @f\.meta"):
+    with pytest.raises(KernelError, match=r"'shift' is unknown\. Return \{'shift': \.\.\.\} from @f\.meta"):
         f(opdsl.empty(2))
 
 

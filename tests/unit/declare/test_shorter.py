@@ -106,7 +106,7 @@ def test_a_body_that_is_a_kernel_takes_options_as_one(library: Library) -> None:
 
 @pytest.mark.parametrize("kernel", [True, "CPU"])
 def test_a_declaration_without_body_is_the_kernel_of_nothing(library: Library, kernel: Any) -> None:
-    with pytest.raises(DeclarationError, match="what the body is the kernel of, but there is none"):
+    with pytest.raises(DeclarationError, match="makes the body a kernel, but the function has no body"):
 
         @library.op(kernel=kernel)
         def f(self: Tensor) -> Tensor: ...
@@ -330,7 +330,7 @@ def test_the_dtypes_that_an_output_may_have(library: Library, cast: Any, dtype: 
 
 
 def test_no_other_cast_is_known() -> None:
-    with pytest.raises(DeclarationError, match="there are same, safe, kind"):
+    with pytest.raises(DeclarationError, match="use one of same, safe, kind"):
         Out(cast="never")  # type: ignore[arg-type]
 
 

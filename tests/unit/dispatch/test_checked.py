@@ -111,7 +111,7 @@ def test_an_output_that_is_not_returned_is_refused(lib: Library) -> None:
         out.copy_(self)
         return self.clone()
 
-    assert "result 0 is not out" in error_of(lambda: f(opdsl.ones(2), out=opdsl.empty(2)))
+    assert "result 0 is declared to be out" in error_of(lambda: f(opdsl.ones(2), out=opdsl.empty(2)))
 
 
 def test_a_write_that_counts_no_version_is_refused(lib: Library) -> None:
@@ -119,7 +119,7 @@ def test_a_write_that_counts_no_version_is_refused(lib: Library) -> None:
         self.array[...] = 7
 
     f = lib.define("f_(Tensor(a!) self) -> Tensor(a!)", fill, key="CompositeImplicitAutograd")
-    assert "counts no new version" in error_of(lambda: f(opdsl.ones(2)))
+    assert "its version was not increased" in error_of(lambda: f(opdsl.ones(2)))
 
 
 def test_written_arguments_may_be_the_same_tensor(lib: Library) -> None:

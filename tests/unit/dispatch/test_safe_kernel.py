@@ -40,7 +40,7 @@ def test_defaults_are_filled_in(shift) -> None:
     assert opdsl.get_kernel("testkernels::shift", "CPU").call_boxed(CPU, opdsl.tensor([1.0])).item() == 2.0
 
 
-@pytest.mark.parametrize("meant", ["function", "overload", "method"])
+@pytest.mark.parametrize("expected an operator or its name", ["function", "overload", "method"])
 def test_the_operator_itself_will_do(shift, meant: str) -> None:
     kernel = {
         "function": lambda: opdsl.get_kernel(shift, "CPU"),
@@ -104,7 +104,7 @@ def test_a_kernel_that_was_taken_back_says_so(shift) -> None:
             return self
 
         kernel = opdsl.get_kernel("testkernels::shift", "CPU")
-    with pytest.raises(KernelError, match="taken back"):
+    with pytest.raises(KernelError, match="removed by its library"):
         kernel(CPU, opdsl.tensor([1.0]))
 
 
@@ -116,7 +116,7 @@ def test_a_kernel_of_a_closed_library_says_so() -> None:
             return self
 
         kernel = opdsl.get_kernel(same, "CPU")
-    with pytest.raises(RuntimeError, match="taken back"):
+    with pytest.raises(RuntimeError, match="removed by its library"):
         kernel(CPU, opdsl.tensor([1.0]))
 
 

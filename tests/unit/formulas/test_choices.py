@@ -127,7 +127,7 @@ def test_what_no_formula_is_for_is_an_error():
     assert np.allclose(signed_root(opdsl.tensor([-4.0, 9.0])).numpy(), [-2, 3])
     with pytest.raises(UnsupportedDTypeError, match=r"'ComplexFloat' .*root \(dtypes floating, integer, exact=False\)"):
         signed_root(opdsl.ones(1, dtype=opdsl.complex64))
-    with pytest.raises(ArgumentError, match=r"no formula is for exact=True. There are: root"):
+    with pytest.raises(ArgumentError, match=r"no formula supports exact=True. Available: root"):
         signed_root(opdsl.ones(1), True)
 
 
@@ -177,7 +177,9 @@ def test_what_does_not_stand_beside_formulas_is_refused():
         def body(self: Tensor) -> Tensor:
             return self + 1
 
-        with pytest.raises(DuplicateOperatorError, match=r"Write @formula above the body, or `\.\.\.` in its place"):
+        with pytest.raises(
+            DuplicateOperatorError, match=r"Write @formula above the body, or replace the body by `\.\.\.`"
+        ):
             body.formula(lambda self: self)
 
         @local.op
@@ -185,7 +187,9 @@ def test_what_does_not_stand_beside_formulas_is_refused():
 
         loop = primitives.elements(lambda x: x + 1)
         scalar.formula(lambda self: loop(self))
-        with pytest.raises(DuplicateOperatorError, match=r"@scalar.formula does not stand beside primitives.elements"):
+        with pytest.raises(
+            DuplicateOperatorError, match=r"@scalar.formula cannot be combined with primitives.elements"
+        ):
             scalar.formula(lambda self: self)
 
         @local.op

@@ -174,7 +174,7 @@ def test_skipped_turns_do_not_count() -> None:
 def test_positions_outside_are_refused_by_name() -> None:
     i = dim()
     x, at = numbers(4), opdsl.tensor([0, -2, 3])
-    with pytest.raises(PositionError, match=r"\[<positions over \(i,\)>\].* reach from -2 to 3, .* size 4"):
+    with pytest.raises(PositionError, match=r"\[<positions over \(i,\)>\].* range from -2 to 3, .* size 4"):
         x[at[i]]
     with pytest.raises(PositionError, match=r"from 2 to 5"):
         x[opdsl.tensor([2, 5])[dim()]]
@@ -191,7 +191,7 @@ def test_expressions_wait_for_sizes() -> None:
     close(scaled.order(n, i, u), 2 * numpy.lib.stride_tricks.sliding_window_view(x.numpy(), 3, axis=1))
     v = dim()
     waiting = x[n, i + v]
-    with pytest.raises(DimError, match="nothing has told the size of v"):
+    with pytest.raises(DimError, match="the size of v is unknown"):
         waiting.order(n, i, v)
     x.zero_()
     numbers(2)[v]
@@ -205,7 +205,7 @@ def test_faults_of_reads_say_what_would_do() -> None:
     for index, kind, message in [
         ((i, j, k), DimensionError, "too many indices"),
         ((..., i, ...), DimensionError, r"one \.\.\."),
-        ((i, numbers(3)[i]), DimError, "positions are integers"),
+        ((i, numbers(3)[i]), DimError, "indices have to be integers"),
         ((i, numbers(4)[k] > 0), DimError, "choose with where"),
         ((i, "a"), DimError, "holds ints"),
     ]:

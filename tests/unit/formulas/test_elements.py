@@ -141,7 +141,7 @@ def test_results_of_several_shapes_are_refused():
             return self + other, self * 2
 
         assert apart(opdsl.ones(2), opdsl.ones(2))[1].shape == (2,)
-        with pytest.raises(ShapeError, match="results of a formula of elements have one shape"):
+        with pytest.raises(ShapeError, match="all results of an elementwise formula have the same shape"):
             apart(opdsl.ones(2), opdsl.ones(3, 2))
 
 
@@ -222,7 +222,7 @@ def test_a_body_is_needed():
 
 
 def test_what_writes_is_no_formula():
-    with Library("formula_writes") as local, pytest.raises(FormulaError, match="writes or shows"):
+    with Library("formula_writes") as local, pytest.raises(FormulaError, match="writes or aliases"):
 
         @local.op
         @formula

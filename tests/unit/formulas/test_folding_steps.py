@@ -188,7 +188,7 @@ def test_a_step_along_ranges_closes_over_dims() -> None:
 
 def test_numbers_vary_along_no_dims() -> None:
     t, s = dims(2)
-    with pytest.raises(DimError, match=r"begin with a tensor that does"):
+    with pytest.raises(DimError, match=r"use a tensor that does as init"):
         opdsl.fold(lambda h, v: h.order(s)[0] + v, 0.0, opdsl.ones(3)[t], over=t)
 
 
@@ -196,5 +196,5 @@ def test_other_ways_to_all_positions_are_refused() -> None:
     t, i = dims(2)
     x, start = opdsl.ones(2, 3), opdsl.zeros(3)
     helper = {"weight": x[t, i]}
-    with pytest.raises(DimError, match=r"gives varies along \(t,\)"):
+    with pytest.raises(DimError, match=r"result of a step varies along \(t,\)"):
         opdsl.scan(lambda h, v: h.mean(i) * helper["weight"] + v, start[i], x[t, i], along=t)

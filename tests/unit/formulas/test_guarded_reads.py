@@ -58,9 +58,9 @@ def test_ignored_targets_are_not_read() -> None:
     wanted = [-shifted[0, 0], 0.0, -shifted[2, 2], -shifted[3, 1]]
     numpy.testing.assert_allclose(picked_losses(x, target).detach().numpy(), wanted, rtol=1e-12)
     assert gradcheck(lambda x: picked_losses(x, target), (x,))
-    with pytest.raises(PositionError, match="computed positions reach from 0 to 3"):
+    with pytest.raises(PositionError, match="computed indices range from 0 to 3"):
         picked_losses(x, opdsl.tensor([0, -100, 3, 1]))
-    with pytest.raises(PositionError, match="computed positions reach from -101 to 2"):
+    with pytest.raises(PositionError, match="computed indices range from -101 to 2"):
         picked_losses(x, opdsl.tensor([0, -101, 2, 1]))
 
 

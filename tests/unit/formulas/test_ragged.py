@@ -226,7 +226,7 @@ def test_steps_that_fold_begin_anew_with_each_range() -> None:
 def test_ranges_out_of_order_or_outside_are_refused_at_each_call(offsets: list[int]) -> None:
     x = of(numbers(6, 3))
     for _ in range(3):
-        with pytest.raises(PositionError, match="the ranges of the dim u do not lie one behind another in a dimension"):
+        with pytest.raises(PositionError, match="the ranges of the dim u are not consecutive in a dimension"):
             folded(x, opdsl.tensor(offsets))
         assert folded(x, opdsl.tensor([0, 6])).shape == (1, 3)
 
@@ -323,19 +323,19 @@ def test_what_ranges_cannot_be_is_refused() -> None:
         u = dim(range(offsets[s]))
         return x[u].sum(u).order(s)
 
-    assert "both ends are elements over a dim, or none is (got a number beside one)" in refused(number)
-    assert "two ends, both of which are elements over a dim (got 1)" in refused(lengths)
-    assert "the ends are integers (got opdsl.float32)" in refused(floats)
-    assert "argmax along u, whose ranges elements tell: it is folded by all, amax" in refused(median)
+    assert "both ends have to be elements over a dim, or neither (got a number and one)" in refused(number)
+    assert "expected two ends, both elements over a dim (got 1)" in refused(lengths)
+    assert "the ends have to be integers (got opdsl.float32)" in refused(floats)
+    assert "argmax along u, whose ranges depend on elements: only all, amax" in refused(median)
     assert "does not vary along (s,), but along (u,)" in refused(unfolded)
-    assert "both ends vary along one and the same dim (got (s, t))" in refused(several)
+    assert "both ends have to vary along the same dim (got (s, t))" in refused(several)
 
 
 def test_offsets_of_nothing_are_refused() -> None:
-    with pytest.raises(DimError, match="a vector of offsets has one more than there are ranges"):
+    with pytest.raises(DimError, match="a vector of offsets needs one element more than there are ranges"):
         folded(opdsl.ones(3, 1), opdsl.zeros(0, dtype=opdsl.int64))
 
 
 def test_the_ends_of_ranges_are_read_from_a_vector() -> None:
-    with pytest.raises(DimError, match=r"the ends are read from a vector \(got a tensor of shape \[2, 3\]\)"):
+    with pytest.raises(DimError, match=r"the ends have to be read from a vector \(got a tensor of shape \[2, 3\]\)"):
         folded(of(numbers(6, 3)), opdsl.tensor([[0, 1, 2], [2, 4, 6]]))

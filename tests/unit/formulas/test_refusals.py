@@ -104,11 +104,11 @@ CASES = {
     host_function: ("math.exp(self)", "Write opdsl.exp(x)"),
     looks: ("self.item()", "elements are read"),
     looks_in_a_branch: ("self.item()", "elements are read"),
-    writes: ("self.exp_()", "writes its argument"),
-    unbound: ("unbound", "not every path gives a value"),
+    writes: ("self.exp_()", "writes to its argument"),
+    unbound: ("unbound", "which is not assigned on every path"),
     one_path: ("self > 0", "nothing on the other"),
-    goes_through: ("self", "a loop goes through a tensor"),
-    returns_within: ("self > k", "Return behind the loop"),
+    goes_through: ("self", "a loop iterates over a tensor"),
+    returns_within: ("self > k", "Return after the loop"),
     unknown_name: ("nowhere", "'nowhere' is not defined"),
     recursive: ("recursive(self)", "it calls itself"),
     keeps: ("global kept", "a formula keeps nothing"),
@@ -157,7 +157,7 @@ def test_only_functions_are_formulas():
 
 
 def test_a_kernel_option_is_of_a_body():
-    with Library("formula_options") as lib, pytest.raises(DeclarationError, match="kernel= is of a body"):
+    with Library("formula_options") as lib, pytest.raises(DeclarationError, match="kernel= makes a body a kernel"):
 
         @lib.op(kernel=True)
         @formula

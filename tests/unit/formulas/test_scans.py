@@ -258,16 +258,16 @@ def test_vmap_and_forward_mode() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("opdsl.scan(lambda h, a: h, 'x', x[t], along=t)", "init is a number"),
+        ("opdsl.scan(lambda h, a: h, 'x', x[t], along=t)", "init has to be a number"),
         ("opdsl.scan(lambda h, a: h, (), x[t], along=t)", "empty tuple"),
         ("opdsl.scan(lambda h, a: (h, h), 0.0, x[t], along=t)", "returns a tuple of 2"),
         ("opdsl.scan(lambda h, a: None, 0.0, x[t], along=t)", "returns NoneType"),
-        ("opdsl.scan(lambda h, a: h + a, 0.0, [1, 2], along=t)", "values are tensors and numbers"),
+        ("opdsl.scan(lambda h, a: h + a, 0.0, [1, 2], along=t)", "values have to be tensors or numbers"),
         ("opdsl.scan(lambda h, a: h + a, x[t], x[t], along=t)", "init varies along"),
-        ("opdsl.scan(lambda h, a: h + a, 0.0, x, along=1.5)", "goes along a dim"),
-        ("opdsl.fold(lambda h, a: h + a, 0.0, x[t], over=(t, t))", "each once"),
+        ("opdsl.scan(lambda h, a: h + a, 0.0, x, along=1.5)", "expected a dim"),
+        ("opdsl.fold(lambda h, a: h + a, 0.0, x[t], over=(t, t))", "several different dims"),
         ("opdsl.scan(lambda h, a: h + a, 0.0, x[t], along=t, reverse=1)", "True or False"),
-        ("opdsl.scan(lambda h: h, 0.0, along=opdsl.dim())", "nothing has told the size"),
+        ("opdsl.scan(lambda h: h, 0.0, along=opdsl.dim())", "the size of .* is unknown"),
     ],
 )
 def test_mistakes_say_what_would_do(text: str, message: str) -> None:

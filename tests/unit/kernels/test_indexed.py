@@ -495,12 +495,12 @@ def test_what_nothing_keeps_inside_is_underlined(library: Library) -> None:
 @pytest.mark.parametrize(
     "line, message",
     [
-        ("self[i, j, 0] + self[i, j]", "self is read with other dimensions before"),
-        ("self[i, j + 0.5]", "a position is an integer, and this is float"),
+        ("self[i, j, 0] + self[i, j]", "self was read with other dimensions before"),
+        ("self[i, j + 0.5]", "an index has to be an integer, but this is float"),
         ("self[i, :]", "a slice is no position"),
-        ("self[..., j]", "stands for dimensions that the result does not have"),
+        ("self[..., j]", "denotes dimensions that the result does not have"),
         ("self + 1", "the tensor self is not a number"),
-        ("self[i]", "the range of 'j' follows from nothing"),
+        ("self[i]", "the range of 'j' is unknown"),
     ],
 )
 def test_bad_index_expressions_are_refused_where_they_are_declared(library: Library, line: str, message: str) -> None:
@@ -521,7 +521,7 @@ def test_bad_index_expressions_are_refused_where_they_are_declared(library: Libr
         ({"at": ("i", "j", "k")}, "'k' is no parameter"),
         ({"at": ("i",), "over": "j"}, "fold is one of sum, max, min"),
         ({"at": ("i", "j"), "margin": "mirror"}, "margin='mirror'"),
-        ({"at": ("i", "j"), "margin": "skip"}, "there is none"),
+        ({"at": ("i", "j"), "margin": "skip"}, "but nothing is folded"),
         ({"at": ("i", "j"), "margin": {"other": 0}}, "is no tensor"),
         ({}, "needs at="),
     ],

@@ -113,7 +113,7 @@ def test_a_shape_function_that_says_something_else_is_refused(lib: Library, kind
 
     else:
         checked.formula(lambda self: self * 2.0)
-    with pytest.raises(KernelError, match=r"the shape function sets output 0 to .* only checks: leave out set_output"):
+    with pytest.raises(KernelError, match=r"the shape function sets output 0 to .* only checks: remove set_output"):
         checked(opdsl.ones(2, 3))
 
 

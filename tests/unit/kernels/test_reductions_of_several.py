@@ -221,7 +221,7 @@ def test_an_argument_that_is_none_without_a_case_is_refused() -> None:
     def scaled(self: Tensor, other: Tensor | None = None) -> Tensor:
         return products(self, other)
 
-    with pytest.raises(ArgumentError, match="other is None, for which there is no reduction"):
+    with pytest.raises(ArgumentError, match="other is None, but the reduction reads it"):
         scaled(opdsl.ones(2))
 
 

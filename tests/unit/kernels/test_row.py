@@ -157,7 +157,7 @@ def test_folds_need_a_row_definition():
     def wrong(x):
         return x - row_max(x)
 
-    with pytest.raises(ScalarFunctionError, match="sees single elements"):
+    with pytest.raises(ScalarFunctionError, match="gets single elements"):
         read(wrong)
 
 
@@ -174,7 +174,7 @@ def test_rows_need_a_shape_function():
 
 
 @pytest.mark.parametrize(
-    ("dims", "message"), [(None, "returned None"), ((0, 2), "neighbours"), ((1, 3), "from 0"), ((-1,), "from 0")]
+    ("dims", "message"), [(None, "returned None"), ((0, 2), "adjacent"), ((1, 3), "from 0"), ((-1,), "from 0")]
 )
 def test_dimensions_that_make_no_row_are_refused(dims, message):
     with Library("test_rows_dims") as own:

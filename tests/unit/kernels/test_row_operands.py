@@ -175,5 +175,5 @@ def test_one_result_of_a_row_whose_elements_differ_is_refused() -> None:
 
         assert mixed(opdsl.ones(2, 1), opdsl.ones(2, 1)).tolist() == [[2.0], [2.0]]
         for shapes in (((2, 3), (2, 1)), ((2, 1), (2, 3)), ((2, 3), (3,))):
-            with pytest.raises(errors.KernelError, match="differs within rows of"):
+            with pytest.raises(errors.KernelError, match="differ within rows of"):
                 mixed(*[opdsl.ones(*shape) for shape in shapes])

@@ -104,7 +104,7 @@ def test_a_plan_checks_indices_for_other_lengths() -> None:
 def test_places_of_formulas_are_checked(target: list[list[int]]) -> None:
     cross_entropy(opdsl.tensor(array(2, 5)), opdsl.tensor([[0], [4]]))
     for _ in range(3):
-        with pytest.raises(errors.PositionError, match=r"positions reach from .* and the dimension has size 5"):
+        with pytest.raises(errors.PositionError, match=r"indices range from .* but the dimension has size 5"):
             cross_entropy(opdsl.tensor(array(2, 5)), opdsl.tensor(target))
 
 
@@ -126,7 +126,7 @@ def test_rows_that_read_at_places_are_refused(body: Any) -> None:
 
 @pytest.mark.parametrize(
     "function, message",
-    [(lambda x: x + row_index(x), "row_index is of a row"), (lambda x: x[0], "cannot index")],
+    [(lambda x: x + row_index(x), "row_index folds a row"), (lambda x: x[0], "cannot index")],
 )
 def test_places_stand_in_rows_only(function: Any, message: str) -> None:
     loop = primitives.elements(function)

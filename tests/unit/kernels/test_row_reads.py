@@ -129,9 +129,9 @@ def test_places_outside_are_refused_and_nothing_is_written(by: int) -> None:
     x, target = opdsl.tensor([[0, 2, 1], [1, 1, 0]]), opdsl.tensor([[7, 7, 7], [7, 7, 7]])
     at_the_top(x, 0)
     for _ in range(3):
-        with pytest.raises(errors.PositionError, match=r"the read \[n, .*, and the dimension has size 3"):
+        with pytest.raises(errors.PositionError, match=r"the read \[n, .*, but the dimension has size 3"):
             at_the_top(x, by)
-        with pytest.raises(errors.PositionError, match=f"reach from {1 + by} to {2 + by}"):
+        with pytest.raises(errors.PositionError, match=f"range from {1 + by} to {2 + by}"):
             at_the_top.variants["out"](x, by, out=target)
         assert target.numpy().tolist() == [[7, 7, 7], [7, 7, 7]]
 

@@ -88,7 +88,7 @@ def test_names_that_the_file_does_not_bind_are_refused(tmp_path: Path, builtin: 
         "guards": [f"{builtin} == {builtin}"],
         "outputs": {"expression": builtin},
     }.items():
-        refused(path, contents | {field: value}, "is read, which nothing before has bound")
+        refused(path, contents | {field: value}, "is read, but nothing before it defines it")
         refused(path, json.loads(json.dumps(contents | {field: value}).replace(builtin, f"{builtin}(1)")), "is called")
 
 
@@ -176,7 +176,7 @@ def test_results_of_another_shape_dtype_device_or_number_are_refused(tmp_path: P
     result = contents["steps"][0]["results"][0]
     for key, value in {"shape": ["s1"], "dtype": "opdsl.int32", "device": "meta"}.items():
         refused(
-            path, at(contents, "steps", 0, "results", 0, key, value=value), r"mul\.Tensor gives opdsl\.float32\[5, 3\]"
+            path, at(contents, "steps", 0, "results", 0, key, value=value), r"mul\.Tensor returns opdsl\.float32\[5, 3\]"
         )
     refused(path, at(contents, "steps", 0, "results", 0, "shape", value=["s1", "s1"]), "gives")
     refused(path, at(contents, "steps", 0, "results", value=[result, {**result, "name": "other"}]), "gives 1 results")
@@ -210,7 +210,7 @@ def test_a_name_is_bound_once_and_before_it_is_read(tmp_path: Path) -> None:
     path, contents = file_of(tmp_path)
     refused(path, at(contents, "inputs", 1, "name", value="x"), "bound twice")
     refused(path, at(contents, "steps", 0, "results", 0, "name", value="x"), "bound twice")
-    refused(path, contents | {"steps": contents["steps"][::-1]}, "nothing before has bound")
+    refused(path, contents | {"steps": contents["steps"][::-1]}, "nothing before it defines it")
     refused(path, contents | {"sizes": contents["sizes"] * 2}, "bound twice")
 
 
@@ -254,7 +254,7 @@ def test_tensors_that_are_not_beside_the_file_are_missed(tmp_path: Path) -> None
     contents = json.loads(path.read_text())
     refused(path, contents | {"constants": ["other"]}, "has no tensor other")
     refused(path, contents | {"constants": ["constant", "constant"]}, "twice")
-    refused(path, contents | {"constants": {"constant": 1}}, "a list is wanted")
+    refused(path, contents | {"constants": {"constant": 1}}, "expected a list")
     (tmp_path / "program.safetensors").write_bytes(b"\x08\0\0\0\0\0\0\0{       ")
     refused(path, contents, "cannot be read")
     (tmp_path / "program.safetensors").unlink()

@@ -97,12 +97,12 @@ def test_what_no_text_holds_is_refused_when_it_is_saved(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ([], "a text is wanted"),
+        ([], "expected a string"),
         (["aten::add.Tensor", 1], "has no 1 results by name"),
         (["aten::max.dim", 1], "has no 1 results by name"),
-        (["no::operator", 1], "is not here"),
-        ([{"dict": []}], "a text is wanted"),
-        ("aten::max.dim", "a list is wanted"),
+        (["no::operator", 1], "is not declared"),
+        ([{"dict": []}], "expected a string"),
+        ("aten::max.dim", "expected a list"),
     ],
 )
 def test_damaged_results_are_refused(content: object, message: str) -> None:

@@ -200,5 +200,5 @@ def test_rows_that_elements_choose_are_read_in_place() -> None:
 def test_rows_that_are_not_there_are_refused(wrong: int) -> None:
     x, weight = opdsl.from_numpy(numbers(4, 5)), opdsl.from_numpy(numbers(3, seed=1))
     weighted(x, opdsl.tensor([0, 1, 2]), weight)
-    with pytest.raises(opdsl.errors.PositionError, match=f"{wrong}, and the dimension has size 4|from {wrong}"):
+    with pytest.raises(opdsl.errors.PositionError, match=f"{wrong}, but the dimension has size 4|from {wrong}"):
         weighted(x, opdsl.tensor([0, wrong, 2]), weight)

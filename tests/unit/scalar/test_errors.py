@@ -73,8 +73,8 @@ def wrong_call(x):
 
 
 PROBLEMS = {
-    loops: ("x > 0", "nothing bounds the turns of this loop"),
-    unknown_name: ("no_such_name", "there is no 'no_such_name'"),
+    loops: ("x > 0", "the number of iterations of this loop is unbounded"),
+    unknown_name: ("no_such_name", "the name 'no_such_name' is not defined"),
     unknown_call: ("print(x)", "it cannot call print"),
     indexing: ("x[0]", "cannot index"),
     no_return: ("if x > 0:", "not every path returns"),
@@ -110,7 +110,7 @@ def test_error_names_a_remedy():
 @pytest.mark.parametrize("outside", [[1.0, 2.0], {"a": 1.0}, object()])
 def test_a_closure_value_must_be_a_number(outside: object) -> None:
     for function in (lambda x: x * outside, lambda x: max(x, outside), lambda x: outside if x > 0 else x):
-        with pytest.raises(ScalarFunctionError, match="is read once, when it is declared") as caught:
+        with pytest.raises(ScalarFunctionError, match="are read once, when it is declared") as caught:
             read(function)
         assert "is not a number" in str(caught.value)
 

@@ -396,14 +396,14 @@ def else_branch(x):
 
 
 PROBLEMS = {
-    unbounded: ("x > 0", "nothing bounds the turns"),
-    endless: ("True", "nothing bounds the turns"),
-    counter_that_may_stay: ("k < 10", "nothing bounds the turns"),
-    counter_of_a_parameter: ("x < 10", "nothing bounds the turns"),
+    unbounded: ("x > 0", "the number of iterations of this loop is unbounded"),
+    endless: ("True", "the number of iterations of this loop is unbounded"),
+    counter_that_may_stay: ("k < 10", "the number of iterations of this loop is unbounded"),
+    counter_of_a_parameter: ("x < 10", "the number of iterations of this loop is unbounded"),
     unknown_step: ("int(x)", "the step of a range must be known"),
     returns_within: ("return k", "cannot return"),
-    changes_form: ("for _ in range", "'result' is another kind of thing"),
-    assigned_within_only: ("inner", "it is assigned in a loop that may take no turn"),
+    changes_form: ("for _ in range", "'result' is another kind of value"),
+    assigned_within_only: ("inner", "it is assigned in a loop that may have no iterations"),
     else_branch: ("x = 0", "else branch of a loop"),
 }
 
@@ -442,7 +442,7 @@ def test_a_loop_has_no_derivative_of_its_own(lib: Library) -> None:
         return x
 
     loop = primitives.elements(function, promote="int_to_float")
-    with pytest.warns(UserWarning, match="a loop whose turns are counted"):
+    with pytest.warns(UserWarning, match="a loop whose number of iterations is known only while it runs"):
 
         @lib.op("loops_test::halved")
         @formula

@@ -232,13 +232,13 @@ def test_rules_that_are_declared(lib: Library) -> None:
     for labels in ("i->i", "i,j", "i,j->ik", "ii,j->j"):
         with pytest.raises(DeclarationError, match="does not fit"):
             outer.sharding(labels)
-    with pytest.raises(DeclarationError, match="no argument is called so"):
+    with pytest.raises(DeclarationError, match="no argument has this name"):
         outer.sharding(along="axis")
 
 
 def test_show_prints_the_rule() -> None:
     shown = CliRunner().invoke(main, ["show", "sum.dim_IntList"]).output
-    assert "sharding" in shown and "along what is folded combined (plus)" in " ".join(shown.split())
+    assert "sharding" in shown and "along reduced ones combined (plus)" in " ".join(shown.split())
 
 
 # ------------------------------------------------------------------------------------------- partial results
