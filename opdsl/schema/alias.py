@@ -67,7 +67,7 @@ def alias_fault(alias: Alias) -> str | None:
     if alias.write and len(alias.before) > 1:
         return "a written Tensor belongs to exactly one alias set"
     if len(alias.before) > 2:
-        return "at most two alias sets may stand before the arrow"
+        return "there may be at most two alias sets before the arrow"
     if len(alias.before) > 1 and len(alias.after) > 1:
         return "either side of the arrow may hold several alias sets, not both"
     if len(set(alias.before)) < len(alias.before) or len(set(alias.after)) < len(alias.after):
@@ -95,5 +95,5 @@ def _advice(text: str, side: str) -> str:
     if text.endswith("!"):
         return f'a write is said with an argument: Alias("{name}", write=True)'
     if WILDCARD in text:
-        return f'"*" stands alone, and only after the call: Alias("a", after="*") (got it {side})'
+        return f'"*" has to be alone, and after the call: Alias("a", after="*") (got it {side})'
     return 'alias sets have names of one lower-case letter, several of them joined by "|"'

@@ -71,7 +71,7 @@ def names_fault(texts: Sequence[str], expected: Sequence[str], *, first: int = 0
     if extra:
         return f"'{extra[0]}' is no parameter of the operator"
     stands = [*texts[:first], *texts[len(texts) - last :]]
-    return "" if stands == needed else "the parameters stand in another order"
+    return "" if stands == needed else "the parameters are in another order"
 
 
 def meta_parameters(schema: FunctionSchema, texts: Sequence[str]) -> list[str]:
@@ -92,7 +92,7 @@ def keyword_only_fault(keyword_only: Iterable[str]) -> str:
         keyword_only: the names of such parameters.
     """
     wrong = next(iter(keyword_only), None)
-    return "" if wrong is None else f"'{wrong}' is keyword-only, but is handed over by its place"
+    return "" if wrong is None else f"'{wrong}' is keyword-only, but is passed by position"
 
 
 def returned_fault(schema: FunctionSchema, returned: Iterable[int]) -> str:
@@ -197,7 +197,7 @@ def scalar_fault(
         return Fault(problem, "Give it one parameter for each argument")
     for name, index in zip(names, expected, strict=True):
         if name != index and name in expected and not is_derived:
-            return Fault(f"{name!r} stands where {index!r} is handed over", f"Write ({', '.join(expected)})")
+            return Fault(f"{name!r} is at the position of {index!r}", f"Write ({', '.join(expected)})")
     return None
 
 

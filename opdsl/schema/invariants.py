@@ -120,7 +120,7 @@ def value_alias_faults(value: Argument | Return) -> Iterator[str]:
     if value.alias is None:
         return
     if value.type not in ALIASABLE:
-        yield f"an alias annotation stands on Tensor, Tensor? or Tensor[] (got {value.type})"
+        yield f"an alias annotation is only allowed on Tensor, Tensor? or Tensor[] (got {value.type})"
     message = alias_fault(value.alias)
     if message is not None:
         yield message
@@ -190,7 +190,7 @@ def inv_8_before_self(schema: FunctionSchema) -> Iterator[Violation]:
         if argument.name == "self":
             return
         if argument.is_written:
-            message = f"{argument.name} stands before self and is written: put it after self"
+            message = f"{argument.name} is before self and is written: put it after self"
             yield Violation("INV-8", message, argument_part(index))
 
 

@@ -227,7 +227,7 @@ def arguments(cursor: Cursor) -> Arguments:
         if text.startswith("*", start):
             cursor.position += 1
             if target is not positional:
-                cursor.fail("only one * may stand among the arguments", start, start + 1, "INV-7")
+                cursor.fail("only one * is allowed among the arguments", start, start + 1, "INV-7")
             if not text.startswith(", ", cursor.position):
                 cursor.fail("keyword-only arguments have to follow *", start, start + 1, "INV-7")
             target = keyword_only
@@ -326,7 +326,7 @@ def alias(cursor: Cursor, type_start: int) -> Alias:
     """Parse ``alias = "(" alias_sets ["!"] [" -> " ("*" | alias_sets)] ")"``."""
     start = cursor.position
     if cursor.text[type_start:start] != "Tensor":
-        cursor.fail("an alias annotation stands right behind Tensor", type_start, start + 1, "INV-6")
+        cursor.fail("an alias annotation has to come right after Tensor", type_start, start + 1, "INV-6")
     cursor.position += 1
     before = alias_sets(cursor)
     write = cursor.accept("!")
@@ -410,7 +410,7 @@ def returns(cursor: Cursor) -> tuple[Return, ...]:
                 cursor.fail(f"an operator returns at most {MOST_PARTS} values", start, cursor.position, "INV-2")
         cursor.expect(")", "or ', ' after a return", "INV-2")
     if len(values) == 1:
-        cursor.fail("a single return stands without parentheses", start, cursor.position, "INV-1")
+        cursor.fail("a single return is written without parentheses", start, cursor.position, "INV-1")
     return tuple(values)
 
 

@@ -41,14 +41,14 @@ PYTHON_NAMES: dict[object, BaseType] = {
 ADVICE: dict[object, str] = {
     complex: "a number that may be complex is Scalar",
     list: "a list names its elements: list[int], list[Tensor]",
-    tuple: "a tuple names its elements, and stands for several returns: tuple[Tensor, Tensor]",
-    dict: "a schema knows no mappings: take what the operator needs as parameters of their own",
-    set: "a schema knows no sets: list[int], list[Tensor]",
-    bytes: "a schema knows text only: str",
+    tuple: "a tuple names its elements, and denotes several returns: tuple[Tensor, Tensor]",
+    dict: "a schema has no mappings: use separate parameters",
+    set: "a schema has no sets: list[int], list[Tensor]",
+    bytes: "a schema has no bytes: str",
     object: "a schema type is concrete: name one",
     Any: "a schema type is concrete: name one",
     Alias: 'Alias takes the alias sets: Tensor[Alias("a")]',
-    Size: "Size takes a number and stands in Annotated[IntList, Size(2)]",
+    Size: "Size takes a number and is written in Annotated[IntList, Size(2)]",
 }
 """Advice for annotations that are no schema type: the annotation to write instead."""
 
@@ -118,7 +118,9 @@ def from_signature(name: OperatorName, parameters: Sequence[ParameterSpec], retu
             elif argument.is_written:
                 out.append(argument)
             elif out:
-                raise AnnotationError(f"{name}: parameter {argument.name} is not written, so it stands before {out[0]}")
+                raise AnnotationError(
+                    f"{name}: parameter {argument.name} is not written, so it has to be before {out[0]}"
+                )
             else:
                 keyword_only.append(argument)
     try:
@@ -292,7 +294,7 @@ def _tuple(annotation: object) -> Meaning:
     elements = typing.get_args(annotation)
     if len(elements) == 2 and elements[1] is Ellipsis:
         return _list(annotation)
-    raise AnnotationError(f"{_shown(annotation)}: a tuple stands for several returns; a parameter is a list, or sized")
+    raise AnnotationError(f"{_shown(annotation)}: a tuple denotes several returns; a parameter is a list, or sized")
 
 
 READERS: dict[object, Callable[[Any], Meaning]] = {
@@ -314,7 +316,7 @@ def _advice(annotation: object, origin: object) -> str:
         if text is not None:
             return f": {text}"
     if annotation is TensorOptions:
-        return ": options: TensorOptions stands by itself, keyword-only"
+        return ": options: TensorOptions has to be a separate keyword-only parameter"
     return f". Known are {KNOWN}"
 
 

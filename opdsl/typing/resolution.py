@@ -363,7 +363,7 @@ def disagreement(api: TypeAnalyser, place: Place, signature: Signature, written:
         handed = _handed_over(api, declared, place, place.handed)
     if handed is None or is_subtype(_as_real(api, handed, written), _as_sequence(api, written)):
         return ""
-    return f"'{place.parameter}' is annotated {shown}, but is handed {format_type_bare(handed, api.options)}"
+    return f"'{place.parameter}' is annotated {shown}, but gets {format_type_bare(handed, api.options)}"
 
 
 def _result(api: TypeAnalyser, place: Place, signature: Signature) -> Type | None:

@@ -149,7 +149,7 @@ KERNELS = {
         "'size' is annotated list[str], but gets int[2]",
     ),
     "cuda_on_the_cpu": Fault(
-        "scaled", _kernel("self: CUDATensor, other, factor, power"), "handed CPUTensor", "handed CPUTensor"
+        "scaled", _kernel("self: CUDATensor, other, factor, power"), "gets CPUTensor", "gets CPUTensor"
     ),
     "cpu_everywhere": Fault(
         "scaled",
@@ -223,7 +223,7 @@ STRUCTURED = {
     "out_with_a_default": Fault("filled", _filled("self, size, dtype, out=None"), "gives it none", "gives it none"),
     "out_by_name": Fault("filled", _filled("self, size, dtype, *, out"), "'out' is keyword-only", "'out' is keyword"),
     "tensor_where_compiled": Fault(
-        "filled", _filled("self: Tensor, size, dtype, out"), "'self' is annotated Tensor", "handed Array"
+        "filled", _filled("self: Tensor, size, dtype, out"), "'self' is annotated Tensor", "gets Array"
     ),
     "array_where_not_compiled": Fault(
         "filled", _filled("self: Array, size, dtype, out", options=", compiled=False"), "'self' is annotated", "ndarray"
@@ -356,8 +356,8 @@ DECLARATIONS = {
     "out_before_option": Fault(
         "late",
         _op('late(self: Tensor, *, out: Tensor[Alias("a", write=True)], n: int) -> Tensor[Alias("a", write=True)]'),
-        "stands before",
-        "stands before",
+        "has to be before",
+        "has to be before",
     ),
     "out_not_returned": Fault(
         "kept",

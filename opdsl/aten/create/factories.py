@@ -54,7 +54,7 @@ def require_strided(layout: Layout | None) -> None:
         OptionError: the layout is not strided.
     """
     if layout not in (None, Layout.strided):
-        raise OptionError(f"the layout {layout} is not supported; opdsl has strided tensors only. Leave layout= out")
+        raise OptionError(f"the layout {layout} is not supported; opdsl has strided tensors only. Omit layout=")
 
 
 def give_size(out: Tensor, size: tuple[int, ...]) -> None:

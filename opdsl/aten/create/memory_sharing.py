@@ -148,7 +148,7 @@ def from_file_kernel(filename, shared, size, dtype):
         if not shared and path.stat().st_size < count * wanted.itemsize:
             raise FileFormatError(
                 f"from_file: {filename} has {path.stat().st_size} bytes, fewer than the {count * wanted.itemsize} of "
-                f"{count} elements of {wanted}. Ask for fewer, or pass shared=True, which makes it longer."
+                f"{count} elements of {wanted}. Request fewer elements, or pass shared=True, which makes it longer."
             )
         if shared:
             path.touch()

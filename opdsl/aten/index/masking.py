@@ -76,7 +76,7 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     """
     if as_tuple:
         if out is not None:
-            raise UnsupportedModeError("nonzero: a tuple is not written into out=. Leave out=, or as_tuple=True, away.")
+            raise UnsupportedModeError("nonzero: a tuple is not written into out=. Omit out= or as_tuple=True.")
         return tuple(nonzero_numpy(input))
     return nonzero_tensor(input) if out is None else nonzero_tensor(input, out=out)
 

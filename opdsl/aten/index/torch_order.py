@@ -174,7 +174,7 @@ def nth_place(keys: Tensor, nth: int) -> Tensor:
 @nth_place.meta
 def nth_place_meta(ctx, keys, nth):
     check_keys(keys)
-    check(0 <= nth < keys.shape[1], "expected a place within the row's length", got=nth, row=keys.shape[1])
+    check(0 <= nth < keys.shape[1], "expected an index within the row's length", got=nth, row=keys.shape[1])
     ctx.set_output(0, (keys.shape[0], 1), like=keys, dtype=int64)
 
 

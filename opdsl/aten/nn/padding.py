@@ -310,7 +310,7 @@ def _pad_enum(self: Tensor, pad: list[SymInt], mode: int, value: float | None = 
     if dims not in (1, 2, 3) or self.ndim not in (dims + 1, dims + 2):
         raise UnsupportedModeError(
             f"Padding size {len(pad)} is not supported for {self.ndim}D input tensor. Pad the last 1, 2 or 3 "
-            "dimensions behind channels, with or without a batch, or take the mode constant."
+            "dimensions after the channels, with or without a batch, or use the mode constant."
         )
     return _pad_circular(self, pad) if name == "circular" else PADDINGS[name, dims](self, pad)
 

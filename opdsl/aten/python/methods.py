@@ -60,7 +60,7 @@ def type_(self: Tensor, dtype: DType | None = None, non_blocking: bool = False) 
     """
     if isinstance(dtype, str):
         raise ArgumentError(
-            f"type(): expected a dtype, but got the text {dtype!r}. Give the dtype: opdsl.float64, say."
+            f"type(): expected a dtype, but got the string {dtype!r}. Pass the dtype, such as opdsl.float64."
         )
     if dtype is not None:
         return self.to(dtype=dtype, non_blocking=non_blocking)

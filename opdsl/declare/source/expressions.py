@@ -162,7 +162,7 @@ class Expressions:
         known = DTYPES.get(symbol.name)
         if inside is BaseType.ScalarType and known is not None:
             return self.use(known)
-        raise AnnotationError(f"no Python value stands for the default {default.text} of type {type}")
+        raise AnnotationError(f"no Python value represents the default {default.text} of type {type}")
 
 
 def _prints_back(default: Default) -> bool:

@@ -100,7 +100,7 @@ def linear_cross_entropy(
     tensor(1.3863)
     """
     if options is not None:
-        raise OptionError("linear_cross_entropy: options (computing in chunks) are not supported. Leave them out.")
+        raise OptionError("linear_cross_entropy: options (computing in chunks) are not supported. Omit them.")
     _check_linear_map(input, linear_weight, linear_bias)
     is_index = not target.dtype.is_floating_point
     check(ignore_index is None or is_index, "ignore_index cannot be specified when target contains probabilities")

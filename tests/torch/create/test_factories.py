@@ -179,5 +179,5 @@ def test_an_older_spelling_of_conversions() -> None:
     x, y = opdsl.ones(2), torch.ones(2)
     assert x.type(opdsl.float32) is x and x.type(opdsl.int16).dtype is opdsl.int16
     assert x.type() == y.type().replace("torch", "opdsl")
-    with pytest.raises(ArgumentError, match="expected a dtype, but got the text"):
+    with pytest.raises(ArgumentError, match="expected a dtype, but got the string"):
         x.type("opdsl.DoubleTensor")  # users of PyTorch may try it

@@ -40,7 +40,7 @@ def test_defaults_are_filled_in(shift) -> None:
     assert opdsl.get_kernel("testkernels::shift", "CPU").call_boxed(CPU, opdsl.tensor([1.0])).item() == 2.0
 
 
-@pytest.mark.parametrize("expected an operator or its name", ["function", "overload", "method"])
+@pytest.mark.parametrize("meant", ["function", "overload", "method"])
 def test_the_operator_itself_will_do(shift, meant: str) -> None:
     kernel = {
         "function": lambda: opdsl.get_kernel(shift, "CPU"),

@@ -190,7 +190,7 @@ def test_annotation_without_meaning(annotation: object, advice: str) -> None:
         ({"before": "a|b", "write": True}, "exactly one alias set"),
         ({"before": "a|b|c"}, "at most two"),
         ({"before": "a|b", "after": "c|d"}, "not both"),
-        ({"before": "a", "after": "*|b"}, "stands alone"),
+        ({"before": "a", "after": "*|b"}, "has to be alone"),
         ({"before": "a|a"}, "twice"),
         ({"before": 1}, "as text"),
     ],
