@@ -82,16 +82,23 @@ class Composition:
         """Return the operands with which a program calls the fused step."""
         return tuple(self._given[name] for name in (*self.tensors, *self._numbers))
 
-    def pointwise(self, wanted: Sequence[str]) -> Operator:
-        """Return the fused pointwise operator that computes the wanted results."""
+    def pointwise(self, wanted: Sequence[str], truths: frozenset[int]) -> Operator:
+        """Return the fused pointwise operator that computes the wanted results.
+
+        Args:
+            wanted: names of the results.
+            truths: positions of those that are bool, though other steps compute in another dtype.
+        """
 
         def define(schema: FunctionSchema) -> Definition:
             definition = PointwiseDefinition(schema, schema.name.qualified)
+            definition.truths = truths
             kept = [name for name, tensor in self.tensors.items() if tensor.dtype is bool_]
+            kept = kept if len(kept) < len(self.tensors) else []
             definition.add(self.function(wanted), keep=kept)
             return definition
 
-        return self._operator(wanted, "", define)
+        return self._operator(wanted, str(sorted(truths)) if truths else "", define)
 
     def row(self, wanted: Sequence[str], dims: tuple[int, ...], is_row: Sequence[bool]) -> Operator:
         """Return the fused row operator (elements and row reductions) that computes the wanted results.
@@ -203,8 +210,9 @@ class Composition:
         kinds = [(name, str(tensor.dtype)) for name, tensor in self.tensors.items()]
         described = repr((self._nodes, [self._made[text] for text in wanted], kinds, len(self._numbers), also))
         digest = hashlib.blake2b(described.encode(), digest_size=8).hexdigest()
+        number_type = "float" if any(tensor.dtype.is_floating_point for tensor in self.tensors.values()) else "int"
         arguments = ", ".join(
-            [*(f"Tensor {tensor}" for tensor in self.tensors), *(f"float {number}" for number in self._numbers)]
+            [*(f"Tensor {name}" for name in self.tensors), *(f"{number_type} {number}" for number in self._numbers)]
         )
         returns = "Tensor" if len(wanted) == 1 else f"({', '.join(['Tensor'] * len(wanted))})"
         schema = parse_schema(f"fused::{self._name}_{digest}({arguments}) -> {returns}")

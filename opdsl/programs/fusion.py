@@ -21,7 +21,7 @@ from opdsl.programs.composition import Composition, scalar_call
 from opdsl.programs.passes import Memory
 from opdsl.programs.program import Program
 from opdsl.programs.steps import Call, Expression, Result, Step, names_in, operator_named, sizes_of
-from opdsl.runtime import Tensor, bfloat16, bool_, float16, float32, float64
+from opdsl.runtime import Tensor, bfloat16, bool_, float16, float32, float64, int8, int16, int32, int64, uint8
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.geometry import TensorMeta
 from opdsl.runtime.symbol import example_value, is_symbol, least
@@ -35,6 +35,8 @@ _MOST_OPERANDS = 24
 # Dtypes of row folds. 16-bit pointwise steps are rounded one by one, as without fusion.
 _DTYPES = (float32, float64)
 _NARROW = (float16, bfloat16)
+# Further dtypes of pointwise steps. Steps that compute in bool are fused with steps of any of these dtypes.
+_INTEGERS = (int64, int32, int16, int8, uint8, bool_)
 
 _ROW_FOLDS = {
     "aten::sum.dim_IntList": "row_sum",
@@ -47,8 +49,8 @@ _ROW_FOLDS = {
 def with_fused_steps(program: Program) -> Program:
     """Fuse steps that consist of scalar functions and read one another.
 
-    Fused pointwise steps compute in one floating dtype and have one shape; the dimensions that sums, means and extrema
-    fold are adjacent, the same for all, and not all dimensions unless they are kept.
+    Fused pointwise steps compute in one dtype (or in bool) and have one shape; the dimensions that sums, means and
+    extrema fold are adjacent, the same for all, and not all dimensions unless they are kept.
 
     >>> import opdsl
     >>> def normalized(x):
@@ -195,9 +197,19 @@ def _pointwise(step: Step, call: Call) -> dict[str, Any] | None:
         for operand, cast in zip(operands, state.iteration.casts, strict=True)
         if isinstance(operand, Tensor)
     )
-    if len(step.results) != 1 or result is None or common not in (*_DTYPES, *_NARROW) or not is_plain:
+    if len(step.results) != 1 or result is None or common not in (*_DTYPES, *_NARROW, *_INTEGERS) or not is_plain:
+        return None
+    numbers = [
+        call.arguments[index] for index in state.formula.places if isinstance(call.operands[index], Expression)
+    ]
+    if common in _INTEGERS and not all(_is_taken(value, common) for value in numbers):
         return None
     return {"dtype": common, "shape": result.shape} if result.dtype in (common, bool_) else None
+
+
+def _is_taken(value: Any, common: DType) -> bool:
+    """Return whether a fused step of an integer dtype can take an operand that is no constant: numbers are int64."""
+    return isinstance(value, Tensor) or (common is int64 and type(example_value(value)) is int)
 
 
 def _fold(step: Step, call: Call) -> dict[str, Any] | None:
@@ -235,7 +247,9 @@ _KINDS: Mapping[type, Callable[[Step, Call], dict[str, Any] | None]] = {
 
 def _joined(first: _Group, second: _Group) -> _Group | None:
     """Return two groups as one; None if they cannot be fused, or the second does not read the first."""
-    if first.dtype is None or first.dtype is not second.dtype or not second.reads & first.result_names:
+    if first.dtype is None or second.dtype is None or not second.reads & first.result_names:
+        return None
+    if first.dtype is not second.dtype and bool_ not in (first.dtype, second.dtype):
         return None
     if second.reads & first.bare:
         return None
@@ -256,7 +270,10 @@ def _together(first: _Group, second: _Group, like: _Group) -> _Group | None:
         return None
     places = min(first.places[0], second.places[0]), max(first.places[1], second.places[1])
     whole, bare = (first.whole | second.whole) - texts, first.bare | second.bare
-    return attrs.evolve(like, steps=steps, reads=reads, result_names=texts, places=places, whole=whole, bare=bare)
+    dtype = second.dtype if first.dtype is bool_ else first.dtype
+    return attrs.evolve(
+        like, steps=steps, reads=reads, result_names=texts, places=places, dtype=dtype, whole=whole, bare=bare
+    )
 
 
 def _side_by_side(separate_groups: Sequence[_Group], readers: Mapping[str, int]) -> list[_Group]:
@@ -322,11 +339,17 @@ def _as_one(group: _Group, readers: Mapping[str, int]) -> Sequence[Step]:
     """
     composition = _composed(group, readers)
     if composition is None:
-        return group.steps
+        before = _of_other_dtypes(group, readers)
+        if not 0 < len(before) < len(group.steps):
+            return group.steps
+        early = set(map(id, before))
+        rest = attrs.evolve(group, steps=tuple([step for step in group.steps if id(step) not in early]))
+        return [*before, *_as_one(rest, readers)]
     wanted = _wanted(group, readers)
     names = [result.name for result in wanted]
     if group.row is None:
-        operator = composition.pointwise(names)
+        kinds = enumerate(result.dtype for result in wanted)
+        operator = composition.pointwise(names, frozenset(at for at, kind in kinds if kind is not group.dtype))
     else:
         operator = composition.row(names, group.dims, [_is_of_rows(group, result) for result in wanted])
     results = [
@@ -338,10 +361,33 @@ def _as_one(group: _Group, readers: Mapping[str, int]) -> Sequence[Step]:
     return [fused, *(_without_folded(kept, bare) for kept, bare in pairs if kept is not bare)]
 
 
+def _can_return(group: _Group, result: Result) -> bool:
+    """Return whether a fused step can have a result: one of its dtype or, beside integers, a truth value.
+
+    Gradients of floating results are taken of all results of a step alike, so that no other dtype is among these.
+    """
+    return result.dtype is group.dtype or (result.dtype is bool_ and group.dtype in _INTEGERS)
+
+
+def _of_other_dtypes(group: _Group, readers: Mapping[str, int]) -> list[Step]:
+    """Return the steps of a pointwise group that compute results in another dtype than the fused step can have, with
+    the steps that these read. They run before the rest of the group, which is fused without them.
+    """
+    if group.row is not None:
+        return []
+    needed = {result.name for result in _wanted(group, readers) if not _can_return(group, result)}
+    before: list[Step] = []
+    for step in reversed(group.steps):
+        if needed & step.result_names:
+            before.insert(0, step)
+            needed |= step.reads
+    return before
+
+
 def _composed(group: _Group, readers: Mapping[str, int]) -> Composition | None:
     """Return the composed scalar functions of a group's steps; None if they cannot become one step."""
     wanted = _wanted(group, readers)
-    if len(group.steps) == 1 or not wanted or any(result.dtype is not group.dtype for result in wanted):
+    if len(group.steps) == 1 or not wanted or not all(_can_return(group, result) for result in wanted):
         return None
     composition = Composition(group.steps, _ROW_FOLDS)
     if not any(tensor.dtype is group.dtype for tensor in composition.tensors.values()):

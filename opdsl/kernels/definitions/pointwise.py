@@ -40,7 +40,7 @@ from opdsl.kernels.iteration.tensor_iterator import (
 )
 from opdsl.kernels.outputs import OutputSpec, array_of
 from opdsl.runtime.device import Device
-from opdsl.runtime.dtype import Category, DType
+from opdsl.runtime.dtype import Category, DType, bool_
 from opdsl.runtime.forking import held_across_fork
 from opdsl.runtime.geometry import TensorMeta
 from opdsl.runtime.lowering import made_once
@@ -118,16 +118,18 @@ class PointwiseDefinition(Definition):
 
     check: called as ``check(ctx, *arguments)`` before anything else; None for no checks.
     formulas: in the order in which they are tried; the last ``added`` ones come from one function.
+    truths: positions of results that are bool, whatever the dtype of the loop is.
     check_reads_numbers: whether the check reads values of Scalar and float arguments, and not only their types; a plan
         then holds for the same values only.
     """
 
-    __slots__ = ("_formulas", "_later", "added", "check", "check_reads_numbers")
+    __slots__ = ("_formulas", "_later", "added", "check", "check_reads_numbers", "truths")
 
     def __init__(self, schema: FunctionSchema, name: str) -> None:
         super().__init__(schema, name)
         self.check: Callable[..., object] | None = None
         self.check_reads_numbers = True
+        self.truths: frozenset[int] = frozenset()
         self._formulas: list[Formula] = []
         self._later: tuple[Callable[[], list[Formula]], ...] = ()
         self.added = 0
@@ -342,10 +344,13 @@ class PointwiseDefinition(Definition):
         default = current.get().default_dtype
         formula, iteration = self._chosen(arguments, default)
         spec = OutputSpec(iteration.result, iteration.device, iteration.shape, iteration.strides)
+        specs, dtypes = (spec,) * self.results, (iteration.result,) * self.results
+        if self.truths:
+            dtypes = tuple([bool_ if index in self.truths else dtype for index, dtype in enumerate(dtypes)])
+            specs = tuple([spec._replace(dtype=dtype) for dtype in dtypes])
         if context is not None:
-            context.require_same((spec,) * self.results)
-        state = Elementwise(formula, iteration, default, (iteration.result,) * self.results)
-        return PreparedCall((spec,) * self.results, state)
+            context.require_same(specs)
+        return PreparedCall(specs, Elementwise(formula, iteration, default, dtypes))
 
     def shaping(self, arguments: Arguments) -> frozenset[int] | None:
         """Return the positions of the tensors that the results' shape comes from; None for all tensors."""
@@ -468,7 +473,7 @@ class PointwiseDefinition(Definition):
         """Return the typed scalar graph of a call."""
         function, iteration = state.formula.function, state.iteration
         types = {name: dtype.name for name, dtype in zip(function.parameters, iteration.parameters, strict=True)}
-        results = (precision_of(iteration.result).name,) * self.results
+        results = [precision_of(dtype).name for dtype in state.dtypes]
         try:
             return function.specialise(
                 types,

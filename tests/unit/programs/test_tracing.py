@@ -318,8 +318,8 @@ def test_rows_along_other_dimensions_stay_apart() -> None:
     assert max(parts(program)) < 4
 
 
-def test_integers_are_not_fused() -> None:
-    assert parts(opdsl.trace(lambda x: x * 2 + 1, opdsl.ones(3, dtype=opdsl.int64))) == [1, 1]
+def test_integers_are_fused() -> None:
+    assert parts(opdsl.trace(lambda x: x * 2 + 1, opdsl.ones(3, dtype=opdsl.int64))) == [2]
 
 
 def test_rows_of_narrow_floats_are_not_fused() -> None:
