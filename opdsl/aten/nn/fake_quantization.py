@@ -151,9 +151,9 @@ def fake_quantize_per_channel_affine(
 # ------------------------------------------------------------------------------------------------------- learned scales
 
 
-def rounded_zero(zero_point: Tensor, low: int, high: int, *, backward: bool) -> Tensor:
-    """Round a learned zero point to an integer within bounds, halves to even if ``backward``, up otherwise."""
-    return zero_point.round().clamp(low, high) if backward else (zero_point + 0.5).clamp(low, high).trunc()
+def rounded_zero(zero_point: Tensor, low: int, high: int) -> Tensor:
+    """Round a learned zero point to an integer within bounds, halves to even."""
+    return zero_point.round().clamp(low, high)
 
 
 def learned(self: Tensor, scale: Tensor, zero: Tensor, low: int, high: int) -> Tensor:
@@ -186,7 +186,7 @@ def _fake_quantize_learnable_per_tensor_affine(
     self: Tensor, scale: Tensor, zero_point: Tensor, quant_min: int, quant_max: int, grad_factor: float = 1.0
 ) -> Tensor:
     """Compute ``fake_quantize_per_tensor_affine`` with a learned scale and zero point."""
-    return learned(self, scale, rounded_zero(zero_point, quant_min, quant_max, backward=False), quant_min, quant_max)
+    return learned(self, scale, rounded_zero(zero_point, quant_min, quant_max), quant_min, quant_max)
 
 
 @op("aten::_fake_quantize_learnable_per_tensor_affine_backward", dispatch={"CPU, CUDA": f"{_TENSOR}_backward"})
@@ -200,7 +200,7 @@ def _fake_quantize_learnable_per_tensor_affine_backward(
     grad_factor: float = 1.0,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return the gradients of ``_fake_quantize_learnable_per_tensor_affine``: of input, scale and zero point."""
-    zero = rounded_zero(zero_point, quant_min, quant_max, backward=True)
+    zero = rounded_zero(zero_point, quant_min, quant_max)
     gradients = gradients_of_learned(grad, self, scale, zero, quant_min, quant_max, grad_factor)
     return gradients[0], gradients[1].sum().view((1,)), gradients[2].sum().view((1,))
 
@@ -210,7 +210,7 @@ def _fake_quantize_learnable_per_channel_affine(
     self: Tensor, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int, quant_max: int, grad_factor: float = 1.0
 ) -> Tensor:
     """Compute ``fake_quantize_per_channel_affine`` with learned scales and zero points."""
-    zero = rounded_zero(along(zero_point, self, axis), quant_min, quant_max, backward=True)
+    zero = rounded_zero(along(zero_point, self, axis), quant_min, quant_max)
     return learned(self, along(scale, self, axis), zero, quant_min, quant_max)
 
 
@@ -226,7 +226,7 @@ def _fake_quantize_learnable_per_channel_affine_backward(
     grad_factor: float = 1.0,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return the gradients of ``_fake_quantize_learnable_per_channel_affine``: of input, scales and zero points."""
-    zero = rounded_zero(along(zero_point, self, axis), quant_min, quant_max, backward=True)
+    zero = rounded_zero(along(zero_point, self, axis), quant_min, quant_max)
     gradients = gradients_of_learned(grad, self, along(scale, self, axis), zero, quant_min, quant_max, grad_factor)
     dims = [index for index in range(self.ndim) if index != axis % self.ndim]
     of_scale, of_zero = (tensor.sum(dims) if dims else tensor for tensor in gradients[1:])

@@ -18,7 +18,7 @@ def require_true(self: Tensor, message: str = "Expected Tensor with single nonze
         ShapeError: the condition does not hold.
     """
     check(self.numel() == 1, f"expected a tensor with one element to assert, but got {list(self.shape)}")
-    check(self.is_meta or holds(self != 0), message)
+    check(self.is_meta or holds(self != 0), message or "Assertion is failed")
 
 
 def require_between(size: Any, min: int | None, max: int | None) -> None:
@@ -61,8 +61,8 @@ def _assert_async(self: Tensor) -> None:
 
 @op("aten::_assert_async.msg", kernel=True)
 def _assert_async_msg(self: Tensor, assert_msg: str) -> None:
-    """Raise ShapeError unless the tensor's only element is nonzero; ``assert_msg`` has no effect."""
-    require_true(self)
+    """Raise ShapeError with the text ``assert_msg`` unless the tensor's only element is nonzero."""
+    require_true(self, assert_msg)
 
 
 @op("aten::_functional_assert_async.msg", kernel=True)
