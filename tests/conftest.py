@@ -110,7 +110,7 @@ def cuda(emulated_driver: EmulatedDriver) -> Iterator[EmulatedDriver]:
 @pytest.fixture
 def plans_at_once() -> Iterator[None]:
     """Make a plan in the first call of each operator already, so that the second call of a test runs by the plan."""
-    from opdsl.dispatch.plans.forms import planned_at_once
+    from opdsl.dispatch.plans.policy import planned_at_once
 
     with planned_at_once():
         yield

@@ -17,10 +17,11 @@ from opdsl.autograd.saving import is_shared, with_history, without_elements
 from opdsl.dispatch.binding.arguments import SIZES_FROM, Kind
 from opdsl.dispatch.guards import below_autograd
 from opdsl.dispatch.plans.form_table import FormTable
-from opdsl.dispatch.plans.forms import MOST_VARIANTS, UNSERVED
+from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.dispatch.plans.lowered import Given, lower_call, lower_form
 from opdsl.dispatch.plans.lowering_errors import refusals_only
 from opdsl.dispatch.plans.plan_holders import Dependencies, publish
+from opdsl.dispatch.plans.policy import Next
 from opdsl.dispatch.plans.sequencing import ReusingEmitter
 from opdsl.dispatch.state import PLAN_LIMIT, State, current
 from opdsl.generated import function_from_source
@@ -95,7 +96,7 @@ class BackwardPlans:
         self.results = results
         self.name = f"backward of {recorder.name}"
         self.is_exact = is_exact
-        self.forms = FormTable(self.name, self)
+        self.forms = FormTable(self.name, self, patience=0)
         self.plans: dict[State, dict[object, Plan]] = {} if is_exact else self.forms.plans
         self.keeps_tensors = any(kind not in _WITHOUT_VERSION for kind, _ in saved)
         self.is_planned = all(formula.is_traceable for formula in recorder.formulas or ())
@@ -261,7 +262,7 @@ class BackwardPlans:
     def _form_plan(self, state: State, gradients: Sequence[Gradient], saved: Sequence[Any]) -> Plan:
         """Return the plans of a call's form, after lowering one more for this call if there may be another."""
         form = self.forms.find(state, self._key_of(*gradients, *saved))
-        if not form.reason and len(form.variants) < MOST_VARIANTS:
+        if form.decide() is Next.FORM:
             call = self._given(gradients, saved)
             names = [argument.text for argument in call]
             self.forms.lower(

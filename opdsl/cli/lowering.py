@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from opdsl.cli.benching import function_of, samples_for
 from opdsl.cli.output import Section
 from opdsl.dispatch import Operator
-from opdsl.dispatch.plans.forms import lowered_at_once
+from opdsl.dispatch.plans.policy import lowered_at_once
 from opdsl.runtime.dumping import Dumped, collected
 from opdsl.testing import ahead
 from opdsl.testing.sample import Sample

@@ -199,9 +199,7 @@ def _pointwise(step: Step, call: Call) -> dict[str, Any] | None:
     )
     if len(step.results) != 1 or result is None or common not in (*_DTYPES, *_NARROW, *_INTEGERS) or not is_plain:
         return None
-    numbers = [
-        call.arguments[index] for index in state.formula.places if isinstance(call.operands[index], Expression)
-    ]
+    numbers = [call.arguments[index] for index in state.formula.places if isinstance(call.operands[index], Expression)]
     if common in _INTEGERS and not all(_is_taken(value, common) for value in numbers):
         return None
     return {"dtype": common, "shape": result.shape} if result.dtype in (common, bool_) else None

@@ -22,7 +22,7 @@ import pytest
 import opdsl
 from opdsl.declare.declaration import Declaration
 from opdsl.dispatch import DispatchKey, Operator
-from opdsl.dispatch.plans.forms import lowered_at_once
+from opdsl.dispatch.plans.policy import lowered_at_once
 from opdsl.native.generated import GENERATED
 from opdsl.runtime import ALL_DTYPES, DType
 from opdsl.testing import Sample, violations_of

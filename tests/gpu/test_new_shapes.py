@@ -6,7 +6,7 @@ import numpy
 import pytest
 
 import opdsl
-from opdsl.dispatch.plans.forms import lowered_at_once
+from opdsl.dispatch.plans.policy import lowered_at_once
 from tests.torch.test_new_shapes import CALLS, hold_against_pytorch
 
 SIZES = (5, 9, 2, 1, 0, 7)

@@ -13,7 +13,7 @@ import torch
 import opdsl
 from opdsl.aten.create import ranges
 from opdsl.dispatch.plans.call_cache import CallCache
-from opdsl.dispatch.plans.forms import (
+from opdsl.dispatch.plans.policy import (
     GENERAL_FROM,
     HOT_FROM,
     HOT_NUMBERS_FROM,

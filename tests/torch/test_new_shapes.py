@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import opdsl
-from opdsl.dispatch.plans.forms import lowered_at_once
+from opdsl.dispatch.plans.policy import lowered_at_once
 
 SIZES = (5, 9, 2, 6, 1, 13, 0, 7, 6, 40)  # sizes 0 and 1 have separate forms
 Elements = Callable[[int], Sequence[numpy.ndarray[Any, Any]]]

@@ -238,7 +238,7 @@ def form_of(graph: TypedGraph, call: PointwiseCall) -> Form:
 def _layout(call: PointwiseCall) -> str:
     """Return the stride class of each operand, simplified so that few kernels serve most calls."""
     specs = [*call.inputs, *call.outputs]
-    contiguous = "".join(NUMBER if spec.strides is None else CONTIGUOUS for spec in specs)
+    contiguous = "".join([NUMBER if spec.strides is None else CONTIGUOUS for spec in specs])
     if not call.sizes or call.sizes[-1] == 1:
         return contiguous
     # An output with stride 0 is not kept in a register: a fill writes elements that share memory.

@@ -35,11 +35,12 @@ from opdsl.dispatch.layers.recording import recorded
 from opdsl.dispatch.model.kernel import Kernel
 from opdsl.dispatch.model.operator import Operator
 from opdsl.dispatch.plans.form_table import FormTable
-from opdsl.dispatch.plans.forms import MOST_VARIANTS, UNSERVED, FormPlans, Seen
+from opdsl.dispatch.plans.forms import UNSERVED, FormPlans
 from opdsl.dispatch.plans.function_source import free_name, write
 from opdsl.dispatch.plans.lowered import given_call, lower_call, lower_form
 from opdsl.dispatch.plans.lowering_errors import refusals_only
 from opdsl.dispatch.plans.plan_holders import Dependencies, holders, publish
+from opdsl.dispatch.plans.policy import MOST_VARIANTS, Next, Seen
 from opdsl.dispatch.plans.recorded_plans import RecordedPlans
 from opdsl.dispatch.state import PLAN_LIMIT, State, current
 from opdsl.errors import ArgumentError, NumberError, OpdslError
@@ -260,10 +261,12 @@ class CallCache:
     def _call_and_plan(self, missed: Missed) -> object:
         """Return the result of a call that no plan serves; make a plan for it unless it is the first of its kind."""
         form = None if missed.variants else self._form_of(missed)
-        names, plan = self._form_plan(missed, form) if form is not None else ([], None)
-        is_worth_a_plan = plan is None and (form is None or self._is_worth_a_plan(missed, form))
-        is_repeated = is_worth_a_plan and (bool(missed.variants) or (missed.state, missed.path) in self.seen)
-        if is_repeated:
+        decision = self._decide(missed, form)
+        names: list[str] = self.union.names
+        plan: Plan | None = form if decision is Next.FORM else None
+        if form is not None and decision is Next.FORM and not self._lower_form(missed, form):
+            decision, plan = self._decide(missed, form, may_lower=False), None
+        if decision is Next.EXACT:
             names, plan = self._exact_plan(missed, form)
         if plan is not None:
             values = self.union.values(*missed.everything)
@@ -280,11 +283,22 @@ class CallCache:
         if form is not None:
             form.misses += 1
         # If no plan of the form serves the call and no further one will be made, lowering is not tried again.
-        if is_repeated and (plan is None or form is None or not form.wants_lowering):
+        if decision is Next.EXACT and (plan is None or form is None or not form.wants_lowering):
             self._keep_as_it_is(missed, kernel)
-        elif is_worth_a_plan:
+        elif decision in (Next.EXACT, Next.REMEMBER):
             self.seen.add((missed.state, missed.path))
         return result
+
+    def _decide(self, missed: Missed, form: FormPlans | None, *, may_lower: bool = True) -> Next:
+        """Return what a cache miss makes."""
+
+        def is_repeated() -> bool:
+            return bool(missed.variants) or (missed.state, missed.path) in self.seen
+
+        if form is None:
+            return Next.EXACT if is_repeated() else Next.REMEMBER
+        has_any = partial(any, map(has_tensors, missed.bound.arguments))
+        return form.decide(is_repeated=is_repeated, has_tensors=has_any, may_lower=may_lower)
 
     def _form_of(self, missed: Missed) -> FormPlans | None:
         """Return the plans of a call's form (shape class); None if modes are active or the call has no form."""
@@ -294,24 +308,6 @@ class CallCache:
             return self.forms.find(missed.state, self._form_path(*missed.everything[0], **missed.everything[1]))
         except (AttributeError, TypeError):
             return None
-
-    def _form_plan(self, missed: Missed, form: FormPlans) -> tuple[list[str], Plan | None]:
-        """Lower a form if it was called often enough; return the names of its plan's parameters and its plans,
-        or None.
-        """
-        if form.is_hot:
-            return [], None
-        is_lowered = form.wants_lowering and self._lower_form(missed, form)
-        return self.union.names, form if is_lowered else None
-
-    def _is_worth_a_plan(self, missed: Missed, form: FormPlans) -> bool:
-        """Return whether a plan may be made for the exact geometries of a call.
-
-        Calls without tensors differ only in their numbers, so that the plan of their form serves all of them.
-        """
-        is_hot, form.is_hot = form.is_hot, False
-        has_no_other = bool(form.reason or form.variants) or any(map(has_tensors, missed.bound.arguments))
-        return is_hot or has_no_other
 
     def _run(self, positional: tuple[object, ...], named: dict[str, object]) -> object:
         return self.slow(positional, named, None)

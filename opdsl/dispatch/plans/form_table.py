@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from opdsl.dispatch.plans.forms import FormPlans
 from opdsl.dispatch.plans.lowering_errors import refusals_only
 from opdsl.dispatch.plans.plan_holders import Dependencies, PlanHolder, holders, publish
+from opdsl.dispatch.plans.policy import LOWERED_FROM
 from opdsl.dispatch.plans.recorded_plans import RecordedPlans
 from opdsl.dispatch.state import PLAN_LIMIT, State
 from opdsl.runtime.dumping import dump
@@ -31,13 +32,15 @@ class FormTable:
     Args:
         name: the function's name.
         owner: the object that holds this table; it is notified when a kernel changes, and drops the plans.
+        patience: the number of cache misses of a form before it is lowered.
     """
 
-    __slots__ = ("_known", "_owner", "name", "operators", "plans")
+    __slots__ = ("_known", "_owner", "_patience", "name", "operators", "plans")
 
-    def __init__(self, name: str, owner: PlanHolder) -> None:
+    def __init__(self, name: str, owner: PlanHolder, *, patience: int = LOWERED_FROM) -> None:
         self.name = name
         self._owner = owner
+        self._patience = patience
         self._known: dict[tuple[State, object], FormPlans] = {}
         self.plans: dict[State, dict[object, Plan]] = {}
         self.operators: dict[Plan, Operator] = {}
@@ -53,7 +56,7 @@ class FormTable:
             with registering:
                 if len(self._known) >= PLAN_LIMIT:
                     self.clear()
-                form_plans = self._known.setdefault((state, key), FormPlans(key))
+                form_plans = self._known.setdefault((state, key), FormPlans(key, self._patience))
                 holders.add(self._owner)
         return form_plans
 

@@ -8,10 +8,11 @@ from typing import Any
 from opdsl.dispatch.binding.arguments import SIZES_FROM, Kind
 from opdsl.dispatch.plans.emission import Emitter
 from opdsl.dispatch.plans.form_table import FormTable
-from opdsl.dispatch.plans.forms import UNSERVED, FormPlans, Seen
+from opdsl.dispatch.plans.forms import UNSERVED, FormPlans
 from opdsl.dispatch.plans.lowered import Given, lower_call, lower_form
 from opdsl.dispatch.plans.lowering_errors import refusals_only
 from opdsl.dispatch.plans.plan_holders import Dependencies, publish
+from opdsl.dispatch.plans.policy import Next, Seen
 from opdsl.dispatch.state import PLAN_LIMIT, State
 from opdsl.runtime import Tensor
 from opdsl.runtime.forking import registering
@@ -92,10 +93,7 @@ class FunctionPlans:
         if not state.plans or state.recording or state.modes:
             return False
         form = self.forms.find(state, key)
-        if form.is_hot:
-            form.is_hot = False
-            return False
-        is_lowered = form.wants_lowering and self._lower_form(state, form, arguments)
+        is_lowered = form.decide() is Next.FORM and self._lower_form(state, form, arguments)
         form.misses += 1
         return is_lowered
 

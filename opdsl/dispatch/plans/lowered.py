@@ -18,10 +18,11 @@ from opdsl.dispatch.binding.arguments import Kind, kind_of
 from opdsl.dispatch.binding.union_signature import UnionParameter, UnionSignature
 from opdsl.dispatch.model.operator import Operator
 from opdsl.dispatch.plans.emission import Emitter
-from opdsl.dispatch.plans.forms import GENERAL_FROM, HOT_FROM, HOT_NUMBERS_FROM, SLOTS, UNSERVED, FormPlans
+from opdsl.dispatch.plans.forms import UNSERVED, FormPlans
 from opdsl.dispatch.plans.function_source import free_name
 from opdsl.dispatch.plans.lowering_errors import refusals_only
 from opdsl.dispatch.plans.plan_holders import Dependencies
+from opdsl.dispatch.plans.policy import GENERAL_FROM, HOT_FROM, HOT_NUMBERS_FROM, SLOTS
 from opdsl.dispatch.state import Guard
 from opdsl.errors import OpdslError
 from opdsl.generated import function_from_source

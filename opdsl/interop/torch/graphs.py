@@ -14,6 +14,7 @@ from opdsl.dispatch import DispatchMode, KeySet, Operator, State, current, unbox
 from opdsl.dispatch.binding.arguments import Kind
 from opdsl.dispatch.plans.emission import Emitter
 from opdsl.dispatch.plans.forms import UNSERVED
+from opdsl.dispatch.plans.policy import Next
 from opdsl.dispatch.state import Guard
 from opdsl.interop.torch.decomposition import Define, completion_of
 from opdsl.interop.torch.definition import find, target_of
@@ -180,7 +181,7 @@ class Graphs(Forms):
         result = decompose()
         form = self.find(state, values)
         if form is not None:
-            if form.wants_lowering and self.lower(state, form, values):
+            if form.decide() is Next.FORM and self.lower(state, form, values):
                 form.keeps_no_others()
             form.misses += 1
         return result

@@ -18,6 +18,7 @@ from opdsl.dispatch import Operator
 from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.dispatch.plans.lowered import recording
 from opdsl.dispatch.plans.lowering_errors import refusals_only
+from opdsl.dispatch.plans.policy import Next
 from opdsl.interop.torch import native
 from opdsl.interop.torch.generators import drawn_by_default
 from opdsl.interop.torch.lowered import Forms, Reader, kernel_of
@@ -116,10 +117,9 @@ class Plans:
         if forms is None or form is None:
             self._make(kernel, positional, values, arguments)
             return
-        is_hot, form.is_hot = form.is_hot, False
-        wants_lowering = form.wants_lowering and not is_hot
+        decision = form.decide()
         form.misses += 1
-        if wants_lowering and forms.lower(state, form, values):
+        if decision is Next.FORM and forms.lower(state, form, values):
             return
         if not self._make(kernel, positional, values, arguments) or self._next > _MOST_PLANS:
             form.keeps_no_others()

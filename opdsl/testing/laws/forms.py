@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy
 
 from opdsl.dispatch import checked
-from opdsl.dispatch.plans.forms import lowered_at_once
+from opdsl.dispatch.plans.policy import lowered_at_once
 from opdsl.errors import OpdslError
 from opdsl.runtime import Tensor, contiguous_strides, version_of
 from opdsl.runtime.geometry import geometry

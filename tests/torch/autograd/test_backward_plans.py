@@ -11,7 +11,7 @@ import torch
 
 import opdsl
 from opdsl.autograd.recorder import Recorder
-from opdsl.dispatch.plans.forms import HOT_FROM
+from opdsl.dispatch.plans.policy import HOT_FROM
 
 Case = Callable[[Any, Any, Any], Any]
 

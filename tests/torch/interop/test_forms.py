@@ -9,7 +9,7 @@ import torch
 
 import opdsl
 from opdsl import Library, Scalar, Tensor, formula
-from opdsl.dispatch.plans.forms import lowered_at_once
+from opdsl.dispatch.plans.policy import lowered_at_once
 from opdsl.errors import InterchangeError
 from opdsl.interop.torch import deregister, native, register
 from opdsl.interop.torch.registration import bridge_of

@@ -14,7 +14,7 @@ import pytest
 
 import opdsl
 from opdsl import Library, Tensor, traceable
-from opdsl.dispatch.plans.forms import lowered_at_once, planned_at_once
+from opdsl.dispatch.plans.policy import lowered_at_once, planned_at_once
 from opdsl.errors import InternalError, OpdslError, ShapeError
 
 

@@ -13,7 +13,8 @@ import pytest
 import opdsl
 from opdsl import Library, Scalar, Tensor
 from opdsl.dispatch.plans import call_cache, form_table
-from opdsl.dispatch.plans.forms import FormPlans, lowered_at_once, planned_at_once
+from opdsl.dispatch.plans.forms import FormPlans
+from opdsl.dispatch.plans.policy import lowered_at_once, planned_at_once
 
 PATIENCE = 60.0
 

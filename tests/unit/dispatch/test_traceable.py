@@ -11,7 +11,7 @@ import pytest
 import opdsl
 from opdsl import Alias, Library, Tensor, formula, traceable
 from opdsl.dispatch import Operator
-from opdsl.dispatch.plans.forms import MOST_VARIANTS as LIMIT
+from opdsl.dispatch.plans.policy import MOST_VARIANTS as LIMIT
 from opdsl.kernels import fill_
 
 
