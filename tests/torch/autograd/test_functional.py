@@ -124,7 +124,7 @@ def test_dual_tensors_need_a_level() -> None:
 
 def test_a_vector_of_another_form_is_refused() -> None:
     (x,) = tensors(opdsl, X)
-    with pytest.raises(GradientError, match="same form"):
+    with pytest.raises(GradientError, match="same shapes"):
         functional.vjp(one_to_one, x, opdsl.ones(2, dtype=opdsl.float64))
 
 

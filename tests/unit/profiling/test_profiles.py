@@ -167,7 +167,7 @@ def test_events_of_every_thread_are_heard() -> None:
 
 
 def test_a_profile_is_entered_once() -> None:
-    with opdsl.profile() as profile, pytest.raises(OptionError, match="entered already"):
+    with opdsl.profile() as profile, pytest.raises(OptionError, match="active already"):
         profile.__enter__()
     with profile:
         X.exp()
