@@ -765,7 +765,7 @@ class _packet__assert_async(Operator[..., None], Protocol):
         """Raise ShapeError unless the tensor's only element is nonzero."""
     @overload
     def __call__(cls, self: Tensor, assert_msg: str) -> None:
-        """Raise ShapeError unless the tensor's only element is nonzero; ``assert_msg`` has no effect."""
+        """Raise ShapeError with the text ``assert_msg`` unless the tensor's only element is nonzero."""
     @_operator
     @staticmethod
     def default(self: Tensor) -> None:
@@ -773,7 +773,7 @@ class _packet__assert_async(Operator[..., None], Protocol):
     @_operator
     @staticmethod
     def msg(self: Tensor, assert_msg: str) -> None:
-        """Raise ShapeError unless the tensor's only element is nonzero; ``assert_msg`` has no effect."""
+        """Raise ShapeError with the text ``assert_msg`` unless the tensor's only element is nonzero."""
 
 class _packet__assert_scalar(Operator[..., None], Protocol):
     def __call__(cls, self: Scalar, assert_msg: str) -> None:
