@@ -54,7 +54,7 @@ class RowGradient(NamedTuple):
     def __call__(
         self, gradients: Sequence[Tensor], values: Mapping[str, Any], shape: tuple[int, ...], dims: Sequence[int]
     ) -> list[Tensor]:
-        """Return the gradients, of the shape of all elements or of rows.
+        """Return the gradients: each has the shape of all elements, or size 1 along the rows.
 
         Args:
             gradients: of the results; those of a row as a whole have size 1 along it.

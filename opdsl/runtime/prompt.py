@@ -15,7 +15,7 @@ __all__ = ["show_schemas", "text_of"]
 
 
 def text_of(value: object) -> str | None:
-    """Return the schemas that an operator's function calls, one per line; None for any other value.
+    """Return the schemas of an operator's Python function, one per line; None for any other object.
 
     Args:
         value: any object.

@@ -48,8 +48,8 @@ def _largest_prime(size: int) -> int:
 
 
 def _by_bluestein(size: int) -> bool:
-    """Return whether pocketfft uses Bluestein's algorithm for a size; it computes others factor by factor (``rfftp``,
-    ``cfftp``).
+    """Return whether pocketfft uses Bluestein's algorithm for a size; for other sizes it uses one pass for each factor
+    (``rfftp``, ``cfftp``).
     """
     prime = _largest_prime(size)
     return prime > 50 and prime * prime > size

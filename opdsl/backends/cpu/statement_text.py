@@ -319,7 +319,7 @@ class StatementText(abc.ABC):
         self.give(inside.name, ScalarType.BOOL, texts)
 
     def is_below(self, place: Argument, size: Size, lane: Mapping[str, str]) -> str:
-        """Emit a check whether an index is below a size or limit, in the type of the index, which holds both."""
+        """Emit the comparison of an index with a size or limit, which is converted to the integer type of the index."""
         kind = self.types.get(str(place), ScalarType.INT64)
         assert isinstance(size, (int, str)), "a dimension is whole"
         limit = self.whole(size, kind, lane)
