@@ -235,7 +235,9 @@ def test_overloads_that_torch_cannot_tell_apart(default):
         def shifted_back(x: Tensor, by: int = default) -> Tensor:
             return x - by
 
-        with pytest.raises(DuplicateOperatorError, match=r"cannot distinguish interop_alike::shifted.back from interop_alike"):
+        with pytest.raises(
+            DuplicateOperatorError, match=r"cannot distinguish interop_alike::shifted.back from interop_alike"
+        ):
             register(lib)
         assert not hasattr(torch.ops.interop_alike, "shifted")
 
