@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from opdsl.runtime import Tensor
+from opdsl.formulas.dim_sources import Source
 
 
 class Affine(NamedTuple):
     """Index that is an affine function of dims: ``offset`` plus the sum of ``coefficient * index`` over dims.
 
-    coefficients: of each dim, never 0.
+    coefficients: of each dim that it depends on.
     offset: the constant term.
     """
 
@@ -23,7 +23,7 @@ class Affine(NamedTuple):
         sums = dict(self.coefficients)
         for dim, coefficient in other.coefficients.items():
             sums[dim] = sums.get(dim, 0) + factor * coefficient
-        return Affine({dim: value for dim, value in sums.items() if value}, self.offset + factor * other.offset)
+        return Affine(sums, self.offset + factor * other.offset)
 
 
 class Line(NamedTuple):
@@ -40,9 +40,11 @@ class Line(NamedTuple):
 class Windows(NamedTuple):
     """Read of a tensor at affine indices.
 
-    source: the tensor.
+    source: the tensor, with its version at the time of the read.
+    copied: the elements that were read, with their version.
     labels: for each of its dimensions the ``Dim`` or the ``Line`` at which it is read; None for a positional dimension.
     """
 
-    source: Tensor
+    source: Source
+    copied: Source
     labels: tuple[Any, ...]

@@ -168,7 +168,7 @@ def _read(value: Tensor, index: object, parts: list[Any], outside: Outside | Non
     if mask is not None:
         result = DimTensor(result.tensor, result.dims, joined_mask(mask, result.mask), result.is_of_dims)
     result.is_gathered = bool(reading.positions())
-    result.windows = reading.windows() if result.is_gathered and result.mask is None else None
+    result.windows = reading.windows(result.tensor) if result.is_gathered and result.mask is None else None
     return result
 
 
@@ -301,10 +301,10 @@ class _Reading:
         """Return the computed indices of the read."""
         return [label for label in self.labels if isinstance(label, Position)]
 
-    def windows(self) -> Windows | None:
-        """Return the read as sliding windows; None if it is none."""
+    def windows(self, copied: Tensor) -> Windows | None:
+        """Return the read as sliding windows, of which these are the elements; None if it is none."""
         labels = [(label.value, label.mode) if isinstance(label, Position) else label for label in self.labels]
-        return windows_of(self.seen, labels)
+        return windows_of(self.seen, copied, labels)
 
     def gathered(self) -> Tensor:
         """Return the elements that are read as a ``DimTensor`` over the dims of all parts."""

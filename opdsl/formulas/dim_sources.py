@@ -19,13 +19,18 @@ class Source(NamedTuple):
         """Return a record of a tensor with its current version."""
         return cls(tensor, 0 if tensor.is_inference() else version_of(tensor))
 
+    @property
+    def is_unchanged(self) -> bool:
+        """Return whether the tensor has not been written since its read was recorded."""
+        return self.tensor.is_inference() or version_of(self.tensor) == self.version
+
     def require_unchanged(self) -> None:
         """Raise an error if the tensor has been written since its read was recorded.
 
         Raises:
             DimError: it has been written.
         """
-        if not self.tensor.is_inference() and version_of(self.tensor) != self.version:
+        if not self.is_unchanged:
             raise DimError(
                 f"a tensor of shape {self.tensor.shape} was written between its read over dims and the use of the "
                 "result, which is only computed when it is used: a product when it is summed, an expression of a dim "

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, cast
 
+from opdsl.dispatch.state import current
 from opdsl.formulas.dim_affine import Affine, Line, Windows
 from opdsl.formulas.dim_axes import axes_of, over
 from opdsl.formulas.dim_binding import Call
+from opdsl.formulas.dim_sources import Source
 from opdsl.formulas.dim_tensor import Dim, DimTensor, functions
 from opdsl.runtime import Tensor
 from opdsl.runtime.symbol import is_symbol
 
 # Spatial dimensions that the library's convolution has at most.
 _MOST_DIMENSIONS = 3
+# Strides, dilations and offsets above it are those of no window.
+_LARGEST = 1 << 31
 
 
 def affine_of(value: object) -> Affine | None:
@@ -27,6 +31,13 @@ def affine_of(value: object) -> Affine | None:
 
 def affine_call(call: Call) -> Affine | None:
     """Return the affine function that a call of an arithmetic operator computes; None if it is none."""
+    affine = _affine_call(call)
+    is_small = affine is not None and all(0 < abs(value) < _LARGEST for value in affine.coefficients.values())
+    return affine if is_small else None
+
+
+def _affine_call(call: Call) -> Affine | None:
+    """Return the affine function of a call, whose coefficients may be 0 or large."""
     base = call.operator.schema.name.base
     if base not in ("add", "sub", "mul", "neg"):
         return None
@@ -107,7 +118,9 @@ def convolved(factors: Sequence[DimTensor], folded: set[Dim]) -> Tensor | None:
     if weight.ndim or not weight.dtype.is_floating_point or weight.dtype is not read.dtype:
         return None
     assert read.windows is not None, "one of the factors is a read of windows"
-    source, labels = read.windows
+    if not _is_current(read, read.windows):
+        return None
+    source, labels = read.windows.source.tensor, read.windows.labels
     sliding = [
         _sliding(size, label, folded)
         for size, label in zip(source.shape, labels, strict=True)
@@ -122,11 +135,31 @@ def convolved(factors: Sequence[DimTensor], folded: set[Dim]) -> Tensor | None:
     if {*channels, *taps} != folded or set(weight.dims) != {*outputs, *channels, *taps}:
         return None
     at_dims = {label for label in labels if isinstance(label, Dim)}
-    if len({*taps, *outs}) < 2 * len(slides) or at_dims.union(outs).intersection(outputs) or at_dims.intersection(outs):
+    if len({*taps, *outs}) < 2 * len(slides) or at_dims.union(outs).intersection(outputs):
+        return None
+    if at_dims.intersection((*taps, *outs)):
         return None
     if not _is_full(source, labels) or not _is_full(weight.tensor, weight.dims):
         return None
+    sizes = (*source.shape, *weight.tensor.shape, *[out.settle("sum()") for out in outs])
+    if True in [size == 0 for size in sizes] or not all(map(_is_near, slides)):
+        return None
     return _convolution(read.windows, slides, weight, channels, outputs)
+
+
+def _is_current(read: DimTensor, windows: Windows) -> bool:
+    """Return whether the tensor of a read, and the copy of its elements, have since neither been written nor started to
+    require gradients, so that the tensor may be read now.
+    """
+    source, copied = windows.source.tensor, read.tensor
+    is_followed = current.get().grad_mode and source.requires_grad
+    return windows.source.is_unchanged and windows.copied.is_unchanged and copied.requires_grad == is_followed
+
+
+def _is_near(slide: _Sliding) -> bool:
+    """Return whether windows reach out of bounds by less than their extent, so that padding is small."""
+    extent = slide.tap.settle("sum()") * abs(slide.dilation)
+    return not slide.is_padded or (slide.low <= extent and slide.high <= extent)
 
 
 def _is_full(tensor: Tensor, labels: Sequence[object]) -> bool:
@@ -144,7 +177,7 @@ def _convolution(
     windows: Windows, slides: Sequence[_Sliding], weight: DimTensor, channels: Sequence[Dim], outputs: Sequence[Dim]
 ) -> Tensor:
     """Return the convolution of a read of windows with a weight, over the dims that are kept."""
-    source, labels = windows
+    source, labels = windows.source.tensor, windows.labels
     axes = {label: axis for axis, label in enumerate(labels) if isinstance(label, Dim)}
     spatial = [axis for axis, label in enumerate(labels) if isinstance(label, Line)]
     batch = [dim for dim in axes if dim not in set(channels)]
@@ -196,11 +229,12 @@ def _product(sizes: Sequence[int]) -> int:
     return product
 
 
-def windows_of(source: Tensor, labels: Sequence[Dim | tuple[object, object] | None]) -> Windows | None:
+def windows_of(source: Tensor, copied: Tensor, labels: Sequence[Dim | tuple[object, object] | None]) -> Windows | None:
     """Return the read of a tensor at affine indices; None if an index is another one, or elements outside are not 0.
 
     Args:
         source: the tensor that is read.
+        copied: the elements that were read.
         labels: for each of its dimensions the dim at which it is read, a computed index and its padding rule, or None.
     """
     read: list[Dim | Line | None] = []
@@ -214,4 +248,4 @@ def windows_of(source: Tensor, labels: Sequence[Dim | tuple[object, object] | No
         if at is None or not (mode is None or is_zero):
             return None
         read.append(Line(at, is_zero))
-    return Windows(source, tuple(read))
+    return Windows(Source.of(source), Source.of(copied), tuple(read))

@@ -12,7 +12,8 @@ from typing import Any
 import attrs
 
 from opdsl.autograd.kernel import overload_called_alike
-from opdsl.dispatch import Operator
+from opdsl.dispatch import DispatchKey, Operator
+from opdsl.kernels.definitions.pointwise import PointwiseDefinition
 from opdsl.programs.passes import Memory, renamed, renamed_value
 from opdsl.programs.program import Program
 from opdsl.programs.steps import Expression, Step, names_in
@@ -21,6 +22,8 @@ from opdsl.runtime.dtype import Category
 from opdsl.schema import SchemaKind
 
 __all__ = ["functional"]
+
+_CPU = DispatchKey("CPU")
 
 
 def functional(program: Program) -> Program:
@@ -35,18 +38,27 @@ def functional(program: Program) -> Program:
     writes = _Writes(program)
     names: dict[str, str] = {}
     steps: list[Step] = []
+    taken = {*writes.results, *(input.name for input in program.inputs), *program.constants}
     for place, step in enumerate(program.steps):
         operator = writes.counterpart(place, step)
         now = renamed(step, names)
         if operator is not None:
             written = writes.results[step.operands[0].text]
-            result = attrs.evolve(written, name=f"{written.name}_{place}")
+            result = attrs.evolve(written, name=_unused(f"{written.name}_{place}", taken))
             now = Step(operator, now.operands, {**_defaults(step), **now.options}, (result,))
             names[written.name] = result.name
         steps.append(now)
     if not names:
         return program
     return program.replace(steps=tuple(steps), outputs=renamed_value(program.outputs, names))
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    """Return a name that is not taken, made of another one, and add it to those that are."""
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name
 
 
 class _Writes:
@@ -90,11 +102,21 @@ class _Writes:
         """Return whether the functional result has the dtype of the written tensor."""
         dtype = self._dtypes[name]
         assert dtype is not None, "a tensor"
+        if dtype is not bool_ and _returns_truth(step.operator):
+            return False
         arguments = (*step.operands, *step.options.values())
         tensors = {self._dtypes.get(text) for text in names_in(arguments)} - {None}
         kinds = {bool: Category.BOOL, int: Category.INT, float: Category.FLOAT, complex: Category.COMPLEX}
         numbers = (kinds[type(argument)] for argument in arguments if type(argument) in kinds)
         return tensors <= {dtype, bool_} and all(number <= dtype.category for number in numbers)
+
+
+def _returns_truth(operator: Operator) -> bool:
+    """Return whether the functional form of a pointwise operator returns truth values, as comparisons do."""
+    definition = getattr(operator.entry(_CPU).kernel, "definition", None)
+    return isinstance(definition, PointwiseDefinition) and any(
+        formula.configuration.promotion.boolean for formula in definition.formulas
+    )
 
 
 def _defaults(step: Step) -> dict[str, Any]:

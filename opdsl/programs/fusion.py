@@ -24,6 +24,7 @@ from opdsl.programs.steps import Call, Expression, Result, Step, names_in, opera
 from opdsl.runtime import Tensor, bfloat16, bool_, float16, float32, float64, int8, int16, int32, int64, uint8
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.geometry import TensorMeta
+from opdsl.runtime.limits import iinfo
 from opdsl.runtime.symbol import example_value, is_symbol, least
 
 __all__ = ["with_fused_steps"]
@@ -199,15 +200,26 @@ def _pointwise(step: Step, call: Call) -> dict[str, Any] | None:
     )
     if len(step.results) != 1 or result is None or common not in (*_DTYPES, *_NARROW, *_INTEGERS) or not is_plain:
         return None
-    numbers = [call.arguments[index] for index in state.formula.places if isinstance(call.operands[index], Expression)]
-    if common in _INTEGERS and not all(_is_taken(value, common) for value in numbers):
+    if common in _INTEGERS and not all(
+        _is_taken(call.operands[index], call.arguments[index], common) for index in state.formula.places
+    ):
         return None
     return {"dtype": common, "shape": result.shape} if result.dtype in (common, bool_) else None
 
 
-def _is_taken(value: Any, common: DType) -> bool:
-    """Return whether a fused step of an integer dtype can take an operand that is no constant: numbers are int64."""
-    return isinstance(value, Tensor) or (common is int64 and type(example_value(value)) is int)
+def _is_taken(operand: Any, value: Any, common: DType) -> bool:
+    """Return whether a fused step of an integer dtype can take an operand: a tensor, a number that fits the dtype, or,
+    since it is passed as int64, one of int64 that is known when the program is called.
+    """
+    if value is None or isinstance(value, Tensor):
+        return True
+    number = example_value(value)
+    if isinstance(operand, Expression) and common is not int64:
+        return False
+    if isinstance(number, bool) or common is bool_:
+        return isinstance(number, bool)
+    bounds = iinfo(common)
+    return type(number) is int and bounds.min <= number <= bounds.max
 
 
 def _fold(step: Step, call: Call) -> dict[str, Any] | None:

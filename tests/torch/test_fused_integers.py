@@ -150,3 +150,24 @@ def test_masks_alone_are_fused() -> None:
     p, q = opdsl.tensor([True, True, False]), opdsl.tensor([True, False, False])
     assert kernels(together, p, q) == 1
     assert opdsl.compile(together)(p, q).tolist() == [False, True, True]
+
+
+@pytest.mark.parametrize(("dtype", "number"), [("uint8", -3), ("int8", 300), ("int16", -40_000), ("int32", 2**31)])
+def test_numbers_beyond_the_dtype_count_as_in_pytorch(dtype: str, number: int) -> None:
+    def compared(x: Any) -> Any:
+        return ((x > number) | (x == number)) & (x != 1)
+
+    x = numpy.arange(3).astype(dtype)
+    result = opdsl.compile(compared)(opdsl.from_numpy(x))
+    numpy.testing.assert_array_equal(result.numpy(), compared(torch.from_numpy(x)).numpy())
+
+
+def test_numbers_beyond_the_dtype_raise_as_in_a_call() -> None:
+    with pytest.raises(opdsl.errors.NumberError):
+        opdsl.compile(lambda x: opdsl.clamp(x + 1, max=300) * 2)(opdsl.tensor([1, 2], dtype=opdsl.int8))
+
+
+def test_numbers_of_a_call_may_be_too_large_for_int64() -> None:
+    compiled = opdsl.compile(lambda x, n: (x > n) & (x != 1))
+    x = opdsl.tensor([1, 2])
+    assert [compiled(x, n).tolist() for n in (1, 2**63, 0)] == [[False, True], [False, True], [False, True]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 import numpy
@@ -176,3 +177,82 @@ def test_new_sizes_and_batches() -> None:
         result = opdsl.vmap(lambda x, weight=ours[1], size=length // 2: run(x, weight, 2, 1, -1, size))(ours[0])
         numpy.testing.assert_allclose(result.numpy(), wanted, atol=1e-12)
         numpy.testing.assert_allclose(run(*ours, 2, 1, -1, length // 2).numpy(), wanted, atol=1e-12)
+
+
+def read_and_weight() -> tuple[Tensor, Tensor, tuple[opdsl.Dim, ...]]:
+    """Return a tensor and a weight of ones, and dims for windows of three along 8 elements."""
+    return opdsl.ones(3, 8), opdsl.ones(4, 3, 3), dims(4, [4, 3, 6, 3])
+
+
+def test_writes_after_the_read_change_nothing() -> None:
+    x, weight, (o, c, t, k) = read_and_weight()
+    read = x[c, t + k]
+    product = read * weight[o, c, k]
+    x.add_(1)
+    assert product.sum((c, k)).order(o, t).unique().tolist() == [9.0]
+
+
+def test_writes_to_the_elements_that_were_read_count() -> None:
+    x, weight, (o, c, t, k) = read_and_weight()
+    read = x[c, t + k]
+    read.order(c, t, k).mul_(2)
+    assert (read * weight[o, c, k]).sum((c, k)).order(o, t).unique().tolist() == [18.0]
+
+
+def test_writes_in_a_compiled_function_count_as_in_a_call() -> None:
+    def run(x: Tensor, weight: Tensor) -> Tensor:
+        o, c, t, k = dims(4, [4, 3, 6, 3])
+        y = x + 1
+        read = y[c, t + k]
+        y.mul_(5)
+        return (read * weight[o, c, k]).sum((c, k)).order(o, t)
+
+    x, weight, _ = read_and_weight()
+    assert opdsl.compile(run)(x, weight).unique().tolist() == run(x, weight).unique().tolist() == [18.0]
+
+
+def test_gradients_flow_only_where_the_read_was_recorded() -> None:
+    x, weight, (o, c, t, k) = read_and_weight()
+    x.requires_grad_()
+    with opdsl.no_grad():
+        read = x[c, t + k]
+    weight.requires_grad_()
+    (read * weight[o, c, k]).sum((c, k)).order(o, t).sum().backward()
+    assert x.grad is None
+
+
+def test_gradients_asked_for_after_the_read_do_not_flow_into_it() -> None:
+    x, weight, (o, c, t, k) = read_and_weight()
+    read = x[c, t + k]
+    x.requires_grad_()
+    assert not (read * weight[o, c, k]).sum((c, k)).order(o, t).requires_grad
+
+
+def test_a_channel_may_be_the_element_of_the_window() -> None:
+    x, weight = normal(3, 8), normal(4, 3)
+    o, t, k = dims(3, [4, 6, 3])
+    result = (opdsl.from_numpy(x)[k, t + k] * opdsl.from_numpy(weight)[o, k]).sum(k).order(o, t)
+    wanted = [[sum(x[k, t + k] * weight[o, k] for k in range(3)) for t in range(6)] for o in range(4)]
+    numpy.testing.assert_allclose(result.numpy(), wanted, atol=1e-12)
+
+
+def test_dims_that_cancel_stay() -> None:
+    x, weight, (o, c, t, k) = read_and_weight()
+    z = dim(5)
+    assert (x[c, t + k + z - z] * weight[o, c, k]).sum((c, k)).order(o, t, z).shape == (4, 6, 5)
+
+
+@pytest.mark.parametrize("sizes", list(itertools.product((0, 4), (0, 3), (0, 6), (0, 3))))
+def test_sizes_of_zero(sizes: tuple[int, ...]) -> None:
+    o, c, t, k = dims(4, sizes)
+    x, weight = opdsl.ones(sizes[1], 8), opdsl.ones(sizes[0], sizes[1], sizes[3])
+    result = (x.outside(0.0)[c, t + k] * weight[o, c, k]).sum((c, k)).order(o, t)
+    assert (result.shape, result.sum().item()) == ((sizes[0], sizes[2]), float(math.prod(sizes)))
+
+
+@pytest.mark.parametrize(("far", "count"), [((1, 1, -(10**11)), 0), ((10**11, 1, 0), 3), ((1, 10**10, 0), 6)])
+def test_windows_far_out_of_bounds_read_zeros(far: tuple[int, int, int], count: int) -> None:
+    x, weight, (o, c, t, k) = read_and_weight()
+    stride, dilation, offset = far
+    read = x.outside(0.0)[c, t * stride + k * dilation + offset]
+    assert (read * weight[o, c, k]).sum((c, k)).order(o, t).sum().item() == 4 * 3 * count

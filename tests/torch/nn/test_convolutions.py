@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 
 import numpy
@@ -283,3 +284,19 @@ def test_threads_split_filters_when_results_are_small(
         for one, first, true in zip(pair, results[0], (expected, spread), strict=True):
             assert one.tobytes() == first.tobytes()
             numpy.testing.assert_allclose(one, true.numpy(), rtol=1e-4, atol=1e-5 * float(true.abs().max()))
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
+@pytest.mark.parametrize("sizes", [(1, 1, 2, 2, 3, 1, 2), (2, 3, 4, 5, 6, 3, 3), (2, 2, 3, 3, 5, 2, 3)])
+def test_gradients_of_results_in_any_layout(order: tuple[int, ...], sizes: tuple[int, ...]) -> None:
+    samples, channels, outputs, height, width, *window = sizes
+    draw = numpy.random.default_rng(0)
+    x = draw.standard_normal((samples, channels, height, width))
+    w = draw.standard_normal((outputs, channels, *window))
+    shape = (samples, outputs, height - window[0] + 1, width - window[1] + 1)
+    grad = draw.standard_normal([shape[dim] for dim in order]).transpose([order.index(dim) for dim in range(4)])
+    options = (None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1, [True, True, False])
+    wanted = torch.ops.aten.convolution_backward(*map(torch.from_numpy, (grad, x, w)), *options)
+    result = opdsl.ops.aten.convolution_backward(*map(opdsl.from_numpy, (grad, x, w)), *options)
+    for mine, theirs in zip(result[:2], wanted[:2], strict=True):
+        numpy.testing.assert_allclose(mine.numpy(), theirs.numpy(), atol=1e-12)

@@ -186,9 +186,9 @@ def turn_results(
     """Transpose the results of a band so that channels are contiguous: a row of ``pitch`` for each result, padded with
     zeros.
     """
-    # Contiguous rows are processed as one.
-    is_one = strides[0] == counts[1] * counts[2] or counts[0] == 1
-    is_one = is_one and (strides[1] == counts[2] or counts[1] == 1)
+    # Rows that continue one another are processed as one.
+    is_one = strides[0] == counts[1] * counts[2] * strides[2] or counts[0] == 1
+    is_one = is_one and (strides[1] == counts[2] * strides[2] or counts[1] == 1)
     lines = 1 if is_one else counts[0] * counts[1]
     length = counts[0] * counts[1] * counts[2] // lines
     for line in range(lines):
