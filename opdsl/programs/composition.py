@@ -14,7 +14,7 @@ from opdsl.kernels.definitions.row import RowDefinition
 from opdsl.kernels.definitions.structured import Definition
 from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.kernels.iteration.dtypes import PRECISION
-from opdsl.programs.steps import Expression, Step
+from opdsl.programs.steps import Call, Expression, Step
 from opdsl.runtime import Tensor, bool_
 from opdsl.scalar import ScalarFunction, read
 from opdsl.scalar.operations import ROW_FOLDS
@@ -49,6 +49,13 @@ def scalar_call(step: Step) -> ScalarCall:
         return ScalarCall(function, state.places, (False,) * len(state.places), False)
     narrow = tuple(cast in PRECISION for cast in state.iteration.casts)
     return ScalarCall(state.formula.function, state.formula.places, narrow, state.iteration.result in PRECISION)
+
+
+def _constant(call: Call, at: int) -> Any:
+    """Return an operand of a step; a number as a truth value where the step computes in bool."""
+    operand = call.operands[at]
+    computes = isinstance(call.definition, PointwiseDefinition) and call.state.iteration.common is bool_
+    return bool(operand) if computes and type(operand) is int else operand
 
 
 def _itself(x: float) -> float:
@@ -142,10 +149,10 @@ class Composition:
         scalar = scalar_call(step)
         function = scalar.function
         place = function.places[0]
-        positions = {
-            name: self._rounded(self._operand(step.call.operands[at], step.call.arguments[at], place), is_narrow, place)
-            for name, at, is_narrow in zip(function.parameters, scalar.places, scalar.narrow, strict=True)
-        }
+        positions: dict[str, int] = {}
+        for name, at, is_narrow in zip(function.parameters, scalar.places, scalar.narrow, strict=True):
+            operand = self._operand(_constant(step.call, at), step.call.arguments[at], place)
+            positions[name] = self._rounded(operand, is_narrow, place)
         moved: list[int] = []
         for node, place in zip(function.nodes, function.places, strict=True):
             if node.op == "parameter":

@@ -217,7 +217,7 @@ def _is_taken(operand: Any, value: Any, common: DType) -> bool:
     if isinstance(operand, Expression) and common is not int64:
         return False
     if isinstance(number, bool) or common is bool_:
-        return isinstance(number, bool)
+        return number in (0, 1) and not isinstance(number, float)
     bounds = iinfo(common)
     return type(number) is int and bounds.min <= number <= bounds.max
 

@@ -46,6 +46,9 @@ OF_TRUTHS: tuple[Callable[[Any, Any], Any], ...] = (
     lambda p, q: p ^ q,
     lambda p, q: ~p,
     lambda p, q: p.logical_and(q),
+    lambda p, q: p + q,
+    lambda p, q: p * q,
+    lambda p, q: (p + q) == p,
 )
 
 
@@ -70,7 +73,7 @@ def run(module: Any, steps: list[tuple[str, int, int, int]], x: Any, y: Any) -> 
         elif kind == "compare":
             truths.append(COMPARED[choice % len(COMPARED)](one, other))
         elif kind == "truth":
-            truths.append(OF_TRUTHS[choice % len(OF_TRUTHS)](p, q))
+            truths.append(OF_TRUTHS[choice](p, q))
         else:
             numbers.append(module.where(p, one, other))
     return numbers[-1], truths[-1]
