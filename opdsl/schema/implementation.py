@@ -60,7 +60,7 @@ def names_fault(texts: Sequence[str], expected: Sequence[str], *, first: int = 0
     >>> names_fault(("n",), ("self", "n"))
     ''
     >>> names_fault(("out", "n"), ("n", "out"), last=1)
-    'the parameters stand in another order'
+    'the parameters are in another order'
     """
     behind = len(expected) - last
     needed = [*expected[:first], *expected[behind:]]
