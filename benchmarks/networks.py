@@ -2,8 +2,8 @@
 threads.
 
 Each network has its own process, in which the three ways alternate. First results are measured in fresh processes, with
-empty caches and again with filled ones. ``--small`` measures three networks and no first results. The networks come
-from transformers (``pip install -e .[networks]``).
+empty caches and again with filled ones. ``--small`` measures three networks and no first results, ``--times`` all
+networks and no first results. The networks come from transformers (``pip install -e .[networks]``).
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def run(chosen: argparse.Namespace) -> Report:
     failed = [name for name, times in results.items() if times is None]
     if failed:
         report.write("", f"Failed: {', '.join(failed)}.")
-    if not chosen.small:
+    if not (chosen.small or chosen.times):
         first_results(report, names)
     return report
 
@@ -141,6 +141,7 @@ def run(chosen: argparse.Namespace) -> Report:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(add_help=False)
     parser.add_argument("--small", action="store_true", help="three networks, and no first results")
+    parser.add_argument("--times", action="store_true", help="all networks, and no first results")
     parser.add_argument("--rounds", type=int, default=7, help="how often each way has its turn")
     parser.add_argument("--only", default="", help="networks with this in their name")
     own, rest = parser.parse_known_args()
