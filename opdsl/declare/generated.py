@@ -65,7 +65,7 @@ def _declare(entry: NativeFunction, kinds: dict[SchemaKind, Operator]) -> None:
         tags=entry.tags,
         device_check="NoCheck",
         device_guard=False,
-        # Of the operators that torchgen generates, PyTorch binds only copies of views (`should_generate_py_binding`).
+        # PyTorch binds only copies of views among the generated operators (`should_generate_py_binding`).
         is_bound="view_copy" in entry.tags,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple, cast
 
@@ -142,7 +143,7 @@ def convolved(factors: Sequence[DimTensor], folded: set[Dim]) -> Tensor | None:
     if not _is_full(source, labels) or not _is_full(weight.tensor, weight.dims):
         return None
     sizes = (*source.shape, *weight.tensor.shape, *[out.settle("sum()") for out in outs])
-    if True in [size == 0 for size in sizes] or not all(map(_is_near, slides)):
+    if True in [size == 0 for size in sizes] or not all(map(_reaches_little, slides)):
         return None
     return _convolution(read.windows, slides, weight, channels, outputs)
 
@@ -156,10 +157,12 @@ def _is_current(read: DimTensor, windows: Windows) -> bool:
     return windows.source.is_unchanged and windows.copied.is_unchanged and copied.requires_grad == is_followed
 
 
-def _is_near(slide: _Sliding) -> bool:
-    """Return whether windows reach out of bounds by less than their extent, so that padding is small."""
-    extent = slide.tap.settle("sum()") * abs(slide.dilation)
-    return not slide.is_padded or (slide.low <= extent and slide.high <= extent)
+def _reaches_little(slide: _Sliding) -> bool:
+    """Return whether windows reach out of bounds by at most their extent, so that padding is small; without padding not
+    at all, since the read itself raises the error then.
+    """
+    most = slide.tap.settle("sum()") * abs(slide.dilation) if slide.is_padded else 0
+    return slide.low <= most and slide.high <= most
 
 
 def _is_full(tensor: Tensor, labels: Sequence[object]) -> bool:
@@ -185,13 +188,15 @@ def _convolution(
     leading = [*[axes[dim] for dim in batch], *positional]
     images = source.permute([*leading, *[axes[dim] for dim in channels], *spatial])
     sizes = images.shape[: len(leading)]
-    images = images.reshape(_product(sizes), _product([dim.size for dim in channels]), *images.shape[-len(slides) :])
+    images = images.reshape(math.prod(sizes), math.prod([dim.size for dim in channels]), *images.shape[-len(slides) :])
     images, padding = _padded(images, slides)
     own = axes_of(weight.dims)
     kernel = weight.tensor.permute([own[dim] for dim in (*outputs, *channels, *[one.tap for one in slides])])
     flipped = [len(outputs) + len(channels) + at for at, one in enumerate(slides) if one.dilation < 0]
     kernel = kernel.flip(flipped) if flipped else kernel
-    kernel = kernel.reshape(_product([dim.size for dim in outputs]), images.shape[1], *[one.tap.size for one in slides])
+    kernel = kernel.reshape(
+        math.prod([dim.size for dim in outputs]), images.shape[1], *[one.tap.size for one in slides]
+    )
     strides, dilations = [one.stride for one in slides], [abs(one.dilation) for one in slides]
     computed: Tensor = functions().convolution(
         images, kernel, None, strides, padding, dilations, False, [0] * len(slides), 1
@@ -219,14 +224,6 @@ def _padded(images: Tensor, slides: Sequence[_Sliding]) -> tuple[Tensor, list[in
         if begin != 0 or length != images.shape[axis]:
             images = images.narrow(axis, begin, length)
     return images, [0] * len(slides)
-
-
-def _product(sizes: Sequence[int]) -> int:
-    """Return the product of sizes."""
-    product = 1
-    for size in sizes:
-        product = product * size
-    return product
 
 
 def windows_of(source: Tensor, copied: Tensor, labels: Sequence[Dim | tuple[object, object] | None]) -> Windows | None:

@@ -10,7 +10,7 @@ import numpy
 from opdsl.runtime.representation import host_values, number_format
 from opdsl.runtime.tensor_base import TensorBase
 
-# Of longer dimensions, only the ends are shown.
+# Only the ends of longer dimensions are shown.
 _MOST = 16
 _EDGE = 5
 _GAP = "⋯"

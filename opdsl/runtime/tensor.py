@@ -58,7 +58,7 @@ class Tensor(Differentiable):
     # Makes NumPy leave ``ndarray + tensor`` to ``Tensor.__radd__``.
     __array_priority__: ClassVar[float] = 1000.0
 
-    # None until the operator library installs the methods: __len__ with __getitem__ would make every tensor iterable.
+    # The operator library installs these methods: until then __len__ with __getitem__ would make every tensor iterable.
     __iter__: ClassVar[Any] = None
     __contains__: ClassVar[Any] = None
 

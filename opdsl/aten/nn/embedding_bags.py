@@ -68,7 +68,7 @@ def largest_of_bags(rows: Tensor, numbers: Tensor, bags: Tensor, sizes: Tensor) 
     places = bags.unsqueeze(1).expand(rows.shape)
     shape = (sizes.shape[0], rows.shape[1])
     result = rows.new_full(shape, -math.inf).scatter_reduce(0, places, rows, "amax")
-    # Of several rows with the largest element the first one counts.
+    # If several rows have the largest element, the first one counts.
     positions = arange(rows.shape[0], device=rows.device).unsqueeze(1).expand(rows.shape)
     candidates = where(rows == result.gather(0, places), positions, rows.shape[0])
     first = sizes.new_full(shape, rows.shape[0]).scatter_reduce(0, places, candidates, "amin")

@@ -167,7 +167,7 @@ def ordered(forms: Sequence[Form]) -> list[Form]:
             for position, other in enumerate(forms)
             if position != index and other.result == form.result and form.names <= other.names and covers(other, form)
         ]
-        # Of two that accept the same calls, the first is kept.
+        # The first of two forms that accept the same calls is kept.
         if not any(not covers(form, other) or forms.index(other) < index for other in others):
             kept.append(form)
     result: list[Form] = []
