@@ -194,7 +194,7 @@ class _Rehearsal:
         several = isinstance(function, (tuple, list))
         results = list(function) if several else [function]
         if len(results) != len(step.results) or isinstance(function, list) is not step.is_list:
-            raise ProgramError(f"{step.name} returns {len(results)} results (got {len(step.results)})")
+            raise ProgramError(f"{step.name} returns {len(results)} results, but the program has {len(step.results)}")
         for result, value in zip(step.results, results, strict=True):
             if result is not None:
                 self._compare(step, result, value)
@@ -211,7 +211,9 @@ class _Rehearsal:
         got = value.dtype, value.device, _plain(value.shape)
         said = result.dtype, result.device, _plain(self._said(result.shape, got[2]))
         if said != got:
-            raise ProgramError(f"{step.name} returns {_shown(*got)} for {result.name} (got {_shown(*said)})")
+            raise ProgramError(
+                f"{step.name} returns {_shown(*got)} for {result.name}, but the program has {_shown(*said)}"
+            )
 
     def _said(self, shape: tuple[Size, ...], got: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the declared shape as numbers; data-dependent sizes are taken from the actual shape."""
