@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy
 import pytest
 import torch
 from hypothesis import given, settings
@@ -118,7 +119,19 @@ def test_alpha(name: str, dtype: torch.dtype, alpha: float) -> None:
         return getattr(lib, name)(x, y, alpha=alpha)
 
     x, y = ordinary(dtype, (33,)), ordinary(dtype, (33,), 1)
+    if dtype.is_floating_point:  # powers of 2, so that products are exact: some processors' PyTorch rounds them
+        x, y = (operand.sign() * operand.abs().log2().round().exp2() for operand in (x, y))
     agree_or_fail(call, x, y)
+
+
+@pytest.mark.parametrize("name", ["add", "sub", "rsub"])
+def test_products_with_alpha_are_not_rounded_before_the_sum(name: str) -> None:
+    x, y = (ordinary(torch.float32, (33,), seed) for seed in range(2))
+    alpha = numpy.float32(3.3)
+    output = getattr(opdsl, name)(of(x), of(y), alpha=float(alpha))
+    wide_x, wide_y = (operand.numpy().astype(numpy.longdouble) for operand in (x, y))
+    expected = {"add": wide_x + alpha * wide_y, "sub": wide_x - alpha * wide_y, "rsub": wide_y - alpha * wide_x}
+    numpy.testing.assert_array_equal(output.numpy(), expected[name].astype(numpy.float32))
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
