@@ -4,7 +4,8 @@
 #   make test    install what the tests need (torch among it, as the oracle), and run them
 #   make lint    mypy, ruff, and whether the stubs are up to date
 #   make soak    threads that call operators and change what they reach, and first uses in threads of fresh processes
-#   make machines  linear algebra and layouts on lesser processors: another kernel of OpenBLAS, SSE2 alone
+#   make machines  linear algebra and layouts as on lesser processors: SSE2 alone, AVX2
+#   make machine-sse2  all tests as on such a processor, or those that ARGS names; -avx, -avx2 and -avx512 likewise
 #   make mkl     the same and Fourier transforms by oneMKL, which it downloads into build/mkl
 #   make aarch64  a part of the tests on an emulated 64-bit ARM; needs Debian and qemu-user-static
 #   make docs    the documentation, into build/docs; OPDSL_DOCS=add,exp has it write the pages of these operators only
@@ -79,10 +80,29 @@ docs: $(VENV)/.has-dev
 # What may hang on the processor: factors have phases, spans and null spaces that libraries choose.
 LINEAR := tests/torch/linalg tests/torch/test_layouts.py tests/unit/backends/test_lapack.py
 
-machines: export OPDSL_QUICK_COMPILE := 1
+# Other processors, as opdsl, OpenBLAS, PyTorch, oneDNN, oneMKL (on AMD's) and NumPy know them.
+AS_sse2 := OPDSL_CPU=x86-64 OPENBLAS_CORETYPE=Prescott ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 MKL_CBWR=COMPATIBLE
+AS_avx := OPDSL_CPU=x86-64-v2 OPENBLAS_CORETYPE=Sandybridge ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=AVX
+AS_avx2 := OPDSL_CPU=x86-64-v3 OPENBLAS_CORETYPE=Haswell ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2
+AS_avx512 := OPDSL_CPU=x86-64-v4 OPENBLAS_CORETYPE=SkylakeX
+# NumPy's names of features, its older ones too.
+BEYOND_avx512 := AVX512_ICL AVX512_SPR
+BEYOND_avx2 := $(BEYOND_avx512) X86_V4 AVX512_SKX AVX512F
+BEYOND_avx := $(BEYOND_avx2) X86_V3 AVX2 FMA3
+BEYOND_sse2 := $(BEYOND_avx)
+# Inductor's cache does not tell processors apart.
+AS = NPY_DISABLE_CPU_FEATURES="$(BEYOND_$(1))" $(AS_$(1)) TORCHINDUCTOR_CACHE_DIR=$(CURDIR)/build/inductor-$(1)
+
+machines machine-%: export OPDSL_QUICK_COMPILE := 1
 machines: $(VENV)/.has-dev
-	OPENBLAS_CORETYPE=Prescott $(PYTEST) $(LINEAR)
-	OPENBLAS_CORETYPE=Haswell OPDSL_CPU=$(if $(filter x86_64,$(shell uname -m)),x86-64) $(PYTEST) $(LINEAR)
+ifeq ($(shell uname -m),x86_64)
+	$(call AS,sse2) $(PYTEST) $(LINEAR)
+	$(call AS,avx2) $(PYTEST) $(LINEAR)
+endif
+
+machine-%: $(VENV)/.has-dev
+	$(if $(AS_$*),,$(error make machine-$*: expected one of sse2, avx, avx2, avx512))
+	$(call AS,$*) $(PYTEST) $(ARGS)
 
 # An interpreter of its own sees the packages of the other one, and oneMKL, which is too large for everybody.
 build/mkl/bin/python: $(VENV)/.has-dev

@@ -105,8 +105,11 @@ IMPRECISE = {
     *(f"special.{name}" for name in ("laguerre_polynomial_l", "legendre_polynomial_p")),
 }
 
+# Products that PyTorch rounds before it adds them, except on processors that fuse both; opdsl always fuses them.
+FUSED = {"addcmul", "lerp"}
+
 UNITS = {
-    **dict.fromkeys(SUMS | IMPRECISE, Units(3, 16, 16)),
+    **dict.fromkeys(SUMS | IMPRECISE | FUSED, Units(3, 16, 16)),
     # PyTorch's powers of complex numbers, its approximations of these functions, and its series that end early.
     **dict.fromkeys(("pow", "__rpow__", "float_power", "igamma", "igammac"), Units(3, 64, 64)),
     **{f"special.bessel_{kind}": Units(3, 32, 2e10) for kind in ("j0", "j1", "y0", "y1")},
