@@ -105,11 +105,12 @@ IMPRECISE = {
     *(f"special.{name}" for name in ("laguerre_polynomial_l", "legendre_polynomial_p")),
 }
 
-# Products that PyTorch rounds before it adds them, except on processors that fuse both; opdsl always fuses them.
-FUSED = {"addcmul", "lerp"}
+# Terms that cancel, whose last bits depend on the processor: PyTorch fuses products with sums (as opdsl always does) on
+# some only, and takes other approximations of functions on each.
+CANCELLING = {"addcmul", "lerp", "nn.functional.tanhshrink", "nn.functional.linear_cross_entropy"}
 
 UNITS = {
-    **dict.fromkeys(SUMS | IMPRECISE | FUSED, Units(3, 16, 16)),
+    **dict.fromkeys(SUMS | IMPRECISE | CANCELLING, Units(3, 16, 16)),
     # PyTorch's powers of complex numbers, its approximations of these functions, and its series that end early.
     **dict.fromkeys(("pow", "__rpow__", "float_power", "igamma", "igammac"), Units(3, 64, 64)),
     **{f"special.bessel_{kind}": Units(3, 32, 2e10) for kind in ("j0", "j1", "y0", "y1")},
