@@ -43,6 +43,8 @@ BINARY = {
     "ne": lambda x, y: x != y,
     "logical_and": lambda x, y: bool(x and y),
 }
+# PyTorch divides by the complex number log(2) on processors without AVX2, which makes NaN of infinite parts.
+THEIRS = {"log2": lambda x: torch.view_as_complex(torch.view_as_real(torch.log(x)) / math.log(2))}
 # The error of the exponential is amplified where its sum with 1 is small.
 LOOSE = {"sigmoid": 100}
 ORDERED = {
@@ -95,7 +97,7 @@ def assert_parts(actual, expected, tolerance):
 def test_unary_agrees_with_torch(name, kind):
     info = np.finfo(REAL[kind])
     values = np.concatenate([edges(kind, info.max, info.tiny, info.smallest_subnormal), spread(kind)])
-    expected = getattr(torch, name)(torch.from_numpy(values)).numpy()
+    expected = THEIRS.get(name, getattr(torch, name))(torch.from_numpy(values)).numpy()
     assert_parts(Compiled(graph(UNARY[name], kind))(values), expected, LOOSE.get(name, 8) * info.eps)
 
 
