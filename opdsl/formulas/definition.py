@@ -18,7 +18,7 @@ from opdsl.dispatch.state import current
 from opdsl.errors import ArgumentError, FormulaError, OpdslError, ScalarFunctionError, ShapeError, UnsupportedDTypeError
 from opdsl.formulas.forms import ElementFunction, Form, NotElementwiseError, RandomNumbersError, Reading, form_of
 from opdsl.formulas.text import FormulaText, Trial
-from opdsl.kernels.compiler import Compiled, compiler_for
+from opdsl.kernels.compiler import Compiled, compile_elements
 from opdsl.kernels.definitions.divisors import check_divisor
 from opdsl.kernels.definitions.pointwise import Formula, PointwiseDefinition
 from opdsl.kernels.definitions.structured import Arguments, CompiledCall, PreparedCall
@@ -41,7 +41,7 @@ from opdsl.runtime.tensor import Tensor
 from opdsl.schema import Argument, BaseType, FunctionSchema, ListType, OptionalType
 
 if TYPE_CHECKING:
-    from opdsl.kernels.calls import PointwiseCall
+    from opdsl.kernels.calls import Layout
     from opdsl.scalar import ScalarFunction
     from opdsl.scalar.graph import TypedGraph
 
@@ -414,6 +414,6 @@ def _computed(
 
 
 @made_once(1024)
-def _compiled(device_type: str, graph: TypedGraph, call: PointwiseCall) -> Compiled:
+def _compiled(device_type: str, graph: TypedGraph, call: Layout) -> Compiled:
     """Return the compiled kernel of a typed graph, cached so that the first call and the plan made from it share it."""
-    return compiler_for(device_type).pointwise(graph, call)
+    return compile_elements(device_type, graph, call)

@@ -47,47 +47,30 @@ class Output(NamedTuple):
     new: NewArray | None
 
 
-def outputs_of(call: Any) -> list[Output]:
-    """Return the outputs of a call of any kind."""
-    specs = [call.output] if hasattr(call, "output") else call.outputs
-    allocations = getattr(call, "allocate", (None,) * len(specs))
-    return [Output(spec.dtype, new) for spec, new in zip(specs, allocations, strict=True)]
+def outputs_of(layout: Layout) -> list[Output]:
+    """Return the outputs of a kernel call."""
+    return [Output(spec.dtype, new) for spec, new in zip(layout.outputs, layout.allocate, strict=True)]
 
 
-class PointwiseCall(NamedTuple):
-    """Call of a pointwise kernel: a loop over coalesced dimensions, with dtypes and strides of all operands.
+class Layout(NamedTuple):
+    """Sizes of a kernel's ranges, and memory layout of its operands; see ``opdsl.kernels.kernel.Kernel``.
 
-    sizes: coalesced sizes, innermost last; ``()`` is a single element, any 0 an empty loop.
-    inputs: in the order of the scalar function's parameters.
-    outputs: in the order of its results.
+    sizes: for each range its sizes, innermost last: one, or those of a pack's coalesced dimensions. A pack without
+        dimensions has one iteration, a range with a size of 0 none.
+    inputs: in the order of the kernel's operands that are not written. Strides are those for the dimensions of the
+        operand's ranges, then for its further dimensions; None for a Python number.
+    outputs: as ``inputs``, for those that are written.
     allocate: for each output the array to make, or None when it is given as a trailing argument.
+    dims: for each input, then each output, the sizes of its further dimensions; () if none of them has any.
+    words: the kernel's words.
     """
 
-    sizes: tuple[int, ...]
+    sizes: tuple[tuple[int, ...], ...]
     inputs: tuple[OperandSpec, ...]
     outputs: tuple[OperandSpec, ...]
     allocate: tuple[NewArray | None, ...]
-
-
-class IndirectCall(NamedTuple):
-    """Call of a pointwise kernel in which one operand is read or written at computed positions (gather or scatter).
-
-    sizes: coalesced sizes, innermost last.
-    inputs: in the order of the scalar function's parameters.
-    output: of the function's one result.
-    positions: int64 operands. Each of them moves the address of an element along one dimension by the position's value;
-        a negative one counts from the end.
-    reads: which input is gathered at the positions; None for none.
-    writes: whether the output is scattered to the positions. The loop runs in order then, since two iterations may
-        write the same element.
-    """
-
-    sizes: tuple[int, ...]
-    inputs: tuple[OperandSpec, ...]
-    output: OperandSpec
-    positions: tuple[OperandSpec, ...]
-    reads: int | None
-    writes: bool
+    dims: tuple[tuple[int, ...], ...] = ()
+    words: tuple[int, ...] = ()
 
 
 class Folding(NamedTuple):
@@ -110,23 +93,6 @@ class Folding(NamedTuple):
     with_index: bool = False
     in_order: bool = False
     lifted_numbers: tuple[int, ...] = ()
-
-
-class ReductionCall(NamedTuple):
-    """Call of a reduction kernel: sizes of kept and reduced dimensions, with dtypes and strides of all operands.
-
-    kept, reduced: coalesced sizes of the dimensions that stay and of those that are reduced, innermost last; ``()`` is
-        a single element. Without elements to reduce, results come from ``init``.
-    inputs: strides for ``kept`` then ``reduced``; outputs: strides for ``kept``.
-    numbers: for each Python number that follows the inputs as an argument, the dtype that it is computed in.
-    """
-
-    kept: tuple[int, ...]
-    reduced: tuple[int, ...]
-    inputs: tuple[OperandSpec, ...]
-    outputs: tuple[OperandSpec, ...]
-    allocate: tuple[NewArray | None, ...]
-    numbers: tuple[DType, ...] = ()
 
 
 class Scanning(NamedTuple):
@@ -155,110 +121,6 @@ class Recurring(NamedTuple):
     init: tuple[bool | int | float | complex, ...]
     step: TypedGraph
     is_reverse: bool
-
-
-class RowCall(NamedTuple):
-    """Call of a kernel that computes along one dimension (the row), for every element of the other dimensions.
-
-    kept: coalesced sizes of the other dimensions, innermost last.
-    length: of the row.
-    inputs: strides for ``kept``, then along the row; None for a Python number.
-    outputs: strides as of ``inputs``; results for the row as a whole have a stride of 0 along it.
-    """
-
-    kept: tuple[int, ...]
-    length: int
-    inputs: tuple[OperandSpec, ...]
-    outputs: tuple[OperandSpec, ...]
-    allocate: tuple[NewArray | None, ...]
-
-
-class IndexedAccess(NamedTuple):
-    """Read or write of an array in an indexed loop, at indices that its scalar function computes.
-
-    array: which input it reads; for a write, which result it writes.
-    first, dims: the position of its first index among the results of the graph, and its number of indices.
-    leads: whether the leading dimensions come before these indices.
-    margin: the padding for indices out of bounds: a number, or a name of ``opdsl.scalar.indexed``; None if no index
-        is out of bounds.
-    """
-
-    array: int
-    first: int
-    dims: int
-    leads: bool
-    margin: str | bool | int | float | complex | None
-
-
-class IndexedLoop(NamedTuple):
-    """Computation of an indexed loop at each output index, see ``opdsl.scalar.indexed.IndexedFunction``.
-
-    graph: its parameters are the indices of the result, the reduced indices, integers, other numbers, and the elements
-        that are read; its results are the indices of all reads, those of all writes, and values.
-    at, over, words, numbers: how many parameters there are of each of the first four kinds.
-    reads: in the order of their parameters. The indices of one read may depend on the reads before it.
-    writes: one for each value that is added at computed indices; empty where the values are the results at their index.
-    fold: how the values of all iterations become one: ``sum``, ``max``, ``min``, or empty.
-    with_place: whether the position of a largest or smallest value is a result, the last: the number of the iteration
-        that gave the value, or the nonnegative number that the iteration gives in addition to the value.
-    finish: values, indices of the result, integers and other numbers -> results; None if the values are the results.
-    """
-
-    graph: TypedGraph
-    at: int
-    over: int
-    words: int
-    numbers: int
-    reads: tuple[IndexedAccess, ...]
-    writes: tuple[IndexedAccess, ...]
-    fold: str
-    with_place: bool
-    finish: TypedGraph | None
-
-    @property
-    def name(self) -> str:
-        """Return the name of the scalar function."""
-        return self.graph.name
-
-    @property
-    def values(self) -> tuple[str, ...]:
-        """Return the types of the values that each iteration computes."""
-        count = sum(read.dims for read in (*self.reads, *self.writes))
-        return tuple(str(kind) for kind in self.graph.result_types[count:])
-
-    @property
-    def folded(self) -> tuple[str, ...]:
-        """Return the types of the reduced values of all iterations, without the position of a maximum or minimum."""
-        return self.values[:1] if self.with_place else self.values
-
-    @property
-    def results(self) -> tuple[str, ...]:
-        """Return the types of the results that are written."""
-        folded = self.folded if self.finish is None else tuple(str(kind) for kind in self.finish.result_types)
-        return (*folded, "int64") if self.with_place else folded
-
-
-class IndexedCall(NamedTuple):
-    """Operands and sizes of one call of an ``IndexedLoop``.
-
-    leading: sizes of the dimensions before those that have indices.
-    sizes: of the indices of the result, then of the reduced indices.
-    words: integers that the function takes.
-    inputs: arrays, with strides for the leading dimensions and for their own dimensions, then other numbers.
-    dimensions: the own sizes of each array.
-    outputs: strides for the leading dimensions and for the indices of the result; for an output that is added to,
-        strides for its own dimensions.
-    written: the own sizes of an output that is added to; () otherwise.
-    """
-
-    leading: tuple[int, ...]
-    sizes: tuple[int, ...]
-    words: tuple[int, ...]
-    inputs: tuple[OperandSpec, ...]
-    dimensions: tuple[tuple[int, ...], ...]
-    outputs: tuple[OperandSpec, ...]
-    written: tuple[int, ...]
-    allocate: tuple[NewArray | None, ...]
 
 
 class Ordering(NamedTuple):

@@ -7,26 +7,14 @@ from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from opdsl.kernels.abilities import Abilities
 from opdsl.runtime.device import backends
 from opdsl.runtime.lowering import Noted, concrete, lowering
 from opdsl.runtime.symbol import Symbol
 
 if TYPE_CHECKING:
-    from opdsl.kernels.calls import (
-        AuthorCall,
-        ConvolutionCall,
-        Folding,
-        IndexedCall,
-        IndexedLoop,
-        IndirectCall,
-        Ordering,
-        PointwiseCall,
-        ProductCall,
-        Recurring,
-        ReductionCall,
-        RowCall,
-        Scanning,
-    )
+    from opdsl.kernels.calls import AuthorCall, ConvolutionCall, Layout, Ordering, ProductCall
+    from opdsl.kernels.kernel import Kernel
     from opdsl.runtime.plan_call import PlanCall
     from opdsl.scalar.graph import TypedGraph
 
@@ -37,51 +25,16 @@ class Compiler(Protocol):
     """Protocol of kernel compilers, implemented by the module ``compiler`` of a backend's package.
 
     A compiled kernel is called with arrays, Python numbers and, last, the outputs that it does not allocate. It trusts
-    their dtypes, shapes and strides.
+    their dtypes, shapes and strides. Methods that only some compilers have are named in ``Abilities``.
     """
 
-    def pointwise(self, graph: TypedGraph, call: PointwiseCall) -> Compiled:
-        """Compile a pointwise loop around a scalar graph.
+    ABILITIES: Abilities
 
-        The kernel takes arrays and numbers, then given outputs; it returns the output, or a tuple of several.
-        """
+    def compile(self, kernel: Kernel, layout: Layout) -> Compiled:
+        """Compile a kernel for the sizes and strides of its operands.
 
-    def indirect(self, graph: TypedGraph, call: IndirectCall) -> Compiled:
-        """Compile a pointwise loop that gathers or scatters at positions.
-
-        The kernel takes inputs, the arrays of positions, then for each of these the stride in bytes and the size of its
-        dimension, then the output. It trusts the positions.
-        """
-
-    def reduction(self, folding: Folding, call: ReductionCall) -> Compiled:
-        """Compile a reduction.
-
-        The kernel takes the input array, numbers, then given outputs; it returns the output, or a tuple of several.
-        """
-
-    def row(self, graph: TypedGraph, call: RowCall) -> Compiled:
-        """Compile a loop over rows around a row function, whose graph has the arrays as its first parameters.
-
-        The kernel takes arrays and numbers, then given outputs; it returns the output, or a tuple of several.
-        """
-
-    def scan(self, scanning: Scanning, call: RowCall) -> Compiled:
-        """Compile a scan along rows.
-
-        The kernel takes the input array, then given outputs; it returns the output, or a tuple of several.
-        """
-
-    def indexed(self, loop: IndexedLoop, call: IndexedCall) -> Compiled:
-        """Compile an indexed loop.
-
-        The kernel takes arrays and numbers, then given outputs; it returns the output, or a tuple of several. Outputs
-        that are added to are given, and hold the values that are added to.
-        """
-
-    def recurrence(self, recurring: Recurring, call: RowCall) -> Compiled:
-        """Compile a recurrence along rows.
-
-        The kernel takes arrays and numbers, then given outputs; it returns the output, or a tuple of several.
+        The compiled kernel takes the inputs in the order of the kernel's operands, then given outputs; it returns the
+        output, or a tuple of several. Outputs whose old elements it reads are given. It trusts indices.
         """
 
     def product(self, call: ProductCall) -> Compiled:
@@ -95,16 +48,20 @@ class Compiler(Protocol):
         """Compile a convolution or one of its gradients; return None if the backend has none for the dtype.
 
         The kernel takes the arrays that are read, a bias, then the output, and returns None. Of the images, the weight
-        and the results, in this order, two are read; ``weigh`` reads the results first, and so does ``spread``. A
-        backend may lack this method.
+        and the results, in this order, two are read; ``weigh`` reads the results first, and so does ``spread``.
         """
 
-    def order(self, ordering: Ordering, call: RowCall) -> Compiled:
-        """Compile a stable sort of rows.
+    def multiplies(self, call: ProductCall) -> bool:
+        """Return whether a product of 16-bit matrices is computed directly, see ``Abilities``."""
+
+    def apart(self, layout: Layout) -> Sequence[int]:
+        """Return the positions of inputs of a kernel of rows to copy first, see ``Abilities``."""
+
+    def order(self, ordering: Ordering, layout: Layout) -> Compiled:
+        """Compile a stable sort of rows; the sizes of the layout are those of points, then the length of a row.
 
         The kernel takes the input array, then the outputs: the sorted elements and their indices (int64). The outputs
-        hold only the first ``ordering.wanted`` elements along a row. A backend may lack this method; its operators sort
-        in another way then.
+        hold only the first ``ordering.wanted`` elements along a row.
         """
 
     def author(self, function: Callable[..., object], call: AuthorCall) -> Compiled:
@@ -116,21 +73,19 @@ class Compiler(Protocol):
     def handwritten(self, name: str) -> Compiled:
         """Return a handwritten kernel of the backend by its name in the library.
 
-        The kernel takes contiguous arrays and numbers, then outputs, returns None, and trusts that they fit. A backend
-        may lack this method.
+        The kernel takes contiguous arrays and numbers, then outputs, returns None, and trusts that they fit.
         """
 
     def plan(self, compiled: Compiled, call: PlanCall, slow: Callable[..., object]) -> Compiled:
         """Compile a plan into one native function, which takes tensors and numbers and returns a new tensor.
 
-        ``slow`` is called instead where arguments are no plain tensors, or a number is out of range. A backend may lack
-        this method.
+        ``slow`` is called instead where arguments are no plain tensors, or a number is out of range.
         """
 
     def allocating(self, compiled: Compiled, maker: Callable[[], object]) -> Compiled | None:
         """Return a variant of ``compiled`` that allocates its one output, as ``maker`` does, and returns it.
 
-        Return None if there is no such variant. A backend may lack this method.
+        Return None if there is no such variant.
         """
 
 
@@ -159,34 +114,46 @@ def _compiler(device_type: str) -> Compiler:
     return cast("Compiler", backends.load(device_type, "compiler"))
 
 
-@cache
-def counts(device_type: str) -> bool:
-    """Return whether a backend's pointwise loops take range operands without memory (``OperandSpec.counts``)."""
-    return bool(getattr(_compiler(device_type), "COUNTS", False))
+def abilities(device_type: str) -> Abilities:
+    """Return the optional abilities of a backend's compiler."""
+    return _compiler(device_type).ABILITIES
 
 
 def multiplies(call: ProductCall, device_type: str) -> bool:
     """Return whether a backend computes a product of 16-bit matrices directly, in their memory layout, with float32
     sums.
     """
-    asked: Callable[[ProductCall], bool] | None = getattr(_compiler(device_type), "multiplies", None)
-    return asked is not None and asked(call)
+    return abilities(device_type).multiplies and _compiler(device_type).multiplies(call)
 
 
-def apart(call: RowCall, device_type: str) -> Sequence[int]:
-    """Return the positions of inputs that a backend wants copied to contiguous memory first, since their rows are
-    strided.
+def apart(layout: Layout, device_type: str) -> Sequence[int]:
+    """Return the positions of inputs of a kernel of rows that a backend wants copied to contiguous memory first, since
+    their rows are strided.
     """
-    asked: Callable[[RowCall], Sequence[int]] | None = getattr(_compiler(device_type), "apart", None)
-    return () if asked is None else asked(call)
+    return _compiler(device_type).apart(layout) if abilities(device_type).apart else ()
 
 
-@cache
 def takes_symbols(device_type: str) -> bool:
-    """Return whether a backend compiles loops whose sizes are arguments; others compile, or look up, one kernel for
-    each size.
+    """Return whether a backend compiles kernels whose sizes are arguments; others compile, or look up, one for each
+    size.
     """
-    return bool(getattr(_compiler(device_type), "SYMBOLS", False))
+    return abilities(device_type).symbols
+
+
+def compile_elements(device_type: str, graph: TypedGraph, layout: Layout) -> Compiled:
+    """Compile the kernel that computes a graph for each element.
+
+    Args:
+        device_type: of the backend.
+        graph: from an element of each input to an element of each output.
+        layout: sizes and strides of the operands.
+
+    Raises:
+        DeviceError: there is no such backend, or it has no compiler.
+    """
+    from opdsl.kernels.functions import elementwise
+
+    return compiler_for(device_type).compile(elementwise(graph, layout), layout)
 
 
 class _NotingCompiler:
@@ -217,7 +184,8 @@ class _NotingCompiler:
             call = described[-1]
             pairs = zip(call.outputs, call.allocate, strict=True) if hasattr(call, "allocate") else ()
             arrays = [None if new is None else spec.dtype.numpy for spec, new in pairs]
-            allocating = None if symbols else getattr(self._compiler, "allocating", None)
+            allocates = not symbols and self._compiler.ABILITIES.allocating
+            allocating = self._compiler.allocating if allocates else None
             return Noted(compiled, arrays, tuple(symbols.values()), allocating)
 
         return noting

@@ -83,7 +83,7 @@ class TypedGraph:
         return isinstance(other, TypedGraph) and self.fingerprint == other.fingerprint
 
     def __hash__(self) -> int:
-        return hash(self.fingerprint)
+        return hash(self.__dict__.get("_fingerprint") or self.fingerprint)
 
 
 def _fingerprint(graph: TypedGraph) -> str:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import frozen
 
-from opdsl.kernels.compiler import compiler_for
+from opdsl.kernels.compiler import compile_elements, compiler_for
 from opdsl.kernels.definitions.monoid import typed
+from opdsl.kernels.functions import reduction, scan
 from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.kernels.iteration.reduction_iterator import reduction_call
 from opdsl.kernels.iteration.row_iterator import row_call
@@ -72,7 +73,7 @@ def elementwise(graph: TypedGraph, tensors: Sequence[Tensor], dtypes: Sequence[D
     kinds = [to_dtype(str(kind)) for _, kind in graph.parameters[len(tensors) :]]
     forms = [output.geometry for output in outputs]
     call = pointwise_call(shape, [*(tensor.geometry for tensor in tensors), *kinds], forms)
-    compute = compiler_for(device.type).pointwise(graph, call)
+    compute = compile_elements(device.type, graph, call)
     compute(*map(array_of, tensors), *numbers, *map(array_of, outputs))
     return outputs
 
@@ -240,7 +241,7 @@ class Folded:
         in_order = state.fold.with_index or state.fold.in_order
         read = [source.geometry for source in sources]
         call = reduction_call(read, state.dims, forms, in_order=in_order, numbers=state.number_dtypes)
-        compute = compiler_for(device.type).reduction(folding, call)
+        compute = compiler_for(device.type).compile(reduction(folding), call)
         compute(*map(array_of, sources), *state.constants, *map(array_of, outputs))
         inner = math.prod(state.shape[dim] for dim in state.dims[1:])
         if not state.fold.with_index:
@@ -298,7 +299,9 @@ class Carried:
         outputs = tuple(map(new_tensor, forms))
         call = row_call(state.shape, state.dims, [source.geometry], forms)
         assert call is not None, "the source is laid out"
-        compute = compiler_for(source.device.type).scan(scanning._replace(finish=typed(None, kinds, kinds)), call)
+        compute = compiler_for(source.device.type).compile(
+            scan(scanning._replace(finish=typed(None, kinds, kinds))), call
+        )
         compute(array_of(source), *map(array_of, outputs))
         return shifted(scanning.lift, outputs, offset)
 

@@ -13,16 +13,18 @@ from typing import TYPE_CHECKING
 
 from opdsl.backends.cpu import builtin, engine, native
 from opdsl.backends.cpu.builtin import Kernel, Table, Work
-from opdsl.backends.cpu.cost import grain_of
-from opdsl.backends.cpu.forms import ANY, Form, letter, operands
+from opdsl.backends.cpu.cost import grain_of, kernel_cost
+from opdsl.backends.cpu.forms import ANY, Form, letter
 from opdsl.backends.cpu.machine.language import words
 from opdsl.backends.cpu.machine.walk import WalkPlan
-from opdsl.backends.cpu.pointwise import number_input, planned_outputs
-from opdsl.kernels.calls import RowCall
+from opdsl.backends.cpu.pointwise import operands_of, planned_outputs, signature_of
+from opdsl.kernels.building import ROW
+from opdsl.kernels.calls import Layout
+from opdsl.kernels.loops.lowering import extra_words
 from opdsl.runtime.symbol import largest
 
 if TYPE_CHECKING:
-    from opdsl.scalar.types import ScalarType
+    from opdsl.kernels.kernel import Kernel as Computation
 
 SYMBOL = "along"
 
@@ -30,44 +32,48 @@ SYMBOL = "along"
 _FEWEST_ACROSS = 8
 
 
-def form_of(call: RowCall, taken: Sequence[ScalarType], scalar_types: Sequence[ScalarType], *, across: bool) -> Form:
+def form_of(kernel: Computation, layout: Layout, *, across: bool) -> Form:
     """Return the form of a call, the key by which its kernel is compiled: operand types and stride classes.
 
     Args:
-        call: the dtypes and strides of the operands.
-        taken, scalar_types: the types to which inputs are converted, and those of the computed outputs.
+        kernel: the computation.
+        layout: the dtypes and strides of the operands, see ``with_row_strides``.
         across: whether the innermost loop runs across rows instead of along them.
     """
-    layout = "".join(letter(input, -2 if across else -1) for input in (*call.inputs, *call.outputs))
-    return Form(operands(call.inputs, taken), operands(call.outputs, scalar_types), layout, across)
+    letters = "".join(letter(spec, -2 if across else -1) for spec in (*layout.inputs, *layout.outputs))
+    return Form(*operands_of(signature_of(kernel), layout), letters, across)
 
 
-def call_of(form: Form) -> RowCall:
-    """Return a representative call of a form, with placeholder sizes, from which the loops are built."""
+def layout_of(kernel: Computation, form: Form) -> Layout:
+    """Return a representative layout of a form, with placeholder sizes, from which the loops are built."""
     count = len(form.inputs)
-    return RowCall((ANY,), ANY, form.specs[:count], form.specs[count:], (None,) * len(form.outputs))
+    has_row = {operand.name: ROW.name in operand.ranges for operand in kernel.operands}
+    outputs = tuple(
+        spec if has_row[name] else spec._replace(strides=(spec.strides or ())[:1])
+        for name, spec in zip(kernel.outputs, form.specs[count:], strict=True)
+    )
+    return Layout(((ANY,), (ANY,)), form.specs[:count], outputs, (None,) * len(form.outputs))
 
 
-def runs_across(call: RowCall) -> bool:
+def runs_across(layout: Layout) -> bool:
     """Return whether the innermost loop is to run across rows, because most operands have smaller strides between rows
     than along them.
     """
-    if not call.kept or call.kept[-1] < _FEWEST_ACROSS or call.length == 1:
-        return bool(call.kept) and call.kept[-1] >= _FEWEST_ACROSS
+    kept, (length,) = layout.sizes
+    if not kept or kept[-1] < _FEWEST_ACROSS or length == 1:
+        return bool(kept) and kept[-1] >= _FEWEST_ACROSS
     closer = [
         abs(spec.strides[-2]) < abs(spec.strides[-1])
-        for spec in (*call.inputs, *call.outputs)
+        for spec in (*layout.inputs, *layout.outputs)
         if spec.strides is not None and len(spec.strides) > 1 and any(spec.strides)
     ]
     return sum(closer) * 2 > len(closer)
 
 
 def kernel_of(
-    name: str,
+    kernel: Computation,
     code: engine.Code,
-    call: RowCall,
-    form: Form,
-    cost: int,
+    layout: Layout,
     unit: int,
     over: Sequence[Sequence[int]] = (),
     more: Sequence[int] = (),
@@ -77,33 +83,32 @@ def kernel_of(
     The function returns the output, or a tuple of several.
 
     Args:
-        name: of the function.
-        code: compiled for the form.
-        call: the dtypes, sizes and strides of the operands.
-        form: of the call.
-        cost: of an element, in additions.
+        kernel: the computation.
+        code: compiled for the form of the call.
+        layout: the dtypes, sizes and strides of the operands, see ``with_row_strides``.
         unit: how many rows are processed together.
         over: for each output the indices of the inputs whose memory it may overwrite.
         more: words that the kernel reads after its strides.
     """
-    rows = kept_elements(call)
-    cost = largest(1, rows * call.length * cost)
+    rows, (length,) = kept_elements(layout), layout.sizes[1]
+    cost = largest(1, rows * length * kernel_cost(kernel))
     work = Work(
         loop=native.entry("walk"),
         elements=rows,
         grain=grain_of(cost, rows, unit) if rows > 1 else 0,
         unit=unit,
-        details=_details(code.address(SYMBOL), call, *more),
+        details=_details(code.address(SYMBOL), layout, *extra_words(kernel, layout), *more),
     )
-    inputs = [number_input(input.value) if input.is_number else builtin.ARRAY for input in form.inputs]
-    return builtin.builtin(f"{name}_cpu", work, inputs, planned_outputs(call), [code], over)
+    return builtin.builtin(
+        f"{kernel.name}_cpu", work, signature_of(kernel).inputs, planned_outputs(layout), [code], over
+    )
 
 
-def _details(kernel: int, call: RowCall, *more: int) -> list[int | Table]:
+def _details(address: int, layout: Layout, *more: int) -> list[int | Table]:
     """Return the words of a ``WalkPlan`` for a call."""
-    specs = (*call.inputs, *call.outputs)
-    strides = [spec.strides or (0,) * (len(call.kept) + 1) for spec in specs]
-    return walk_words(kernel, call.kept, (call.length,), strides, more)
+    kept, row = layout.sizes
+    strides = [spec.strides or (0,) * (len(kept) + 1) for spec in (*layout.inputs, *layout.outputs)]
+    return walk_words(address, kept, row, strides, more)
 
 
 def walk_words(
@@ -140,6 +145,6 @@ def walk_words(
     )
 
 
-def kept_elements(call: RowCall) -> int:
+def kept_elements(layout: Layout) -> int:
     """Return the number of rows, the product of the kept sizes."""
-    return math.prod(call.kept)
+    return math.prod(layout.sizes[0])

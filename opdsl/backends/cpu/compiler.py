@@ -1,4 +1,4 @@
-"""CPU implementation of the compiler protocol of ``opdsl.kernels``: pointwise loops, reductions, scans, products, ...
+"""CPU implementation of the compiler protocol of ``opdsl.kernels``: kernels, products, convolutions, plans, ...
 
 Each function is imported when it is first looked up: most processes need only some of them.
 """
@@ -9,18 +9,24 @@ import importlib
 from typing import Any
 
 from opdsl.collecting import without_collecting
-from opdsl.schema.kinds import COMPILED
+from opdsl.kernels.abilities import Abilities
 
-SYMBOLS = True
-"""Flag that this backend compiles loops whose sizes are arguments of a call."""
+ABILITIES = Abilities(
+    symbols=True, multiplies=True, apart=True, convolution=True, plan=True, allocating=True, sequences=True
+)
+"""Optional abilities of this compiler."""
 
-# The module of each function of the protocol; those not listed at the end have the function's name.
-_MODULES = {name: name for name in (*COMPILED, "author", "convolution", "handwritten", "indirect", "product")} | {
+# The module of each function of the protocol.
+_MODULES = {
     "allocating": "builtin",
     "apart": "row",
+    "author": "author",
+    "compile": "schedules",
+    "convolution": "convolution",
+    "handwritten": "handwritten",
     "multiplies": "narrow_product",
     "plan": "tensors",
-    "recurrence": "scan",
+    "product": "product",
     "reusing": "sequence",
     "sequenced": "sequence",
 }

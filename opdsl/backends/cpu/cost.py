@@ -6,10 +6,12 @@ import functools
 from typing import TYPE_CHECKING
 
 from opdsl.backends.cpu.storage import PART
+from opdsl.kernels.kernel import Fold
 from opdsl.runtime.symbol import computed
 from opdsl.scalar.graph import Loop
 
 if TYPE_CHECKING:
+    from opdsl.kernels.kernel import Kernel
     from opdsl.scalar.graph import Node, TypedGraph
 
 # The cost of an operation in a vectorized loop, in additions; others cost 1.
@@ -53,6 +55,13 @@ def _grain(*, cost: int, elements: int, unit: int) -> int:
 def graph_cost(graph: TypedGraph) -> int:
     """Return the cost of a scalar function for one element; operations on complex numbers count twice."""
     return max(1, sum(node_cost(node) for node in graph.nodes))
+
+
+@functools.lru_cache(maxsize=4096)
+def kernel_cost(kernel: Kernel) -> int:
+    """Return the cost of a kernel for one iteration of all its ranges."""
+    graphs = (loop.combine if isinstance(loop, Fold) else loop.step for loop in kernel.loops)
+    return graph_cost(kernel.graph) + sum(map(graph_cost, graphs))
 
 
 def node_cost(node: Node) -> int:

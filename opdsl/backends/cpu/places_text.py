@@ -310,4 +310,4 @@ def _choice(graph: TypedGraph) -> tuple[TypedGraph, tuple[int, ...]] | None:
     chosen = [node.arguments[1:] for node in nodes if node.op == "select"]
     if len(conditions) != 1 or chosen != [(count + k, k) for k in range(count)]:
         return None
-    return part_of(graph, tuple(conditions))
+    return part_of(graph, tuple(conditions), name=graph.name)

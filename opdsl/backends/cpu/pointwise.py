@@ -1,6 +1,6 @@
-"""Elementwise kernels: compiles a typed scalar graph for a call, and plans the call as a built-in function.
+"""Elementwise kernels: compiles one for a call, and plans the call as a built-in function.
 
-Machine code depends on the graph, the dtypes and the stride classes of rows; shapes and strides are data of the plan,
+Machine code depends on the kernel, the dtypes and the stride classes of rows; shapes and strides are data of the plan,
 so a new shape compiles nothing.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from opdsl.backends.cpu import builtin, engine, memory, native
 from opdsl.backends.cpu.builtin import Input, Kernel, Output, Table, Work
@@ -19,13 +19,16 @@ from opdsl.backends.cpu.machine.language import words
 from opdsl.backends.cpu.machine.walk import WalkPlan
 from opdsl.backends.cpu.machine.walks import TILE_COLUMNS, TILE_ROWS
 from opdsl.backends.cpu.turning import TURNING, is_turned, turning_code
+from opdsl.kernels.calls import Layout, NewArray, OperandSpec
 from opdsl.kernels.iteration.numbers import ACCEPTED
+from opdsl.kernels.kernel import operand_types
 from opdsl.runtime.lowering import may_choose, sizes_are_symbols
 
 if TYPE_CHECKING:
-    from opdsl.kernels.calls import NewArray, OperandSpec, PointwiseCall, RowCall
+    from opdsl.backends.cpu.operands import Operand
+    from opdsl.kernels.kernel import Kernel as Computation
     from opdsl.runtime.dtype import DType
-    from opdsl.scalar.graph import TypedGraph
+    from opdsl.scalar.types import ScalarType
 
 # The number of elements from which a call with an operand of stride 0 gets a specialized kernel; the strided kernel is
 # good enough for fewer.
@@ -57,33 +60,35 @@ _NUMBER_INPUTS: dict[str, Input] = {
 }
 
 
-def pointwise(graph: TypedGraph, call: PointwiseCall) -> Kernel:
-    """Compile the loop of a scalar graph for a call's dtypes and layout, or find it, and plan the call.
+def pointwise(kernel: Computation, layout: Layout) -> Kernel:
+    """Compile the loop of an elementwise kernel for a call's dtypes and layout, or find it, and plan the call.
 
     Args:
-        graph: the function; its parameter and result types may differ from how the operands are stored, loading and
-            storing convert.
-        call: the dtypes, sizes and strides of the operands.
+        kernel: the computation; the types of what it reads and writes may differ from how the operands are stored,
+            loading and storing convert.
+        layout: the dtypes, sizes and strides of the operands.
 
     Returns:
         A built-in function of the inputs (ndarrays and Python numbers) and the given outputs, which returns the output
         or, of several, a tuple. It trusts the arrays' dtypes, shapes and strides. It holds the GIL only while the
         work is small.
     """
-    call = _with_longer_rows(call)
-    form = form_of(graph, call)
-    code, name = row_code(graph, form), SYMBOL
-    specs = [*call.inputs, *call.outputs]
-    sizes = call.sizes or (1,)
+    layout = _with_longer_rows(layout)
+    signature = signature_of(kernel)
+    inputs, outputs = operands(layout.inputs, signature.taken), operands(layout.outputs, signature.results)
+    form = Form(inputs, outputs, _layout(layout))
+    code, name = row_code(kernel, form), SYMBOL
+    specs = [*layout.inputs, *layout.outputs]
+    sizes = layout.sizes[0] or (1,)
     across = _across(sizes, specs)
     loop, elements, unit = "walk", math.prod(sizes), _PIECE_UNIT
-    cost, turns = elements * graph_cost(graph), False
+    cost, turns = elements * graph_cost(kernel.graph), False
     if across is not None:
         # The elements of the loop are bands of tiles.
         sizes, specs = _moved_inside(across, sizes, specs)
         loop, unit = "walk_tiles", 1
         elements = math.prod(sizes[:-2]) * math.ceil(sizes[-2] / TILE_ROWS)
-        turns = is_turned(graph, specs)
+        turns = is_turned(kernel.graph, specs)
         if turns:
             code, name = turning_code(specs[0].dtype.itemsize), TURNING
     work = Work(
@@ -93,21 +98,21 @@ def pointwise(graph: TypedGraph, call: PointwiseCall) -> Kernel:
         unit=unit,
         details=walk_details(code.address(name), sizes, specs, turns),
     )
-    inputs = [number_input(input.value) if input.is_number else builtin.ARRAY for input in form.inputs]
-    return builtin.builtin(graph_name(graph), work, inputs, planned_outputs(call), [code], lies_over(call))
+    allocated = planned_outputs(layout)
+    return builtin.builtin(f"{kernel.name}_cpu", work, signature.inputs, allocated, [code], lies_over(layout))
 
 
-def _with_longer_rows(call: PointwiseCall) -> PointwiseCall:
-    """Return a call with a longer innermost dimension if the given one is so short that loop overhead dominates.
+def _with_longer_rows(layout: Layout) -> Layout:
+    """Return a layout with a longer innermost dimension if the given one is so short that loop overhead dominates.
 
     A long dimension becomes the innermost one, split into parts that stay in the L1 cache.
     """
-    sizes = call.sizes
+    (sizes,) = layout.sizes
     if len(sizes) < 2 or not may_choose() or sizes[-1] > _SHORT:
-        return call
+        return layout
     dim = next((index for index in range(len(sizes) - 2, -1, -1) if sizes[index] >= _LONG), None)
     if dim is None:
-        return call
+        return layout
     size = sizes[dim]
     part = next((part for part in _parts() if size % part == 0), size)
 
@@ -118,10 +123,10 @@ def _with_longer_rows(call: PointwiseCall) -> PointwiseCall:
         steps = operand_spec.strides
         return operand_spec if not steps else operand_spec._replace(strides=moved(steps, steps[dim] * part, steps[dim]))
 
-    return call._replace(
-        sizes=moved(sizes, size // part, part),
-        inputs=tuple(map(spec, call.inputs)),
-        outputs=tuple(map(spec, call.outputs)),
+    return layout._replace(
+        sizes=(moved(sizes, size // part, part),),
+        inputs=tuple(map(spec, layout.inputs)),
+        outputs=tuple(map(spec, layout.outputs)),
     )
 
 
@@ -166,27 +171,45 @@ def number_input(kind: str) -> Input:
     return _NUMBER_INPUTS[kind]
 
 
-def graph_name(graph: TypedGraph) -> str:
-    """Return the name of a kernel that is made from a graph."""
-    return f"{graph.name}_cpu"
+class Signature(NamedTuple):
+    """Operands of a kernel.
+
+    inputs: the kinds of the arguments that are not written.
+    taken, results: the types that inputs are converted to, and those of the results.
+    """
+
+    inputs: tuple[Input, ...]
+    taken: tuple[ScalarType, ...]
+    results: tuple[ScalarType, ...]
 
 
-def planned_outputs(call: Any) -> list[Output]:
+@functools.lru_cache(maxsize=4096)
+def signature_of(kernel: Computation) -> Signature:
+    """Return the operands of a kernel."""
+    types = operand_types(kernel)
+    numbers = {*kernel.numbers, *(name for operand in kernel.operands for pair in operand.extents for name in pair)}
+    names = [operand.name for operand in kernel.operands]
+    count = len(names) - len(kernel.outputs)
+    kinds = tuple(number_input(types[name].value) if name in numbers else builtin.ARRAY for name in names[:count])
+    return Signature(kinds, tuple(types[name] for name in names[:count]), tuple(types[name] for name in names[count:]))
+
+
+def planned_outputs(layout: Layout) -> list[Output]:
     """Return the allocation of each output of a call: passed by the caller, allocated by NumPy, or, if large, taken
     from the block cache.
     """
-    return [_output(spec.dtype, new) for spec, new in zip(call.outputs, call.allocate, strict=True)]
+    return [_output(spec.dtype, new) for spec, new in zip(layout.outputs, layout.allocate, strict=True)]
 
 
-def lies_over(call: PointwiseCall | RowCall) -> list[list[int]]:
+def lies_over(layout: Layout) -> list[list[int]]:
     """Return for each output the indices of the inputs with its strides and element size, whose memory it may reuse."""
     return [
         [
             place
-            for place, input in enumerate(call.inputs)
+            for place, input in enumerate(layout.inputs)
             if input.dtype.itemsize == output.dtype.itemsize and input.strides == output.strides
         ]
-        for output in call.outputs
+        for output in layout.outputs
     ]
 
 
@@ -229,50 +252,49 @@ def is_contiguous(new: NewArray) -> bool:
     return True
 
 
-def form_of(graph: TypedGraph, call: PointwiseCall) -> Form:
-    """Return the form of a call, the key by which its kernel is compiled."""
-    taken = [kind for _, kind in graph.parameters]
-    return Form(operands(call.inputs, taken), operands(call.outputs, graph.result_types), _layout(call))
+def operands_of(signature: Signature, layout: Layout) -> tuple[tuple[Operand, ...], tuple[Operand, ...]]:
+    """Return the stored dtype of each input and output of a call, and the type in which it is computed."""
+    return operands(layout.inputs, signature.taken), operands(layout.outputs, signature.results)
 
 
-def _layout(call: PointwiseCall) -> str:
+def _layout(layout: Layout) -> str:
     """Return the stride class of each operand, simplified so that few kernels serve most calls."""
-    specs = [*call.inputs, *call.outputs]
+    specs, (sizes,) = [*layout.inputs, *layout.outputs], layout.sizes
     contiguous = "".join([NUMBER if spec.strides is None else CONTIGUOUS for spec in specs])
-    if not call.sizes or call.sizes[-1] == 1:
+    if not sizes or sizes[-1] == 1:
         return contiguous
     # An output with stride 0 is not kept in a register: a fill writes elements that share memory.
-    exact = "".join(map(letter, call.inputs)) + "".join(map(letter, call.outputs)).replace(SINGLE, STRIDED)
+    exact = "".join(map(letter, layout.inputs)) + "".join(map(letter, layout.outputs)).replace(SINGLE, STRIDED)
     if exact == contiguous:
         return contiguous
-    if STRIDED in exact or not may_choose() or math.prod(call.sizes) < _OWN_LAYOUT_FROM:
+    if STRIDED in exact or not may_choose() or math.prod(sizes) < _OWN_LAYOUT_FROM:
         return "".join(NUMBER if spec.strides is None else STRIDED for spec in specs)
     return exact
 
 
 @functools.lru_cache(maxsize=4096)
-def row_code(graph: TypedGraph, form: Form) -> engine.Code:
+def row_code(kernel: Computation, form: Form) -> engine.Code:
     """Compile the kernel of a form."""
-    fingerprint, title = f"pointwise {graph.fingerprint} {form}", f"pointwise {graph.name}"
-    return engine.compile_ir(fingerprint, lambda: text_of(graph, form), [SYMBOL], title=title)
+    fingerprint, title = f"pointwise {kernel.fingerprint} {form}", f"pointwise {kernel.name}"
+    return engine.compile_ir(fingerprint, lambda: text_of(kernel, form), [SYMBOL], title=title)
 
 
-def text_of(graph: TypedGraph, form: Form) -> str:
+def text_of(kernel: Computation, form: Form) -> str:
     """Return the LLVM module of a form.
 
     If the function is costly, elements of strided operands are first copied to a contiguous buffer, because LLVM does
     not vectorize strided loads well.
     """
     from opdsl.backends.cpu.loop_text import module_ir
-    from opdsl.kernels.calls import PointwiseCall
-    from opdsl.kernels.loops import elementwise, schedules
+    from opdsl.kernels.loops import schedules
+    from opdsl.kernels.loops.lowering import lowered
 
     count = len(form.inputs)
-    call = PointwiseCall((ANY,), form.specs[:count], form.specs[count:], (None,) * len(form.outputs))
-    loops = elementwise.pointwise(graph, call)
+    layout = Layout(((ANY,),), form.specs[:count], form.specs[count:], (None,) * len(form.outputs))
+    loops = lowered(kernel, layout)
     apart = [
         parameter.name for parameter, how in zip(loops.program.parameters, form.layout, strict=True) if how == STRIDED
     ]
-    if apart and graph_cost(graph) >= _STAGED_FROM:
+    if apart and graph_cost(kernel.graph) >= _STAGED_FROM:
         loops = loops.scheduled(schedules.staged(loops.program, apart, _STRETCH))
     return module_ir(loops, SYMBOL)

@@ -1,4 +1,4 @@
-"""Reduction kernels: compile the graphs of a reduction for a call, and plan the call as a built-in function.
+"""Kernels with one fold: compiles one for a call, and plans the call as a built-in function.
 
 Several accumulators are updated side by side. Across: the lanes are neighboring results. Along: the lanes divide the
 elements of one result, and are combined at the end. A few large reductions are cut into chunks for threads, whose
@@ -19,18 +19,23 @@ from opdsl.backends.cpu import builtin, engine, native
 from opdsl.backends.cpu.along import SYMBOL, walk_words
 from opdsl.backends.cpu.builtin import Kernel, Table, Work, header_of
 from opdsl.backends.cpu.cost import grain_of, graph_cost, is_costly
-from opdsl.backends.cpu.forms import ANY, STEPS, STRIDED, letter, operands
+from opdsl.backends.cpu.forms import ANY, NUMBER, SINGLE, STEPS, STRIDED, letter
 from opdsl.backends.cpu.loops import LANES
-from opdsl.backends.cpu.operands import Operand, constants
-from opdsl.backends.cpu.pointwise import number_input, planned_outputs
-from opdsl.kernels.calls import Folding, OperandSpec, ReductionCall
+from opdsl.backends.cpu.operands import Operand
+from opdsl.backends.cpu.pointwise import operands_of, planned_outputs, signature_of
+from opdsl.kernels.building import POINTS, TURNS, KernelBuilder
+from opdsl.kernels.calls import Layout, OperandSpec
+from opdsl.kernels.copying import Copier
+from opdsl.kernels.kernel import Count, Fold, Part
 from opdsl.kernels.loops.distribution import Folds
-from opdsl.kernels.loops.making import identity
+from opdsl.kernels.loops.lowering import extra_words, lowered
+from opdsl.kernels.loops.making import part_of
 from opdsl.runtime.dtype import to_dtype
 from opdsl.runtime.symbol import is_symbol, largest, smallest
-from opdsl.scalar.builder import GraphBuilder
 
 if TYPE_CHECKING:
+    from opdsl.kernels.kernel import Kernel as Computation
+    from opdsl.kernels.kernel import Source
     from opdsl.scalar.graph import TypedGraph
 
 # The iterations of a lane that form a block, and the blocks that form a larger block.
@@ -74,9 +79,9 @@ _RECORD = 16
 
 
 class FoldForm(NamedTuple):
-    """Key by which a reduction kernel is compiled, besides its graphs.
+    """Key by which a reduction kernel is compiled, besides the computation.
 
-    inputs: arrays.
+    inputs: arrays and numbers.
     outputs: the results.
     layout: the stride class of each operand from lane to lane.
     ranges: the number of reduced dimensions.
@@ -92,67 +97,88 @@ class FoldForm(NamedTuple):
     chunked: int | None = None
 
 
-def reduction(folding: Folding, call: ReductionCall) -> Kernel:
-    """Compile the kernel of a reduction for a call's dtypes and layout, or find it, and plan the call.
+def reduction(kernel: Computation, layout: Layout) -> Kernel:
+    """Compile a kernel with one fold for a call's dtypes and layout, or find it, and plan the call.
 
     Args:
-        folding: the monoid.
-        call: the dtypes, sizes and strides of the operands.
+        kernel: the computation.
+        layout: the dtypes, sizes and strides of the operands.
 
     Returns:
         A built-in function of the inputs, the numbers and the given outputs, which returns the output or, of several, a
         tuple.
     """
-    call = _with_dimensions(call)
-    numbers = [str(kind) for _, kind in folding.finish.parameters[len(folding.init) + 1 :]]
-    plan = _Plan(folding, call, len(numbers))
+    plan = _Plan(kernel, _with_dimensions(kernel, layout))
     work = plan.chunked() if plan.has_chunks() else plan.whole()
-    inputs = [*([builtin.ARRAY] * len(call.inputs)), *map(number_input, numbers)]
-    return builtin.builtin(f"{folding.combine.name}_cpu", work, inputs, planned_outputs(call), plan.codes)
+    inputs = signature_of(kernel).inputs
+    return builtin.builtin(f"{kernel.name}_cpu", work, inputs, planned_outputs(layout), plan.codes)
 
 
-def _with_dimensions(call: ReductionCall) -> ReductionCall:
-    """Return a call with at least one kept and one reduced dimension, adding dimensions of size 1."""
-    kept, reduced = call.kept or (1,), call.reduced or (1,)
-    more = (0,) * (len(kept) - len(call.kept)), (0,) * (len(reduced) - len(call.reduced))
-    return call._replace(
-        kept=kept,
-        reduced=reduced,
-        inputs=tuple(input._replace(strides=(*more[0], *(input.strides or ()), *more[1])) for input in call.inputs),
-        outputs=tuple(output._replace(strides=(*more[0], *(output.strides or ()))) for output in call.outputs),
+def _with_dimensions(kernel: Computation, layout: Layout) -> Layout:
+    """Return a layout with at least one kept and one reduced dimension, adding dimensions of size 1."""
+    kept, reduced = layout.sizes
+    more = (0,) * (not kept), (0,) * (not reduced)
+    inputs = tuple(
+        spec
+        if spec.strides is None
+        else spec._replace(
+            strides=(
+                *(more[0] if POINTS.name in operand.ranges else ()),
+                *spec.strides,
+                *(more[1] if TURNS.name in operand.ranges else ()),
+            )
+        )
+        for operand, spec in zip(kernel.operands, layout.inputs, strict=False)
     )
+    outputs = tuple(output._replace(strides=(*more[0], *(output.strides or ()))) for output in layout.outputs)
+    return layout._replace(sizes=(kept or (1,), reduced or (1,)), inputs=inputs, outputs=outputs)
 
 
-def way_of(folding: Folding, call: ReductionCall) -> Way:
+def _fold_of(kernel: Computation) -> Fold:
+    (fold,) = kernel.loops
+    assert isinstance(fold, Fold), "a reduction folds"
+    return fold
+
+
+@functools.lru_cache(maxsize=4096)
+def _lift_of(kernel: Computation) -> TypedGraph:
+    """Return the graph that computes the accumulators of an iteration."""
+    return part_of(kernel.graph, tuple(kernel.graph.results[at] for at in _fold_of(kernel).values))[0]
+
+
+def way_of(kernel: Computation, layout: Layout) -> Way:
     """Return the order in which a call processes its elements."""
-    row = call.reduced[-1]
-    lanes = _LANES_IN_ORDER if folding.in_order else _LANES_ALONG
-    costs_much = is_costly(folding.lift) or is_costly(folding.combine)
-    gathers = costs_much or len(folding.init) > 1
-    is_along = _runs_along(call, _FEWEST_ALONG_OF_MANY if gathers else _FEWEST_ALONG)
-    if is_along and folding.in_order:
-        is_along = len(call.reduced) == 1 and bool(row >= lanes * lanes)
+    fold, (_, reduced) = _fold_of(kernel), layout.sizes
+    row = reduced[-1]
+    lanes = _LANES_IN_ORDER if fold.in_order else _LANES_ALONG
+    costs_much = is_costly(_lift_of(kernel)) or is_costly(fold.combine)
+    gathers = costs_much or len(fold.init) > 1
+    is_along = _runs_along(layout, _FEWEST_ALONG_OF_MANY if gathers else _FEWEST_ALONG)
+    if is_along and fold.in_order:
+        is_along = len(reduced) == 1 and bool(row >= lanes * lanes)
     lanes = lanes if is_along else _LANES_ACROSS
     is_long = row > _BLOCK * (lanes if is_along else 1)
     steps = _COSTLY_STEPS if costs_much else _STEPS_OF_MANY if is_long else _STEPS_OF_FEW
     blocks = (_BLOCK // steps[0], _BLOCKS) if is_long else ()
-    gathers |= not is_along and any(input.dtype.itemsize < _NARROW for input in call.inputs)
-    return Way(is_along, lanes, Folds(blocks, steps, (_BLOCK,) if len(call.reduced) > 1 else (), gathers))
+    gathers |= not is_along and any(spec.dtype.itemsize < _NARROW for spec in layout.inputs if spec.strides is not None)
+    return Way(is_along, lanes, Folds(blocks, steps, (_BLOCK,) if len(reduced) > 1 else (), gathers))
 
 
-def _runs_along(call: ReductionCall, fewest: int) -> bool:
+def _runs_along(layout: Layout, fewest: int) -> bool:
     """Return whether lanes are better filled by the elements of one result than by several results.
 
     Args:
-        call: the call.
+        layout: of the call.
         fewest: the fewest elements in a row that fill lanes.
     """
-    kept = len(call.kept)
-    if call.kept[-1] < _FEWEST_ACROSS:
+    sizes, reduced = layout.sizes
+    kept = len(sizes)
+    if sizes[-1] < _FEWEST_ACROSS:
         return True
-    leading = max(call.inputs, key=lambda spec: sum(not _is_still(step) for step in spec.strides or ()))
+    whole = [spec for spec in layout.inputs if spec.strides is not None and len(spec.strides) > kept]
+    leading = max(whole, key=lambda spec: sum(not _is_still(step) for step in spec.strides or ()))
     steps = leading.strides or ()
-    if steps[kept - 1] == leading.dtype.itemsize or call.reduced[-1] < fewest:
+    if steps[kept - 1] == leading.dtype.itemsize or reduced[-1] < fewest:
         return False
     return bool(steps[-1] <= steps[kept - 1])
 
@@ -169,24 +195,26 @@ class _Plan:
     width: the number of results that lanes process together.
     """
 
-    def __init__(self, folding: Folding, call: ReductionCall, numbers: int) -> None:
-        self.folding, self.call, self.numbers = folding, call, numbers
-        self.way = way_of(folding, call)
-        self.form = form_of(folding, call, self.way)
+    def __init__(self, kernel: Computation, layout: Layout) -> None:
+        self.kernel, self.layout, self.fold = kernel, layout, _fold_of(kernel)
+        self.kept, self.reduced = layout.sizes
+        self.way = way_of(kernel, layout)
+        self.form = form_of(kernel, layout, self.way)
         self.codes: list[engine.Code] = []
-        self.points, self.count = math.prod(call.kept), math.prod(call.reduced)
-        self.width = 1 if self.way.is_along else smallest(self.way.lanes, call.kept[-1])
+        self.points, self.count = math.prod(self.kept), math.prod(self.reduced)
+        self.width = 1 if self.way.is_along else smallest(self.way.lanes, self.kept[-1])
 
     def has_chunks(self) -> bool:
         """Return whether reductions are cut into chunks, which pays for a few large ones."""
         lanes = 1 if self.way.is_along else self.way.lanes
-        tiles = -(-self.call.kept[-1] // lanes) * math.prod(self.call.kept[:-1])
+        tiles = -(-self.kept[-1] // lanes) * math.prod(self.kept[:-1])
         return 0 < tiles < _ENOUGH_TASKS and self.width * self.count >= 2 * _CHUNK
 
     def whole(self) -> Work:
         """Return the work of a reduction that is not cut into chunks: one traversal of the results."""
-        code = self.code(self.folding, self.form)
-        details = walk_words(code, self.call.kept, self.call.reduced, self.strides(), self.words())
+        code = self.code(self.kernel, self.form)
+        more = extra_words(self.kernel, self.layout)
+        details = walk_words(code, self.kept, self.reduced, self.strides(), more)
         return self.work("walk", self.points, details)
 
     def chunked(self) -> Work:
@@ -195,7 +223,7 @@ class _Plan:
 
         After the operands the frame holds the address of the partial accumulators, and the number of a chunk.
         """
-        kept, reduced, count = self.call.kept, self.call.reduced, len(self.folding.init)
+        kept, reduced, count = self.kept, self.reduced, len(self.fold.init)
         at, length = self.chunk()
         chunks = -(-reduced[at] // length)
         steps = tuple(_RECORD * count * math.prod(kept[d + 1 :]) for d in range(len(kept)))
@@ -204,48 +232,46 @@ class _Plan:
         strides += [(size, *steps, *none), (1, *(0,) * len(kept), *none)]
         again = [(*stride[: len(kept)], 0) for stride in self.strides()]
         again.append((*steps, size))
-        first, second = parts_of(self.folding, self.form, at)
+        first, second = in_chunks(self.kernel)
+        forms = forms_of_chunks(self.form, first, second, at)
         arguments = len(again) - 1
-        partials = [(arguments, _RECORD * k) for k in range(count)]
-        taken = [(k, 0) for k in range(arguments)]
-        results = arguments - len(self.call.outputs)
-        code = self.code(*second, [*partials, *taken[len(self.call.inputs) :]])
-        later = walk_words(code, kept, (chunks,), again, [self.count])
-        code = self.code(*first, [*taken[:results], *partials, (arguments + 1, 0)])
-        words = [*self.words(), length]
+        slots = {operand.name: (k, 0) for k, operand in enumerate(self.kernel.operands)}
+        slots |= {f"partial{k}": (arguments, _RECORD * k) for k in range(count)}
+        code = self.code(second, forms[1], [slots[operand.name] for operand in second.operands])
+        later = walk_words(code, kept, (chunks,), again, [*self.layout.words, self.count])
+        code = self.code(first, forms[0], [*(slots[operand.name] for operand in first.operands), (arguments + 1, 0)])
+        words_of_all = dict(zip(self.kernel.words, self.layout.words, strict=True))
+        own = self.layout._replace(words=tuple(words_of_all[name] for name in first.words))
+        words = [*extra_words(first, own), length]
         details = walk_words(code, (chunks, *kept), reduced, strides, words, [*header_of(self.points), *later])
         return self.work("walk_chunks", chunks * self.points, details, chunks * size, "walk_later")
 
     def chunk(self) -> tuple[int, int]:
         """Return the dimension that is cut into chunks, and the length of a chunk."""
-        sizes = self.call.reduced
-        at = 0 if self.folding.in_order or sizes[0] > sizes[-1] else len(sizes) - 1
+        sizes = self.reduced
+        at = 0 if self.fold.in_order or sizes[0] > sizes[-1] else len(sizes) - 1
         chunks = smallest(sizes[at], self.width * self.count // _CHUNK, 4 * _ENOUGH_TASKS)
         length = -(-sizes[at] // chunks)
         return at, -(-length // _BLOCK) * _BLOCK if at == len(sizes) - 1 else length
 
     def strides(self) -> list[tuple[int, ...]]:
-        """Return the strides of inputs, numbers and outputs along the kept dimensions and the reduced ones."""
-        none = (0,) * len(self.call.reduced)
-        inputs = [input.strides or () for input in self.call.inputs]
-        numbers = [((0,) * len(self.call.kept) + none)] * self.numbers
-        return [*inputs, *numbers, *((*(output.strides or ()), *none) for output in self.call.outputs)]
+        """Return the strides of all operands along the kept dimensions and the reduced ones."""
+        strides = []
+        for operand, spec in zip(self.kernel.operands, (*self.layout.inputs, *self.layout.outputs), strict=True):
+            steps, own = iter(spec.strides or ()), []
+            for axis, sizes in ((POINTS, self.kept), (TURNS, self.reduced)):
+                own += [next(steps) if axis.name in operand.ranges else 0 for _ in sizes]
+            strides.append(tuple(own))
+        return strides
 
-    def words(self) -> list[int]:
-        """Return the last words of a kernel: the factors of a linear index, and the number of reduced elements."""
-        sizes = self.call.reduced
-        has_factors = self.folding.with_index and len(sizes) > 1
-        return [*([math.prod(sizes[k + 1 :]) for k in range(len(sizes))] if has_factors else []), self.count]
-
-    def code(self, folding: Folding, form: FoldForm, places: Sequence[tuple[int, int]] = ()) -> int:
+    def code(self, kernel: Computation, form: FoldForm, places: Sequence[tuple[int, int]] = ()) -> int:
         """Compile a kernel, and return its address."""
-        first = constants(folding.init, [str(kind) for kind in folding.combine.result_types])
-        self.codes.append(fold_code(folding, first, form, tuple(places)))
+        self.codes.append(fold_code(kernel, form, tuple(places)))
         return self.codes[-1].address(SYMBOL)
 
     def work(self, loop: str, points: int, details: list[int | Table], scratch: int = 0, after: str = "") -> Work:
         """Return the work that runs the shared function ``loop``, divided among threads by its cost."""
-        element = graph_cost(self.folding.lift) + graph_cost(self.folding.combine) - 1
+        element = graph_cost(_lift_of(self.kernel)) + graph_cost(self.fold.combine) - 1
         cost = largest(1, self.points * self.count * element)
         return Work(
             loop=native.entry(loop),
@@ -258,50 +284,76 @@ class _Plan:
         )
 
 
-def form_of(folding: Folding, call: ReductionCall, way: Way) -> FoldForm:
+def form_of(kernel: Computation, layout: Layout, way: Way) -> FoldForm:
     """Return the form of a call, the key by which its kernel is compiled."""
-    taken, result_types = [kind for _, kind in folding.lift.parameters], folding.finish.result_types
-    lane = -1 if way.is_along else len(call.kept) - 1
-    layout = "".join(letter(input, lane) for input in call.inputs)
-    layout += "".join(STRIDED if way.is_along else letter(output) for output in call.outputs)
-    inputs = operands(call.inputs, taken[: len(call.inputs)])
-    return FoldForm(inputs, operands(call.outputs, result_types), layout, len(call.reduced), way)
+    kept, reduced = layout.sizes
+    letters = []
+    for operand, spec in zip(kernel.operands, (*layout.inputs, *layout.outputs), strict=True):
+        name, sizes = (TURNS.name, reduced) if way.is_along else (POINTS.name, kept)
+        after = len(reduced) if TURNS.name in operand.ranges and not way.is_along else 0
+        if way.is_along and operand.name in kernel.outputs:
+            letters.append(STRIDED)
+        elif name in operand.ranges and sizes:
+            letters.append(letter(spec, -1 - after))
+        else:
+            letters.append(_letter_of_same(spec))
+    return FoldForm(*operands_of(signature_of(kernel), layout), "".join(letters), len(reduced), way)
 
 
-def parts_of(folding: Folding, form: FoldForm, at: int) -> tuple[tuple[Folding, FoldForm], tuple[Folding, FoldForm]]:
-    """Return the reduction of chunks into accumulators, and the reduction of these, each with its form."""
-    kinds = folding.combine.result_types
-    partial = tuple(Operand(kind.value, kind.value) for kind in kinds)
-    apart = STRIDED * len(kinds)
-    first = folding._replace(finish=_accumulated(folding.finish, len(kinds)))
-    second = folding._replace(lift=identity(kinds), with_index=False, lifted_numbers=())
-    inputs, outputs = form.layout[: len(form.inputs)], form.layout[len(form.inputs) :]
+def _letter_of_same(spec: OperandSpec) -> str:
+    """Return the stride class of an operand that is the same for all lanes."""
+    return NUMBER if spec.strides is None else SINGLE
+
+
+@functools.lru_cache(maxsize=1024)
+def in_chunks(kernel: Computation) -> tuple[Computation, Computation]:
+    """Return the kernel that folds chunks into accumulators, which it writes, and the kernel that folds these."""
+    fold, types = _fold_of(kernel), _fold_of(kernel).combine.result_types
+    names = [f"partial{k}" for k in range(len(types))]
+    inputs = [operand for operand in kernel.operands if operand.name not in kernel.outputs]
+    builder = KernelBuilder(kernel.name, kernel.ranges)
+    copier = Copier(kernel, builder)
+    copier.declare(inputs)
+    for name, value in zip(names, copier.parts(0), strict=True):
+        builder.write(builder.array(name, (POINTS,)), value)
+    first = builder.finish()
+    builder = KernelBuilder(kernel.name, kernel.ranges)
+    parts = [builder.read(builder.array(name, (POINTS, TURNS)), kind) for name, kind in zip(names, types, strict=True)]
+    folded = builder.fold((TURNS,), parts, fold.init, fold.combine, in_order=fold.in_order, of_some=fold.of_some)
+    known: dict[Source, int] = {Part(0, k): value for k, value in enumerate(folded)}
+    for name in kernel.words:
+        builder.word(name)
+    copier = Copier(kernel, builder, {**known, Count(TURNS.name): builder.word("elements")})
+    copier.declare([operand for operand in inputs if operand.name in kernel.numbers])
+    for k, write in enumerate(kernel.writes):
+        copier.declare([kernel.operand(write.operand)])
+        copier.write(k)
+    return first, builder.finish()
+
+
+def forms_of_chunks(form: FoldForm, first: Computation, second: Computation, at: int) -> tuple[FoldForm, FoldForm]:
+    """Return the forms of the kernels of ``in_chunks``; ``at`` is the dimension that is cut into chunks."""
+    partial = tuple(Operand(kind.value, kind.value) for kind in _fold_of(first).combine.result_types)
+    apart = STRIDED * len(partial)
+    numbers = [operand for operand in form.inputs if operand.is_number]
+    read, written = form.layout[: len(form.inputs)], form.layout[len(form.inputs) :]
     return (
-        (first, form._replace(outputs=partial, layout=inputs + apart, chunked=at)),
-        (
-            second,
-            form._replace(inputs=partial, layout=apart + outputs, ranges=1, way=Way(False, _LANES_ACROSS, _CHUNKS)),
+        form._replace(outputs=partial, layout=read + apart, chunked=at),
+        form._replace(
+            inputs=(*partial, *numbers),
+            layout=apart + NUMBER * len(numbers) + written,
+            ranges=1,
+            way=Way(False, _LANES_ACROSS, _CHUNKS),
         ),
     )
 
 
-@functools.lru_cache(maxsize=1024)
-def _accumulated(finish: TypedGraph, count: int) -> TypedGraph:
-    """Return a graph with the parameters of ``finish`` that returns the accumulators unchanged."""
-    builder = GraphBuilder()
-    parameters = [builder.parameter(name, kind) for name, kind in finish.parameters]
-    return builder.finish("accumulated", parameters[:count])
-
-
 @functools.lru_cache(maxsize=4096)
-def fold_code(
-    folding: Folding, first: tuple[str, ...], form: FoldForm, places: tuple[tuple[int, int], ...]
-) -> engine.Code:
+def fold_code(kernel: Computation, form: FoldForm, places: tuple[tuple[int, int], ...]) -> engine.Code:
     """Compile the kernel of a form.
 
     Args:
-        folding: the monoid.
-        first: the initial accumulators as text, which distinguishes -0.0 from 0.0.
+        kernel: the computation.
         form: of the call.
         places: the operand and offset of each argument; empty if each argument is a separate operand.
     """
@@ -310,32 +362,30 @@ def fold_code(
         from opdsl.backends.cpu.loop_text import module_ir
         from opdsl.backends.cpu.statement_text import Place
         from opdsl.kernels.loops import distribution, schedules
-        from opdsl.kernels.loops import folding as loops_of
 
-        loops = loops_of.reduction(folding, call_of(form))
+        loops = lowered(kernel, layout_of(kernel, form))
         if form.chunked is not None:
             loops = schedules.chunked(loops, form.chunked, ANY)
         schedule = distribution.along if form.way.is_along else distribution.across
         program = schedule(loops.program, form.way.lanes, form.way.folds)
         return module_ir(loops.scheduled(program), SYMBOL, [Place(*place) for place in places])
 
-    graphs = " ".join(graph.fingerprint for graph in (folding.lift, folding.combine, folding.finish))
-    options = f"{folding.with_index} {folding.in_order} {folding.lifted_numbers}"
-    title = f"reduction {folding.combine.name}"
-    return engine.compile_ir(f"reduction {graphs} {options} {first} {form} {places}", text, [SYMBOL], title=title)
+    title = f"reduction {kernel.name}"
+    return engine.compile_ir(f"reduction {kernel.fingerprint} {form} {places}", text, [SYMBOL], title=title)
 
 
-def call_of(form: FoldForm) -> ReductionCall:
-    """Return a representative call of a form, with placeholder sizes, from which the loops are built."""
-    lane = form.ranges if form.way.is_along else 0
-
-    def spec(operand: Operand, letter: str, depth: int) -> OperandSpec:
-        dtype = to_dtype(operand.dtype)
-        steps = [ANY] * depth
-        steps[lane if depth > 1 else 0] = STEPS.get(letter, ANY)
-        return OperandSpec(dtype, tuple(step * dtype.itemsize for step in steps))
-
+def layout_of(kernel: Computation, form: FoldForm) -> Layout:
+    """Return a representative layout of a form, with placeholder sizes, from which the loops are built."""
+    along = form.way.is_along
+    specs = []
+    for operand, own, letter_ in zip(kernel.operands, (*form.inputs, *form.outputs), form.layout, strict=True):
+        if own.is_number:
+            specs.append(OperandSpec(to_dtype(own.value), None))
+            continue
+        steps = [ANY] * ((POINTS.name in operand.ranges) + form.ranges * (TURNS.name in operand.ranges))
+        if (TURNS if along else POINTS).name in operand.ranges:
+            steps[-1 if along else 0] = STEPS.get(letter_, ANY)
+        specs.append(OperandSpec(to_dtype(own.dtype), tuple(step * to_dtype(own.dtype).itemsize for step in steps)))
     count = len(form.inputs)
-    inputs = tuple(map(spec, form.inputs, form.layout, [1 + form.ranges] * count))
-    outputs = tuple(map(spec, form.outputs, form.layout[count:], [1] * len(form.outputs)))
-    return ReductionCall((ANY,), (ANY,) * form.ranges, inputs, outputs, (None,) * len(outputs))
+    sizes, words = ((ANY,), (ANY,) * form.ranges), (ANY,) * len(kernel.words)
+    return Layout(sizes, tuple(specs[:count]), tuple(specs[count:]), (None,) * len(form.outputs), (), words)

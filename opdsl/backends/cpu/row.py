@@ -14,16 +14,23 @@ import functools
 from typing import TYPE_CHECKING
 
 from opdsl.backends.cpu import engine
-from opdsl.backends.cpu.along import SYMBOL, call_of, form_of, kept_elements, kernel_of, runs_across
+from opdsl.backends.cpu.along import (
+    SYMBOL,
+    form_of,
+    kept_elements,
+    kernel_of,
+    layout_of,
+    runs_across,
+)
 from opdsl.backends.cpu.builtin import Kernel
-from opdsl.backends.cpu.cost import graph_cost
 from opdsl.backends.cpu.forms import Form
 from opdsl.backends.cpu.pointwise import lies_over
 from opdsl.backends.cpu.storage import MEMORY
+from opdsl.kernels.functions import with_row_strides
 
 if TYPE_CHECKING:
-    from opdsl.kernels.calls import RowCall
-    from opdsl.scalar.graph import TypedGraph
+    from opdsl.kernels.calls import Layout
+    from opdsl.kernels.kernel import Kernel as Computation
 
 # The rows that run at once across, and the elements of a block, which has its own accumulators.
 _LANES = 64
@@ -36,39 +43,33 @@ _ROOM = 1 << 17
 _WORTH_A_COPY = 1024
 
 
-def row(graph: TypedGraph, call: RowCall) -> Kernel:
-    """Compile the kernel of a row function for a call's dtypes and layout, or find it, and plan the call.
+def row(kernel: Computation, layout: Layout) -> Kernel:
+    """Compile a kernel of folds along rows for a call's dtypes and layout, or find it, and plan the call.
 
     Args:
-        graph: the function; its first parameters are those of the arrays, the others those of the numbers.
-        call: the dtypes, sizes and strides of the operands.
+        kernel: the computation.
+        layout: the dtypes, sizes and strides of the operands.
 
     Returns:
         A built-in function of the arrays, the numbers and the given outputs, which returns the output or, of several,
         a tuple.
     """
-    across = runs_across(call)
-    form = form_of(call, [kind for _, kind in graph.parameters], graph.result_types, across=across)
-    size = _kept_size(graph, sum(not input.is_number for input in form.inputs))
-    keep = 0 < size * call.length * (_LANES if across else 1) <= _ROOM
-    return kernel_of(
-        graph.name,
-        row_code(graph, form, keep=keep),
-        call,
-        form,
-        graph_cost(graph),
-        _LANES if across else 1,
-        lies_over(call),
-    )
+    layout = with_row_strides(kernel, layout)
+    across, (length,) = runs_across(layout), layout.sizes[1]
+    form = form_of(kernel, layout, across=across)
+    size = _kept_size(kernel)
+    keep = 0 < size * length * (_LANES if across else 1) <= _ROOM
+    code = row_code(kernel, form, keep=keep)
+    return kernel_of(kernel, code, layout, _LANES if across else 1, lies_over(layout))
 
 
-def apart(call: RowCall) -> list[int]:
+def apart(layout: Layout) -> list[int]:
     """Return the indices of inputs to copy first, see ``opdsl.kernels.compiler.apart``: vector loads need contiguous
     rows.
     """
-    if runs_across(call) or call.length * kept_elements(call) < _WORTH_A_COPY:
+    if runs_across(layout) or layout.sizes[1][0] * kept_elements(layout) < _WORTH_A_COPY:
         return []
-    inputs = enumerate(call.inputs)
+    inputs = enumerate(layout.inputs)
     return [
         place
         for place, operand_spec in inputs
@@ -77,27 +78,27 @@ def apart(call: RowCall) -> list[int]:
 
 
 @functools.lru_cache(maxsize=1024)
-def _kept_size(graph: TypedGraph, arrays: int) -> int:
-    """Return the bytes per element that stages of a row function can store for later stages."""
-    from opdsl.scalar.rows import row_program
+def _kept_size(kernel: Computation) -> int:
+    """Return the bytes per element of the values that one loop over a row can keep for a later one."""
+    from opdsl.kernels.loops.lowering import kept_types
 
-    stages = row_program(graph, arrays, keep=True).stages
-    return sum(MEMORY[kind.value].itemsize for stage in stages for kind in stage.graph.result_types[len(stage.folds) :])
+    return sum(MEMORY[kind.value].itemsize for kind in kept_types(kernel))
 
 
 @functools.lru_cache(maxsize=4096)
-def row_code(graph: TypedGraph, form: Form, *, keep: bool) -> engine.Code:
+def row_code(kernel: Computation, form: Form, *, keep: bool) -> engine.Code:
     """Compile the row kernel of a form."""
 
     def text() -> str:
         from opdsl.backends.cpu.loop_text import module_ir
-        from opdsl.kernels.loops import distribution, row_schedules, rows
+        from opdsl.kernels.loops import distribution, row_schedules
+        from opdsl.kernels.loops.lowering import lowered
 
-        loops = rows.row(graph, call_of(form), keep=keep)
+        loops = lowered(kernel, layout_of(kernel, form), keep=keep)
         if form.across:
             return module_ir(
                 loops.scheduled(distribution.across(loops.program, _LANES, distribution.Folds((_BLOCK,)))), SYMBOL
             )
         return module_ir(loops.scheduled(row_schedules.fetching(loops.program)), SYMBOL)
 
-    return engine.compile_ir(f"row {graph.fingerprint} {form} {keep}", text, [SYMBOL], title=f"row {graph.name}")
+    return engine.compile_ir(f"row {kernel.fingerprint} {form} {keep}", text, [SYMBOL], title=f"row {kernel.name}")

@@ -1,4 +1,4 @@
-"""Scan and recurrence kernels: compile their graphs for a call, and plan the call as a built-in function.
+"""Kernels that scan rows: compiles one for a call, and plans the call as a built-in function.
 
 A chain of dependent additions leaves the processor idle, so several chains always run at once. There are three
 variants.
@@ -10,22 +10,19 @@ so the row is read twice.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from opdsl.backends.cpu import engine
-from opdsl.backends.cpu.along import SYMBOL, call_of, form_of, kernel_of, runs_across
+from opdsl.backends.cpu.along import SYMBOL, form_of, kernel_of, layout_of, runs_across
 from opdsl.backends.cpu.builtin import Kernel
-from opdsl.backends.cpu.cost import graph_cost
 from opdsl.backends.cpu.forms import CONTIGUOUS, SINGLE, STRIDED, Form
-from opdsl.backends.cpu.operands import constants
 from opdsl.backends.cpu.pointwise import lies_over
+from opdsl.kernels.functions import with_row_strides
+from opdsl.kernels.kernel import Scan
 
 if TYPE_CHECKING:
-    from opdsl.kernels.calls import Recurring, RowCall, Scanning
-    from opdsl.kernels.loops.making import Loops
-    from opdsl.scalar.graph import Number, TypedGraph
-    from opdsl.scalar.types import ScalarType
+    from opdsl.kernels.calls import Layout
+    from opdsl.kernels.kernel import Kernel as Computation
 
 ACROSS, ABREAST, PARTS = "across", "abreast", "parts"
 
@@ -45,56 +42,50 @@ _PART_MULTIPLE, _PART_REST = 256, 80
 _LONG_PART = _LANES[PARTS] * (_PART_MULTIPLE + 1)
 
 
-def scan(scanning: Scanning, call: RowCall) -> Kernel:
-    """Compile the kernel of a scan for a call's dtypes and layout, or find it, and plan the call.
+def scan(kernel: Computation, layout: Layout) -> Kernel:
+    """Compile a kernel that scans rows for a call's dtypes and layout, or find it, and plan the call.
+
+    A step that is not associative is computed step by step, for several rows at once.
 
     Args:
-        scanning: the monoid.
-        call: the dtypes, sizes and strides of the operands.
-
-    Returns:
-        A built-in function of the input and the given outputs, which returns the output or, of several, a tuple.
-    """
-    is_row_alone = (not call.kept or call.kept[-1] < _FEWEST_ROWS) and call.length >= _FEWEST_TURNS
-    way = ACROSS if runs_across(call) else PARTS if is_row_alone else ABREAST
-    form = _form(call, [scanning.lift.parameters[0][1]], scanning.finish.result_types, way)
-    code = scan_code(scanning, _first(scanning.init, scanning.combine), form, way)
-    cost = sum(map(graph_cost, (scanning.lift, scanning.combine, scanning.finish)))
-    unit = 1 if way == PARTS else _LANES[way]
-    return kernel_of(scanning.combine.name, code, call, form, cost, unit, more=[part_length(call.length)])
-
-
-def recurrence(recurring: Recurring, call: RowCall) -> Kernel:
-    """Compile the kernel of a recurrence for a call's dtypes and layout, or find it, and plan the call.
-
-    Its step need not be associative, so each row is computed step by step, several rows at once.
-
-    Args:
-        recurring: the computation of each step.
-        call: the dtypes, sizes and strides of the operands.
+        kernel: the computation.
+        layout: the dtypes, sizes and strides of the operands.
 
     Returns:
         A built-in function of the arrays, the numbers and the given outputs, which returns the output or, of several,
         a tuple.
     """
-    step, count = recurring.step, len(recurring.init)
-    way = ACROSS if runs_across(call) else ABREAST
-    form = _form(call, [kind for _, kind in step.parameters[count:]], step.result_types[count:], way)
-    code = recurrence_code(recurring, _first(recurring.init, step), form, way)
-    unit = _LANES[ACROSS] if way == ACROSS else _ROWS_OF_A_RECURRENCE
-    return kernel_of(step.name, code, call, form, graph_cost(step), unit, lies_over(call))
+    layout = with_row_strides(kernel, layout)
+    way, (length,) = _way(kernel, layout), layout.sizes[1]
+    form = _form(kernel, layout, way)
+    unit = 1 if way == PARTS else _LANES[ACROSS] if way == ACROSS else _rows_abreast(kernel)
+    more = [part_length(length)] if way == PARTS else []
+    over = [] if _is_associative(kernel) else lies_over(layout)
+    return kernel_of(kernel, scan_code(kernel, form, way), layout, unit, over, more)
 
 
-def _form(call: RowCall, taken: Sequence[ScalarType], scalar_types: Sequence[ScalarType], way: str) -> Form:
+def _is_associative(kernel: Computation) -> bool:
+    return all(loop.is_associative for loop in kernel.loops if isinstance(loop, Scan))
+
+
+def _way(kernel: Computation, layout: Layout) -> str:
+    """Return in which of the ways rows run."""
+    kept, (length,) = layout.sizes
+    if runs_across(layout):
+        return ACROSS
+    is_row_alone = (not kept or kept[-1] < _FEWEST_ROWS) and length >= _FEWEST_TURNS
+    return PARTS if _is_associative(kernel) and is_row_alone else ABREAST
+
+
+def _rows_abreast(kernel: Computation) -> int:
+    return _LANES[ABREAST] if _is_associative(kernel) else _ROWS_OF_A_RECURRENCE
+
+
+def _form(kernel: Computation, layout: Layout, way: str) -> Form:
     """Return the form of a call, in which elements of a row have any stride, so that few kernels serve most calls."""
-    form = form_of(call, taken, scalar_types, across=way == ACROSS)
-    layout = form.layout.replace(SINGLE, STRIDED)
-    return form._replace(layout=layout if way == ACROSS else layout.replace(CONTIGUOUS, STRIDED))
-
-
-def _first(init: Sequence[Number], graph: TypedGraph) -> tuple[str, ...]:
-    """Return the initial accumulators as text, which distinguishes -0.0 from 0.0."""
-    return constants(init, [kind.value for kind in graph.result_types[: len(init)]])
+    form = form_of(kernel, layout, across=way == ACROSS)
+    letters = form.layout.replace(SINGLE, STRIDED)
+    return form._replace(layout=letters if way == ACROSS else letters.replace(CONTIGUOUS, STRIDED))
 
 
 def part_length(length: int) -> int:
@@ -108,41 +99,21 @@ def part_length(length: int) -> int:
 
 
 @functools.lru_cache(maxsize=4096)
-def scan_code(scanning: Scanning, first: tuple[str, ...], form: Form, way: str) -> engine.Code:
-    """Compile the kernel of a scan."""
+def scan_code(kernel: Computation, form: Form, way: str) -> engine.Code:
+    """Compile the kernel of a scan for one of the ways."""
 
     def text() -> str:
-        from opdsl.kernels.loops import folding
+        from opdsl.backends.cpu.loop_text import module_ir
+        from opdsl.kernels.loops import distribution, row_schedules, schedules
+        from opdsl.kernels.loops.lowering import lowered
 
-        return _text(folding.scan(scanning, call_of(form)), way, _LANES[ABREAST])
+        loops = lowered(kernel, layout_of(kernel, form))
+        if way == ACROSS:
+            program = distribution.across(loops.program, _LANES[ACROSS], distribution.Folds())
+        elif way == PARTS:
+            program = row_schedules.scans_in_parts(loops.program, _LANES[PARTS])
+        else:
+            program = schedules.vectorised(loops.program, _rows_abreast(kernel))
+        return module_ir(loops.scheduled(program), SYMBOL)
 
-    graphs = " ".join(graph.fingerprint for graph in (scanning.lift, scanning.combine, scanning.finish))
-    title = f"scan {scanning.combine.name}"
-    return engine.compile_ir(f"scan {graphs} {first} {form} {way}", text, [SYMBOL], title=title)
-
-
-@functools.lru_cache(maxsize=4096)
-def recurrence_code(recurring: Recurring, first: tuple[str, ...], form: Form, way: str) -> engine.Code:
-    """Compile the kernel of a recurrence."""
-
-    def text() -> str:
-        from opdsl.kernels.loops import folding
-
-        return _text(folding.recurrence(recurring, call_of(form)), way, _ROWS_OF_A_RECURRENCE)
-
-    key = f"recurrence {recurring.step.fingerprint} {recurring.is_reverse} {first} {form} {way}"
-    return engine.compile_ir(key, text, [SYMBOL], title=f"recurrence {recurring.step.name}")
-
-
-def _text(loops: Loops, way: str, rows: int) -> str:
-    """Return the LLVM module of a kernel for one of the variants; ``rows`` is the number of rows that run abreast."""
-    from opdsl.backends.cpu.loop_text import module_ir
-    from opdsl.kernels.loops import distribution, row_schedules, schedules
-
-    if way == ACROSS:
-        program = distribution.across(loops.program, _LANES[ACROSS], distribution.Folds())
-    elif way == PARTS:
-        program = row_schedules.scans_in_parts(loops.program, _LANES[PARTS])
-    else:
-        program = schedules.vectorised(loops.program, rows)
-    return module_ir(loops.scheduled(program), SYMBOL)
+    return engine.compile_ir(f"scan {kernel.fingerprint} {form} {way}", text, [SYMBOL], title=f"scan {kernel.name}")

@@ -5,36 +5,40 @@ A kernel is compiled for a device, or loaded from the cache, when it is first la
 
 from __future__ import annotations
 
-import functools
 import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from opdsl.backends.cuda.launcher import runner
+from opdsl.backends.cuda.schedules import order as sorted_rows
 from opdsl.backends.cuda.schedules import scheduled
-from opdsl.kernels.calls import ProductCall, outputs_of
+from opdsl.kernels.abilities import Abilities
+from opdsl.kernels.calls import Layout, Ordering, ProductCall, outputs_of
 from opdsl.kernels.compiler import Compiled
-from opdsl.schema.kinds import COMPILED
 
 if TYPE_CHECKING:
+    from opdsl.kernels.kernel import Kernel
     from opdsl.runtime.plan_call import PlanCall
 
-COUNTS = True
-"""Flag that this backend's pointwise loops take range operands without memory (``OperandSpec.counts``)."""
-
-PROGRAMS = (*COMPILED, "indirect", "order")
-"""Names of the kinds of kernels that are loop IR programs."""
+ABILITIES = Abilities(counts=True, multiplies=True, plan=True)
+"""Optional abilities of this compiler."""
 
 
-def __getattr__(kind: str) -> Any:
-    if kind in PROGRAMS:
-        partial: Any = functools.partial(_compiled, kind)
-    elif kind in ("author", "product"):
-        partial = getattr(importlib.import_module(f"opdsl.backends.cuda.{kind}"), kind)
-    else:
-        raise AttributeError(f"module {__name__!r} has no attribute {kind!r}")
-    globals()[kind] = partial
-    return partial
+def __getattr__(name: str) -> Any:
+    if name not in ("author", "product"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = function = getattr(importlib.import_module(f"opdsl.backends.cuda.{name}"), name)
+    return function
+
+
+def compile(kernel: Kernel, layout: Layout) -> Compiled:
+    """Compile a kernel, and return the function that launches it."""
+    return runner(f"{kernel.name}_cuda", scheduled(kernel, layout), outputs_of(layout))
+
+
+def order(ordering: Ordering, layout: Layout) -> Compiled:
+    """Compile a stable sort of rows, and return the function that launches it."""
+    return runner("order_cuda", sorted_rows(ordering, layout), outputs_of(layout))
 
 
 def multiplies(call: ProductCall) -> bool:
@@ -47,8 +51,3 @@ def plan(compiled: Compiled, call: PlanCall, slow: Callable[..., object]) -> Com
     from opdsl.backends.cpu.tensors import plan as made_natively
 
     return made_natively(compiled, call, slow)
-
-
-def _compiled(kind: str, what: Any, call: Any) -> Compiled:
-    """Compile a call of one kernel kind, and return the function that launches it."""
-    return runner(f"{getattr(what, 'name', kind)}_cuda", scheduled(kind, what, call), outputs_of(call))

@@ -22,7 +22,8 @@ from opdsl.runtime.dtype import bfloat16
 
 if TYPE_CHECKING:
     from opdsl.backends.cuda.dry_run import DryRunDriver
-    from opdsl.kernels.calls import AuthorCall, Ordering, RowCall
+    from opdsl.kernels.calls import AuthorCall, Layout, Ordering
+    from opdsl.kernels.kernel import Kernel
 
 __all__ = ["learn"]
 
@@ -35,8 +36,7 @@ def learn(driver: DryRunDriver) -> None:
     Args:
         driver: the dry run's driver, which queues the computations.
     """
-    prepared: dict[str, Callable[..., Compiled]] = {kind: partial(_by_cpu, kind) for kind in compiler.PROGRAMS}
-    prepared |= {"order": _ordering, "author": _zeroing}
+    prepared: dict[str, Callable[..., Compiled]] = {"compile": _by_cpu, "order": _ordering, "author": _zeroing}
     queueing = {kind: partial(_shadowed, driver, value, getattr(compiler, kind)) for kind, value in prepared.items()}
     vars(compiler).update(queueing, product=partial(_product, driver))
 
@@ -70,38 +70,38 @@ def _on_host(value: Any) -> Any:
     return numpy.ndarray(value.shape, value.dtype.numpy, memoryview(memory).cast("B"), 0, value.strides)
 
 
-def _by_cpu(kind: str, what: Any, call: Any) -> Compiled:
-    """Compile a call with the CPU's compiler, with all outputs preallocated and operands without memory replaced by
+def _by_cpu(kernel: Kernel, layout: Layout) -> Compiled:
+    """Compile a kernel with the CPU's compiler, with all outputs preallocated and operands without memory replaced by
     index arrays.
     """
-    counting = [place for place, input in enumerate(getattr(call, "inputs", ())) if input.counts]
-    if hasattr(call, "allocate"):
-        call = call._replace(allocate=(None,) * len(call.allocate))
+    counting = [place for place, input in enumerate(layout.inputs) if input.counts]
+    layout = layout._replace(allocate=(None,) * len(layout.allocate))
     if counting:
-        call = call._replace(inputs=tuple(input._replace(counts=False) for input in call.inputs))
-    run: Compiled = getattr(compiler_for("cpu"), kind)(what, call)
+        layout = layout._replace(inputs=tuple(input._replace(counts=False) for input in layout.inputs))
+    run = compiler_for("cpu").compile(kernel, layout)
 
     def counted(*values: Any) -> Any:
         arguments = list(values)
         for place in counting:
-            arguments[place] = arguments[place] + numpy.arange(math.prod(call.sizes), dtype=numpy.int64)
+            arguments[place] = arguments[place] + numpy.arange(math.prod(layout.sizes[0]), dtype=numpy.int64)
         return run(*arguments)
 
     return counted
 
 
-def _ordering(ordering: Ordering, call: RowCall) -> Compiled:
+def _ordering(ordering: Ordering, layout: Layout) -> Compiled:
     """Return a function that computes the results of the kernel kind ``order`` by NumPy's stable sort."""
 
     def run(*arrays: NDArray) -> None:
-        shape = (*call.kept, call.length)
+        (length,) = layout.sizes[1]
+        shape = (*layout.sizes[0], length)
         source, values, indices = (
             numpy.lib.stride_tricks.as_strided(tensor, shape, spec.strides)
-            for tensor, spec in zip(arrays, (*call.inputs, *call.outputs), strict=True)
+            for tensor, spec in zip(arrays, (*layout.inputs, *layout.outputs), strict=True)
         )
-        keys = source if call.inputs[0].dtype is not bfloat16 else (source.astype(numpy.uint32) << 16).view("float32")
+        keys = source if layout.inputs[0].dtype is not bfloat16 else (source.astype(numpy.uint32) << 16).view("float32")
         if ordering.descending:
-            places = call.length - 1 - numpy.flip(numpy.flip(keys, -1).argsort(-1, kind="stable"), -1)
+            places = length - 1 - numpy.flip(numpy.flip(keys, -1).argsort(-1, kind="stable"), -1)
         else:
             places = keys.argsort(-1, kind="stable")
         first = places[..., : ordering.wanted]

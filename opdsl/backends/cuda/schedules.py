@@ -1,4 +1,4 @@
-"""Schedules of the CUDA backend: how the threads of a grid share the loops of a call, for each kind of kernel.
+"""Schedules of the CUDA backend: how the threads of a grid share the loops of a kernel, by its structure.
 
 By default one thread takes each point of the outermost loops. Threads run in no order: if several points write to one
 element, one of the values stays; an update applies all of them, in any order. Teams of threads fold and scan rows; long
@@ -16,34 +16,24 @@ from typing import TYPE_CHECKING, NamedTuple
 from opdsl.backends.cuda.kernel import Kernel, Team, kernel_of, team_kernel
 from opdsl.backends.cuda.loop_program import ALIGNMENT, THREADS, Step, program_of
 from opdsl.backends.cuda.program import Address, Argument, Program, Scratch
+from opdsl.kernels.functions import with_row_strides
 from opdsl.kernels.iteration.dtypes import precision_of
+from opdsl.kernels.kernel import Old, Read, Scan, sources_behind
 from opdsl.kernels.loops import schedules
-from opdsl.kernels.loops.kinds import LOOPS
+from opdsl.kernels.loops.lowering import kept_types, loops_of, without_memory
 from opdsl.kernels.loops.model import Array
 from opdsl.kernels.loops.ordering import sorting
 from opdsl.kernels.loops.schedules import in_parts, shared
-from opdsl.scalar.rows import row_program
+from opdsl.kernels.structure import Structure, structure_of
 from opdsl.scalar.types import ScalarType
 
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Callable, Mapping
 
-    from opdsl.kernels.calls import (
-        Folding,
-        IndexedCall,
-        IndexedLoop,
-        IndirectCall,
-        OperandSpec,
-        Ordering,
-        PointwiseCall,
-        Recurring,
-        ReductionCall,
-        RowCall,
-        Scanning,
-    )
+    from opdsl.kernels.calls import Layout, OperandSpec, Ordering
+    from opdsl.kernels.kernel import Kernel as Computation
     from opdsl.kernels.loops import model
     from opdsl.kernels.loops.making import Loops
-    from opdsl.scalar.graph import TypedGraph
 
 WARP = 32
 
@@ -74,17 +64,14 @@ _REGISTERS = 96
 _TILE = 2048
 
 
-def scheduled(kind: str, what: Any, call: Any) -> Program:
+def scheduled(kernel: Computation, layout: Layout) -> Program:
     """Return the program of a call: its CUDA source and launches.
 
     Args:
-        kind: kind of kernel, a method name of ``kernels.compiler.Compiler``.
-        what: the scalar graph or other description of the computation.
-        call: geometry of the operands.
+        kernel: the computation.
+        layout: geometry of the operands.
     """
-    schedule = _SCHEDULES.get(kind)
-    program: Program = by_threads(LOOPS[kind](what, call)) if schedule is None else schedule(what, call)
-    return program
+    return _SCHEDULES[structure_of(kernel)](kernel, layout)
 
 
 def by_threads(loops: Loops, threaded: int | None = None, threads: int = THREADS) -> Program:
@@ -102,14 +89,14 @@ def by_threads(loops: Loops, threaded: int | None = None, threads: int = THREADS
 # ------------------------------------------------------------------------------------------------------------- threads
 
 
-def pointwise(graph: TypedGraph, call: PointwiseCall) -> Program:
-    """Return the program that applies a scalar graph to each element, with two kernels if all operands are contiguous.
+def pointwise(kernel: Computation, layout: Layout) -> Program:
+    """Return the program of an elementwise kernel, with two kernels if all operands are contiguous.
 
     ``vectors`` loads and stores up to 128 bits at once, if all arrays begin at multiples of that many bytes.
     ``strided`` computes the offset of each element, and is the only kernel for operands that are not contiguous.
     """
-    loops = LOOPS["pointwise"](graph, call if call.sizes else _of_one(call))
-    kernels = _elementwise(loops.program, len(call.outputs))
+    loops = loops_of(kernel, layout if layout.sizes[0] else _of_one(layout))
+    kernels = _elementwise(loops.program, len(layout.outputs))
     return program_of({alignment: [Step(loops, kernel)] for alignment, kernel in kernels.items()})
 
 
@@ -129,32 +116,46 @@ def _elementwise(program: model.Program, outputs: int) -> dict[int, Kernel]:
     return {elements * largest: Kernel("vectors", schedules.vectorised(program, elements), None), 1: strided}
 
 
-def _of_one(call: PointwiseCall) -> PointwiseCall:
-    """Return a call of a single element without dimensions as a call with one dimension of size 1."""
+def _of_one(layout: Layout) -> Layout:
+    """Return the layout of a single element without dimensions as one with a dimension of size 1."""
 
     def lying(spec: OperandSpec) -> OperandSpec:
         return spec if spec.strides is None else spec._replace(strides=(spec.dtype.itemsize,))
 
-    return call._replace(sizes=(1,), inputs=(*map(lying, call.inputs),), outputs=(*map(lying, call.outputs),))
+    return layout._replace(sizes=((1,),), inputs=(*map(lying, layout.inputs),), outputs=(*map(lying, layout.outputs),))
 
 
-def indirect(graph: TypedGraph, call: IndirectCall) -> Program:
+def indirect(kernel: Computation, layout: Layout) -> Program:
     """Return the program of a loop with index tensors: ``gather``, ``scatter``, ``x[indices]``."""
-    loops = LOOPS["indirect"](graph, call)
-    return program_of({1: [Step(loops, kernel_of("indirect", schedules.vectorised(loops.program, _neighbours(call))))]})
+    loops = loops_of(kernel, layout)
+    program = schedules.vectorised(loops.program, _neighbours(kernel, layout))
+    return program_of({1: [Step(loops, kernel_of("indirect", program))]})
 
 
-def _neighbours(call: IndirectCall) -> int:
+def _neighbours(kernel: Computation, layout: Layout) -> int:
     """Return how many neighboring elements a thread takes, which share the values of the index tensors."""
-    is_update = call.writes and call.reads is not None
-    if is_update or not call.sizes or any(spec.strides and spec.strides[-1] for spec in call.positions):
+    (sizes,) = layout.sizes
+    updates = any(isinstance(source, Old) for source in kernel.sources)
+    specs = {
+        operand: spec
+        for operand, spec in zip(kernel.operands, (*layout.inputs, *layout.outputs), strict=True)
+        if spec.strides is not None
+    }
+    behind = sources_behind(kernel, [at for access in (*kernel.reads, *kernel.writes) for at in access.at])
+    positions = {source.operand for at in behind if isinstance(source := kernel.sources[at], Read)}
+    if (
+        updates
+        or not sizes
+        or any(spec.strides and spec.strides[-1] for operand, spec in specs.items() if operand.name in positions)
+    ):
         return 1
-    specs = {k: spec for k, spec in enumerate((*call.inputs, call.output)) if spec.strides is not None}
-    for k, spec in specs.items():
+    for operand, spec in specs.items():
         step = (spec.strides or (0,))[-1]
-        if step != spec.dtype.itemsize and (step or k in (call.reads, len(call.inputs))):
+        is_moved = bool(operand.dims) or operand.name in kernel.outputs
+        if operand.name not in positions and step != spec.dtype.itemsize and (step or is_moved):
             return 1
-    return math.gcd(call.sizes[-1], _elements(max(spec.dtype.itemsize for spec in specs.values())))
+    widest = max(spec.dtype.itemsize for operand, spec in specs.items() if operand.name not in positions)
+    return math.gcd(sizes[-1], _elements(widest))
 
 
 def _elements(size: int) -> int:
@@ -162,14 +163,14 @@ def _elements(size: int) -> int:
     return max(1, min(_LARGEST_VECTOR // size, _MOST_ELEMENTS))
 
 
-def indexed(loop: IndexedLoop, call: IndexedCall) -> Program:
-    """Return the program of a function of indices: a thread takes all iterations for one index tuple of the result."""
-    return by_threads(LOOPS["indexed"](loop, call), len(call.leading) + loop.at)
-
-
-def recurrence(recurring: Recurring, call: RowCall) -> Program:
-    """Return the program of a recurrence: one thread takes each row, step by step."""
-    return by_threads(LOOPS["recurrence"](recurring, call), len(call.kept), _THREADS_OF_ROWS)
+def points(kernel: Computation, layout: Layout) -> Program:
+    """Return the program of any kernel: a thread takes each point, with all iterations that belong to it."""
+    outer = [
+        len(sizes)
+        for axis, sizes in zip(kernel.ranges, layout.sizes, strict=True)
+        if axis.name in kernel.points and not axis.is_inner
+    ]
+    return by_threads(without_memory(loops_of(kernel, layout)), sum(outer))
 
 
 # --------------------------------------------------------------------------------------------------------------- teams
@@ -192,11 +193,11 @@ class Cut(NamedTuple):
     part: int
 
 
-def reduction(folding: Folding, call: ReductionCall) -> Program:
-    """Return the program of a reduction: teams fold rows; long rows are folded in parts, then a second kernel folds
-    these.
+def reduction(kernel: Computation, layout: Layout) -> Program:
+    """Return the program of a kernel with one fold: teams fold rows; long rows are folded in parts, then a second
+    kernel folds these.
     """
-    loops, form, kept = LOOPS["reduction"](folding, call), _cut_of_reduction(call), len(call.kept)
+    loops, form, kept = loops_of(kernel, layout), _cut_of_reduction(layout), len(layout.sizes[0])
     team = Team(form.along, form.vector)
     if form.parts == 1:
         return program_of({1: [Step(loops, team_kernel("whole", loops.program, kept, team), log=form.log)]})
@@ -206,13 +207,15 @@ def reduction(folding: Folding, call: ReductionCall) -> Program:
     return program_of({1: [parts, Step(second, team_kernel("rest", second.program, kept, Team(True, 1)), log=log)]})
 
 
-def _cut_of_reduction(call: ReductionCall) -> Cut:
-    rows, count = math.prod(call.kept), math.prod(call.reduced)
-    first = max(call.inputs, key=lambda operand_spec: sum(map(bool, operand_spec.strides or ())))
+def _cut_of_reduction(layout: Layout) -> Cut:
+    kept, reduced = layout.sizes
+    rows, count = math.prod(kept), math.prod(reduced)
+    arrays = [spec for spec in layout.inputs if spec.strides is not None]
+    first = max(arrays, key=lambda operand_spec: sum(map(bool, operand_spec.strides or ())))
     strides = first.strides or ()
-    inner = abs(strides[-1]) if call.reduced else 0
-    along = inner <= (abs(strides[len(call.kept) - 1]) if call.kept else inner)
-    vector = _vector_of(first) if along and len(call.inputs) == len(call.reduced) == 1 else 1
+    inner = abs(strides[-1]) if reduced else 0
+    along = inner <= (abs(strides[len(kept) - 1]) if kept else inner)
+    vector = _vector_of(first) if along and len(arrays) == len(reduced) == 1 else 1
     loads = -(-count // vector)
     widest = _floor_log(THREADS if along else max(THREADS // WARP, THREADS // max(1, rows)))
     log = min(_floor_log(max(1, loads // _LOADS_OF_A_LANE)), widest) if along else 0
@@ -222,9 +225,14 @@ def _cut_of_reduction(call: ReductionCall) -> Cut:
     return _whole_parts(along, log, vector, count, -(-loads // parts) * vector)
 
 
-def scan(scanning: Scanning, call: RowCall) -> Program:
-    """Return the program of a scan: teams scan rows tile by tile; for long rows a first kernel folds their parts."""
-    loops, form, kept = LOOPS["scan"](scanning, call), _cut_of_scan(call), len(call.kept)
+def scan(kernel: Computation, layout: Layout) -> Program:
+    """Return the program of a scan: teams scan rows tile by tile; for long rows a first kernel folds their parts. One
+    thread takes each row of a scan that is not associative, step by step.
+    """
+    loops, kept = loops_of(kernel, layout), len(layout.sizes[0])
+    if not all(loop.is_associative for loop in kernel.loops if isinstance(loop, Scan)):
+        return by_threads(loops, kept, _THREADS_OF_ROWS)
+    form = _cut_of_scan(layout)
     team = Team(form.along, 1, _ITEMS_ALONG if form.along else _ITEMS_ACROSS)
     if form.parts == 1:
         return program_of({1: [Step(loops, team_kernel("scans", loops.program, kept, team), log=form.log)]})
@@ -234,10 +242,10 @@ def scan(scanning: Scanning, call: RowCall) -> Program:
     return program_of({1: [Step(*pair, log=form.log, parts=form.parts) for pair in ((first, folds), (second, scans))]})
 
 
-def _cut_of_scan(call: RowCall) -> Cut:
+def _cut_of_scan(layout: Layout) -> Cut:
     """Choose the partitioning of rows for a scan; a part is a whole number of tiles."""
-    rows, count = math.prod(call.kept), call.length
-    along = _runs_along(call)
+    rows, (count,) = math.prod(layout.sizes[0]), layout.sizes[1]
+    along = _runs_along(layout)
     items = _ITEMS_ALONG if along else _ITEMS_ACROSS
     shares = max(1, -(-count // items))
     widest = _floor_log(THREADS if along else max(THREADS // WARP, THREADS // max(1, rows)))
@@ -247,7 +255,7 @@ def _cut_of_scan(call: RowCall) -> Cut:
     tile = items << log
     tiles = -(-count // tile)
     parts = _parts(rows, log, tiles // _TILES_OF_A_PART)
-    return _whole_parts(along, log, _vector_of(call.inputs[0]) if along else 1, count, -(-tiles // parts) * tile)
+    return _whole_parts(along, log, _vector_of(layout.inputs[0]) if along else 1, count, -(-tiles // parts) * tile)
 
 
 def _parts(rows: int, log: int, most: int) -> int:
@@ -261,57 +269,51 @@ def _whole_parts(along: bool, log: int, vector: int, count: int, part: int) -> C
     return Cut(along, log, vector, max(1, -(-count // max(1, part))), part)
 
 
-def row(graph: TypedGraph, call: RowCall) -> Program:
-    """Return the program of a row function: a team computes each row, stage by stage.
+def row(kernel: Computation, layout: Layout) -> Program:
+    """Return the program of folds along rows: a team computes each row, loop by loop.
 
     Elements of rows that are short enough are held in registers, so that memory is read once and expensive values are
-    computed once. Longer rows are read again for every stage, tile by tile.
+    computed once. Longer rows are read again for every loop, tile by tile.
     """
-    team, log = _team_of_row(graph, call)
-    loops = LOOPS["row"](graph, call, keep=not team.tiled)
-    return program_of({1: [Step(loops, team_kernel("rows", loops.program, len(call.kept), team), log=log)]})
+    team, log = _team_of_row(kernel, with_row_strides(kernel, layout))
+    loops = loops_of(kernel, layout, keep=not team.tiled)
+    rows = team_kernel("rows", loops.program, len(layout.sizes[0]), team)
+    return program_of({1: [Step(loops, rows, log=log)]})
 
 
-def _team_of_row(graph: TypedGraph, call: RowCall) -> tuple[Team, int]:
-    """Choose the team for a row function; return it with the binary logarithm of its number of lanes."""
-    along = _runs_along(call)
-    vector = (
-        _elements(max(spec.dtype.itemsize for spec in (*call.inputs, *call.outputs) if spec.strides)) if along else 1
-    )
+def _team_of_row(kernel: Computation, layout: Layout) -> tuple[Team, int]:
+    """Choose the team for rows; return it with the binary logarithm of its number of lanes."""
+    along, (length,) = _runs_along(layout), layout.sizes[1]
+    arrays = [spec for spec in (*layout.inputs, *layout.outputs) if spec.strides]
+    vector = _elements(max(spec.dtype.itemsize for spec in arrays)) if along else 1
     widest = THREADS if along else THREADS // WARP
     for items in _ITEMS:
         held = max(items, vector)
-        lanes = 1 << (-(-call.length // held) - 1).bit_length() if call.length else 1
+        lanes = 1 << (-(-length // held) - 1).bit_length() if length else 1
         # Prefer a few elements for each lane of a warp, then many for each lane of a block.
         enough = lanes <= (WARP if items == _ITEMS[0] else widest)
-        if enough and lanes <= widest and held * _words(graph, call) <= _REGISTERS:
+        if enough and lanes <= widest and held * _words(kernel, layout) <= _REGISTERS:
             return Team(along, vector, held), _floor_log(lanes)
     return Team(along, vector, max(_ITEMS[0], vector), True), _floor_log(widest)
 
 
-def _words(graph: TypedGraph, call: RowCall) -> int:
-    """Return how many registers one element of a row takes: in all operands, and for values kept between stages."""
-    specs = [spec for spec in (*call.inputs, *call.outputs[:1]) if spec.strides]
-    kept = _kept_words(graph, sum(spec.strides is not None for spec in call.inputs))
-    return sum(-(-spec.dtype.itemsize // 4) for spec in specs) + kept
+def _words(kernel: Computation, layout: Layout) -> int:
+    """Return how many registers one element of a row takes: in all operands, and for values kept between loops."""
+    specs = [spec for spec in (*layout.inputs, *layout.outputs[:1]) if spec.strides]
+    return sum(-(-spec.dtype.itemsize // 4) for spec in specs) + sum(-(-kind.bits // 32) for kind in kept_types(kernel))
 
 
-@functools.lru_cache(maxsize=1024)
-def _kept_words(graph: TypedGraph, arrays: int) -> int:
-    stages = row_program(graph, arrays, keep=True).stages
-    return sum(-(-kind.bits // 32) for stage in stages for kind in stage.graph.result_types[len(stage.folds) :])
-
-
-def _runs_along(call: RowCall) -> bool:
+def _runs_along(layout: Layout) -> bool:
     """Return whether elements of a row are closer in memory than rows are, judged by the smallest strides of the
     operands.
     """
 
     def closest(place: int) -> int:
-        steps = [abs(input.strides[place]) for input in (*call.inputs, *call.outputs) if input.strides]
+        steps = [abs(spec.strides[place]) for spec in (*layout.inputs, *layout.outputs) if spec.strides]
         return min((step for step in steps if step), default=0)
 
-    return not call.kept or call.length == 1 or closest(-1) <= closest(-2)
+    kept, (length,) = layout.sizes
+    return not kept or length == 1 or closest(-1) <= closest(-2)
 
 
 def _vector_of(spec: OperandSpec) -> int:
@@ -332,9 +334,9 @@ def _floor_log(value: int) -> int:
 # -------------------------------------------------------------------------------------------------------------- blocks
 
 
-def order(ordering: Ordering, call: RowCall) -> Program:
+def order(ordering: Ordering, layout: Layout) -> Program:
     """Return the program of a stable sort of rows; NaN is the largest value."""
-    steps, scratch, shape = sorting(ordering, call, ScalarType(precision_of(call.inputs[0].dtype).name), _TILE)
+    steps, scratch, shape = sorting(ordering, layout, ScalarType(precision_of(layout.inputs[0].dtype).name), _TILE)
     size = -(-8 * math.prod(shape) // ALIGNMENT) * ALIGNMENT
     operands = ("source", "values", "indices")
     memory: dict[str, Argument] = {name: Address(k) for k, name in enumerate(operands)}
@@ -348,6 +350,12 @@ def _block(program: model.Program) -> Kernel:
     return kernel_of(program.name, shared(program, THREADS))
 
 
-_SCHEDULES = {
-    function.__name__: function for function in (pointwise, indirect, indexed, recurrence, reduction, scan, row, order)
+_SCHEDULES: Mapping[Structure, Callable[[Computation, Layout], Program]] = {
+    Structure.ELEMENTS: pointwise,
+    Structure.GATHER: indirect,
+    Structure.FOLD: reduction,
+    Structure.ROWS: row,
+    Structure.SCAN: scan,
+    Structure.INDICES: points,
+    Structure.ANY: points,
 }

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from opdsl.kernels.abilities import Abilities
 from opdsl.kernels.compiler import Compiled
-from opdsl.schema.kinds import COMPILED
+
+ABILITIES = Abilities()
+"""Optional abilities of this compiler: none."""
 
 
 def __getattr__(name: str) -> Any:
-    """Return the function that compiles calls of a kernel kind to nothing; see ``opdsl.kernels.compiler.Compiler``."""
-    if name not in COMPILED and name != "author":
+    """Return the function that compiles kernels to nothing; see ``opdsl.kernels.compiler.Compiler``."""
+    if name not in ("compile", "author"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return _compile
 

@@ -11,12 +11,14 @@ from opdsl.backends.arrays import DeviceArray
 from opdsl.backends.opencl.arrays import new_array
 from opdsl.backends.opencl.launcher import runner
 from opdsl.errors import MissingKernelError
-from opdsl.kernels.calls import Ordering, Output, ProductCall, RowCall, outputs_of
+from opdsl.kernels.abilities import Abilities
+from opdsl.kernels.calls import Layout, Ordering, Output, ProductCall, outputs_of
 from opdsl.kernels.compiler import Compiled
 from opdsl.kernels.iteration.dtypes import precision_of
-from opdsl.kernels.loops import folding
-from opdsl.kernels.loops.kinds import LOOPS
+from opdsl.kernels.kernel import Kernel
+from opdsl.kernels.loops.lowering import loops_of, without_memory
 from opdsl.kernels.loops.ordering import sorting
+from opdsl.kernels.loops.products import matrix_product
 from opdsl.runtime.dtype import int64
 from opdsl.runtime.strides import contiguous_strides
 from opdsl.scalar.types import ScalarType
@@ -24,25 +26,19 @@ from opdsl.scalar.types import ScalarType
 # Elements that a group of work items sorts in local memory.
 _TILE = 1024
 
-COUNTS = True
-"""Flag that this backend's pointwise loops take range operands without memory (``OperandSpec.counts``)."""
+ABILITIES = Abilities(counts=True, multiplies=True)
+"""Optional abilities of this compiler."""
 
 
-def __getattr__(kind: str) -> Callable[[Any, Any], Compiled]:
-    if kind not in LOOPS:
-        raise AttributeError(f"module {__name__!r} has no attribute {kind!r}")
-
-    def compile_call(what: Any, call: Any) -> Compiled:
-        return runner(LOOPS[kind](what, call), outputs_of(call))
-
-    globals()[kind] = compile_call
-    return compile_call
+def compile(kernel: Kernel, layout: Layout) -> Compiled:
+    """Return a function that runs a kernel, see ``Compiler.compile``."""
+    return runner(without_memory(loops_of(kernel, layout)), outputs_of(layout))
 
 
-def order(ordering: Ordering, call: RowCall) -> Compiled:
+def order(ordering: Ordering, layout: Layout) -> Compiled:
     """Return a function that sorts rows stably, see ``Compiler.order``."""
-    kind = ScalarType(precision_of(call.inputs[0].dtype).name)
-    steps, scratch, shape = sorting(ordering, call, kind, _TILE)
+    kind = ScalarType(precision_of(layout.inputs[0].dtype).name)
+    steps, scratch, shape = sorting(ordering, layout, kind, _TILE)
     runs = [(runner(step.loops, ()), step.memory) for step in steps]
 
     def run(source: DeviceArray, values: DeviceArray, indices: DeviceArray) -> None:
@@ -59,7 +55,7 @@ def product(call: ProductCall) -> Compiled:
     """Return a function that multiplies matrices, see ``Compiler.product``."""
     kind = ScalarType(precision_of(call.dtype).name)
     outputs = [Output(call.dtype, None)]
-    both = [runner(folding.matrix_product(call, kind, reads_out=reads_out), outputs) for reads_out in (False, True)]
+    both = [runner(matrix_product(call, kind, reads_out=reads_out), outputs) for reads_out in (False, True)]
 
     def run(first: Any, second: Any, alpha: complex, beta: complex, out: Any) -> None:
         both[beta != 0](first, second, alpha, beta, out)

@@ -416,7 +416,8 @@ def _native_plans(device_type: str) -> Callable[..., Plan] | None:
     """Return the function of a backend that compiles plans to native functions; None if the backend has none."""
     if not backends.has(device_type, "compiler"):
         return None
-    native_plans: Callable[..., Plan] | None = getattr(backends.load(device_type, "compiler"), "plan", None)
+    compiler: Any = backends.load(device_type, "compiler")
+    native_plans: Callable[..., Plan] | None = compiler.plan if compiler.ABILITIES.plan else None
     return native_plans
 
 

@@ -24,9 +24,9 @@ class ReusingEmitter(Emitter):
     def body(self, result: Any) -> list[str]:
         """See ``Emitter``."""
         if self.recorder.is_exact and backends.has("cpu", "compiler"):
-            arranged = getattr(backends.load("cpu", "compiler"), self.ability, None)
-            if arranged is not None:
-                self.recorder.steps = arranged(self.recorder.steps, _arrays_of(result))
+            compiler: Any = backends.load("cpu", "compiler")
+            if compiler.ABILITIES.sequences:
+                self.recorder.steps = getattr(compiler, self.ability)(self.recorder.steps, _arrays_of(result))
         return super().body(result)
 
 

@@ -20,6 +20,7 @@ from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.kernels.iteration.dtypes import c_name, precision_of
 from opdsl.kernels.iteration.numbers import convert
 from opdsl.kernels.outputs import OutputSpec, array_of
+from opdsl.kernels.structure import scatters
 from opdsl.runtime.dtype import DType, to_dtype
 from opdsl.runtime.geometry import TensorMeta
 from opdsl.runtime.snapshot import tensors_in
@@ -40,9 +41,9 @@ from opdsl.kernels.definitions.indexed_bounds import require_inside
 from opdsl.kernels.definitions.indexed_calls import (
     Resolved,
     adding,
-    call_of,
     floating_of,
-    loop_of,
+    kernel_of,
+    layout_of,
     numbers_of,
     sums_of,
     types_of,
@@ -417,11 +418,11 @@ class IndexedDefinition(Definition):
         """See ``Definition.compile_call``."""
         resolved: Resolved = prepared.state
         words, numbers = numbers_of(resolved)
-        loop = loop_of(resolved, outputs, words, numbers)
-        adds = bool(loop.writes)
+        kernel = kernel_of(resolved, outputs, words, numbers)
+        adds = scatters(kernel)
         sums = tuple(map(sums_of, outputs)) if adds else outputs
-        call = call_of(resolved, loop, sums, words, allocate=allocate and not adds)
-        compiled = compiler_for(outputs[0].device.type).indexed(loop, call)
+        layout = layout_of(resolved, kernel, sums, words, allocate=allocate and not adds)
+        compiled = compiler_for(outputs[0].device.type).compile(kernel, layout)
         precision = floating_of(resolved.tensors)
         values = [array_of(resolved.tensors[name]) for name in resolved.function.arrays]
         values += [convert(resolved.numbers[name], precision) for name in numbers]

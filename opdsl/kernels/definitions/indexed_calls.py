@@ -1,4 +1,4 @@
-"""Typed loop and operand description of a call of an indexed definition."""
+"""Kernel and layout of a call of an indexed definition."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opdsl.errors import ScalarFunctionError, UnsupportedDTypeError
-from opdsl.kernels.calls import IndexedAccess, IndexedCall, IndexedLoop, NewArray, OperandSpec
+from opdsl.kernels.calls import Layout, NewArray, OperandSpec
 from opdsl.kernels.compiler import Compiled
+from opdsl.kernels.definitions.indexed_kernels import LEADING, IndexedForm, kernel_of_form
 from opdsl.kernels.definitions.monoid import require_exact
 from opdsl.kernels.iteration.coalescing import coalesce
 from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.kernels.iteration.strides import steps
+from opdsl.kernels.kernel import Access, Kernel
 from opdsl.kernels.outputs import OutputSpec, array_of
 from opdsl.runtime.dtype import Category, DType, to_dtype
 from opdsl.runtime.geometry import TensorMeta, geometry
@@ -65,10 +67,10 @@ def numbers_of(resolved: Resolved) -> tuple[list[str], list[str]]:
     return [name for name in names if name not in others], others
 
 
-def loop_of(
+def kernel_of(
     resolved: Resolved, outputs: Sequence[TensorMeta], words: Sequence[str], numbers: Sequence[str]
-) -> IndexedLoop:
-    """Return the indexed loop of a call, specialized for its dtypes.
+) -> Kernel:
+    """Return the kernel of a call, specialized for its dtypes.
 
     Raises:
         UnsupportedDTypeError: an operation does not exist for these dtypes.
@@ -90,62 +92,55 @@ def loop_of(
     except ScalarFunctionError as error:
         kind = next(iter(resolved.tensors.values())).dtype.scalar_type
         raise UnsupportedDTypeError(f"not implemented for '{kind}': {error}") from error
-    reads: list[IndexedAccess] = []
+    accesses: list[Access] = []
+    leads: dict[str, bool] = {}
     first = 0
-    for read in (*indexed.reads, *indexed.writes):
-        array = indexed.arrays.index(read.array) if len(reads) < len(indexed.reads) else 0
-        reads.append(IndexedAccess(array, first, len(read.positions), read.leads, read.margin))
-        first += len(read.positions)
-    count = len(indexed.reads)
-    return IndexedLoop(
+    for access in (*indexed.reads, *indexed.writes):
+        name = f"a{indexed.arrays.index(access.array)}" if len(accesses) < len(indexed.reads) else "out0"
+        accesses.append(Access(name, tuple(range(first, first + len(access.positions))), access.margin))
+        leads[name] = access.leads
+        first += len(access.positions)
+    form = IndexedForm(
         graph,
-        len(indexed.at),
-        len(indexed.over),
-        len(words),
-        len(numbers),
-        tuple(reads[:count]),
-        tuple(reads[count:]),
+        finish,
+        (len(indexed.at), len(indexed.over), len(words), len(numbers)),
+        tuple(accesses[: len(indexed.reads)]),
+        tuple(accesses[len(indexed.reads) :]),
+        tuple(name for name, is_led in leads.items() if is_led),
         indexed.fold,
         indexed.with_place,
-        finish,
     )
+    return kernel_of_form(form)
 
 
-def call_of(
-    resolved: Resolved,
-    loop: IndexedLoop,
-    outputs: Sequence[TensorMeta],
-    words: Sequence[str],
-    *,
-    allocate: bool,
-) -> IndexedCall:
+def layout_of(
+    resolved: Resolved, kernel: Kernel, outputs: Sequence[TensorMeta], words: Sequence[str], *, allocate: bool
+) -> Layout:
     """Return the sizes and strides of the operands of a call."""
     indexed, leading = resolved.function, resolved.leading
-    own = {read.array: len(read.positions) if read.leads else None for read in indexed.reads}
-    arrays = [resolved.tensors[name].geometry for name in indexed.arrays]
-    counts = [own[name] for name in indexed.arrays]
-    written: int | None = len(indexed.at)
-    if loop.writes:
-        written = loop.writes[0].dims if loop.writes[0].leads else None
-    split = [_split(form, count, leading) for form, count in zip(arrays, counts, strict=True)]
-    splits = [_split(form, written, leading) for form in outputs]
-    sizes, stepping = coalesce(leading[::-1], [operand.leading[::-1] for operand in (*split, *splits)])
-    specs = [
-        OperandSpec(form.dtype, (*steps_of, *operand.own))
-        for form, steps_of, operand in zip((*arrays, *outputs), stepping, (*split, *splits), strict=True)
+    forms = [*(resolved.tensors[name].geometry for name in indexed.arrays), *outputs]
+    arrays = [operand for operand in kernel.operands if operand.name not in kernel.numbers]
+    splits = [
+        _split(form, operand.dims or len(indexed.at) if LEADING.name in operand.ranges else None, leading)
+        for form, operand in zip(forms, arrays, strict=True)
     ]
+    sizes, stepping = coalesce(leading[::-1], [split.leading[::-1] for split in splits])
+    specs = [
+        OperandSpec(form.dtype, (*(steps_of if LEADING.name in operand.ranges else ()), *split.own))
+        for form, operand, steps_of, split in zip(forms, arrays, stepping, splits, strict=True)
+    ]
+    dims = [split.sizes if operand.dims else () for operand, split in zip(arrays, splits, strict=True)]
+    read, numbers = len(indexed.arrays), len(kernel.numbers)
     precision = floating_of(resolved.tensors)
-    return IndexedCall(
-        sizes,
-        tuple(resolved.ranges[name] for name in indexed.indices),
+    return Layout(
+        (sizes, *((resolved.ranges[name],) for name in indexed.indices)),
+        (*specs[:read], *[OperandSpec(precision, None)] * numbers),
+        tuple(specs[read:]),
+        tuple(NewArray(output.shape, output.strides) if allocate else None for output in outputs),
+        (*dims[:read], *[()] * numbers, *dims[read:]),
         tuple(
             int(number) if isinstance(number, bool) else number for number in (resolved.numbers[name] for name in words)
         ),
-        (*specs[: len(arrays)], *[OperandSpec(precision, None)] * loop.numbers),
-        tuple(operand.sizes for operand in split),
-        tuple(specs[len(arrays) :]),
-        splits[0].sizes if loop.writes else (),
-        tuple(NewArray(output.shape, output.strides) if allocate else None for output in outputs),
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from opdsl.kernels.compiler import Compiled, compiler_for
 from opdsl.kernels.definitions.reduction import Reducing, ReductionDefinition
 from opdsl.kernels.definitions.structured import Arguments, CompiledCall, PreparedCall
+from opdsl.kernels.functions import reduction
 from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.kernels.iteration.dimensions import reduced_shape, require_elements
 from opdsl.kernels.iteration.numbers import convert
@@ -101,4 +102,4 @@ class LiftedDefinition(ReductionDefinition):
             in_order=folding.with_index or folding.in_order,
             numbers=self.lifted.numbers,
         )
-        return compiler_for(outputs[0].device.type).reduction(folding, call)
+        return compiler_for(outputs[0].device.type).compile(reduction(folding), call)

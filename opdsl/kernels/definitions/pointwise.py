@@ -16,7 +16,7 @@ from opdsl.errors import (
     ScalarFunctionError,
     UnsupportedDTypeError,
 )
-from opdsl.kernels.compiler import Compiled, compiler_for
+from opdsl.kernels.compiler import Compiled, compile_elements
 from opdsl.kernels.definitions.divisors import check_divisor
 from opdsl.kernels.definitions.meta import MetaContext
 from opdsl.kernels.definitions.structured import Arguments, CompiledCall, Definition, PreparedCall
@@ -54,7 +54,7 @@ from opdsl.schema.parameters import Role
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from opdsl.kernels.calls import PointwiseCall
+    from opdsl.kernels.calls import Layout
     from opdsl.scalar import ScalarFunction
     from opdsl.scalar.graph import TypedGraph
 
@@ -499,9 +499,9 @@ class PointwiseDefinition(Definition):
 
 
 @made_once(1024)
-def _compiled(device_type: str, graph: TypedGraph, call: PointwiseCall) -> Compiled:
+def _compiled(device_type: str, graph: TypedGraph, call: Layout) -> Compiled:
     """Return the compiled kernel, cached, so that a full call and the plan made from it share one."""
-    return compiler_for(device_type).pointwise(graph, call)
+    return compile_elements(device_type, graph, call)
 
 
 def _same(value: object, wanted: object) -> bool:

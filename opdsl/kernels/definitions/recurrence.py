@@ -13,12 +13,13 @@ from types import FunctionType
 from typing import TYPE_CHECKING
 
 from opdsl.errors import KernelSignatureError, RoundedResultError, ScalarFunctionError, UnsupportedDTypeError
-from opdsl.kernels.calls import Recurring, RowCall
+from opdsl.kernels.calls import Layout, Recurring
 from opdsl.kernels.compiler import Compiled, compiler_for
 from opdsl.kernels.definitions.monoid import in_order, initial, read_function, require_exact
 from opdsl.kernels.definitions.rowwise import Rowwise, RowwiseDefinition
 from opdsl.kernels.definitions.scan import ACCUMULATORS, PROMOTIONS, RESULTS, Init, Steps
 from opdsl.kernels.definitions.structured import Arguments, PreparedCall
+from opdsl.kernels.functions import recurrence
 from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.kernels.iteration.strides import output_strides
@@ -202,7 +203,7 @@ class RecurrenceDefinition(RowwiseDefinition):
             specs, Rowwise(shape, (dim,) if shape else (), order, precision_of(value), cast, value, self)
         )
 
-    def compile(self, state: Rowwise, inputs: Sequence[TensorMeta | DType], call: RowCall, device: str) -> Compiled:
+    def compile(self, state: Rowwise, inputs: Sequence[TensorMeta | DType], call: Layout, device: str) -> Compiled:
         """See ``RowwiseDefinition.compile_call``."""
         value: DType = state.details
         steps = self.steps
@@ -218,7 +219,7 @@ class RecurrenceDefinition(RowwiseDefinition):
         except ScalarFunctionError as error:
             raise UnsupportedDTypeError(f"not implemented for '{value.scalar_type}': {error}") from error
         init = tuple(initial(number, kind) for number, kind in zip(steps.init, carried, strict=True))
-        return compiler_for(device).recurrence(Recurring(init, graph, steps.is_reverse), call)
+        return compiler_for(device).compile(recurrence(Recurring(init, graph, steps.is_reverse), call), call)
 
 
 def _with_results(step: ScalarFunction, finish: ScalarFunction | None) -> ScalarFunction:

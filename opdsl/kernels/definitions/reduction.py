@@ -27,6 +27,7 @@ from opdsl.kernels.definitions.structured import (
     Definition,
     PreparedCall,
 )
+from opdsl.kernels.functions import reduction
 from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.kernels.iteration.dimensions import reduced_dimensions, reduced_shape, require_elements
 from opdsl.kernels.iteration.dtypes import PRECISION, c_name, precision_of
@@ -262,7 +263,7 @@ class ReductionDefinition(Definition):
             in_order=state.fold.with_index or state.fold.in_order,
             numbers=state.number_dtypes,
         )
-        return compiler_for(outputs[0].device.type).reduction(state.functions, call)
+        return compiler_for(outputs[0].device.type).compile(reduction(state.functions), call)
 
 
 def _together(sources: Sequence[Tensor]) -> tuple[Device, DType, tuple[int, ...]]:

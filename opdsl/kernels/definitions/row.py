@@ -20,13 +20,14 @@ from opdsl.errors import (
     ScalarFunctionError,
     UnsupportedDTypeError,
 )
-from opdsl.kernels.calls import RowCall
+from opdsl.kernels.calls import Layout
 from opdsl.kernels.compiler import Compiled, compiler_for
 from opdsl.kernels.definitions.meta import MetaContext
 from opdsl.kernels.definitions.monoid import in_order, require_exact
 from opdsl.kernels.definitions.reduction_dtypes import DTYPE_RULES
 from opdsl.kernels.definitions.rowwise import Rowwise, RowwiseDefinition
 from opdsl.kernels.definitions.structured import Arguments, PreparedCall
+from opdsl.kernels.functions import rows
 from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.kernels.outputs import OutputSpec
@@ -220,9 +221,9 @@ class RowDefinition(RowwiseDefinition):
     def _error(self, problem: str, remedy: str) -> KernelError:
         return KernelError(f"{self.name}: the shape function {self.meta.__name__} {problem}. {remedy}.")
 
-    def compile(self, state: Rowwise, inputs: Sequence[TensorMeta | DType], call: RowCall, device: str) -> Compiled:
+    def compile(self, state: Rowwise, inputs: Sequence[TensorMeta | DType], call: Layout, device: str) -> Compiled:
         """See ``RowwiseDefinition.compile_call``."""
-        return compiler_for(device).row(self.graph(state, inputs), call)
+        return compiler_for(device).compile(*rows(self.graph(state, inputs), call))
 
     def graph(self, state: Rowwise, inputs: Sequence[TensorMeta | DType]) -> TypedGraph:
         """Return the typed row function of a call.

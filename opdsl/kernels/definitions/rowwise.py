@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from opdsl.errors import DTypeError
-from opdsl.kernels.calls import RowCall
+from opdsl.kernels.calls import Layout
 from opdsl.kernels.compiler import Compiled, apart
 from opdsl.kernels.definitions.structured import Arguments, CompiledCall, Definition, PreparedCall
 from opdsl.kernels.iteration.dtypes import c_name
@@ -50,7 +50,7 @@ class RowwiseDefinition(Definition):
     # Whether a kernel reads each element before it writes it, so that an output may be an input's memory.
     reads_before_writing = False
 
-    def compile(self, state: Rowwise, inputs: Sequence[TensorMeta | DType], call: RowCall, device: str) -> Compiled:
+    def compile(self, state: Rowwise, inputs: Sequence[TensorMeta | DType], call: Layout, device: str) -> Compiled:
         """Compile the kernel of a call.
 
         Args:
@@ -110,7 +110,7 @@ class RowwiseDefinition(Definition):
             return clone(_with_rows(value, state), MemoryFormat.contiguous_format)
         return value
 
-    def _call(self, state: Rowwise, values: Sequence[Any], outputs: Sequence[TensorMeta], *, allocate: bool) -> RowCall:
+    def _call(self, state: Rowwise, values: Sequence[Any], outputs: Sequence[TensorMeta], *, allocate: bool) -> Layout:
         call = row_call(state.shape, state.dims, self._geometries(state, values), outputs, allocate=allocate)
         assert call is not None, "operands have been laid out"
         return call

@@ -12,12 +12,13 @@ from types import FunctionType
 from typing import TYPE_CHECKING, NamedTuple
 
 from opdsl.errors import KernelSignatureError, ScalarFunctionError, UnsupportedDTypeError
-from opdsl.kernels.calls import RowCall, Scanning
+from opdsl.kernels.calls import Layout, Scanning
 from opdsl.kernels.compiler import Compiled, compiler_for
 from opdsl.kernels.definitions.monoid import fits, initial, not_neutral, read_function, refuse_rounding, typed
 from opdsl.kernels.definitions.reduction_dtypes import ACCUMULATOR_RULES, DTYPE_RULES
 from opdsl.kernels.definitions.rowwise import Rowwise, RowwiseDefinition
 from opdsl.kernels.definitions.structured import Arguments, PreparedCall
+from opdsl.kernels.functions import scan
 from opdsl.kernels.iteration.dtypes import PRECISION, precision_of
 from opdsl.kernels.outputs import OutputSpec
 from opdsl.runtime.dtype import ALL_DTYPES, Category, DType, bool_, complex64, complex128, float32, float64, int64
@@ -235,9 +236,9 @@ class ScanDefinition(RowwiseDefinition):
         cast = value if value in PRECISION else None
         return PreparedCall(specs, Rowwise(source.shape, dims, (0,), value, cast, value, self))
 
-    def compile(self, state: Rowwise, inputs: Sequence[TensorMeta | DType], call: RowCall, device: str) -> Compiled:
+    def compile(self, state: Rowwise, inputs: Sequence[TensorMeta | DType], call: Layout, device: str) -> Compiled:
         """See ``RowwiseDefinition.compile_call``."""
-        return compiler_for(device).scan(self.scanning(state.details), call)
+        return compiler_for(device).compile(scan(self.scanning(state.details)), call)
 
     def latest(self) -> Sequence[ScalarFunction]:
         """See ``Definition.latest``."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opdsl.kernels.calls import NewArray, OperandSpec, ReductionCall
+from opdsl.kernels.calls import Layout, NewArray, OperandSpec
 from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.kernels.iteration.coalescing import coalesce
 from opdsl.kernels.iteration.strides import Strides, loop_order, steps
@@ -20,8 +20,8 @@ def reduction_call(
     allocate: bool = False,
     in_order: bool = False,
     numbers: tuple[DType, ...] = (),
-) -> ReductionCall:
-    """Describe the call of a reduction kernel: coalesced sizes and strides of all operands.
+) -> Layout:
+    """Return the layout of a kernel with one fold: coalesced sizes and strides of all operands.
 
     Args:
         sources: the inputs, which broadcast.
@@ -40,15 +40,14 @@ def reduction_call(
     inside = [tuple(source_steps[dim] for dim in dims) for source_steps in read]
     folded_sizes, folded_strides = _ordered([shape[dim] for dim in dims], inside, in_order=in_order)
     strides = zip(kept_strides[len(outputs) :], folded_strides, strict=True)
-    return ReductionCall(
-        kept_sizes,
-        folded_sizes,
-        tuple(
-            OperandSpec(source.dtype, outer + inner) for source, (outer, inner) in zip(sources, strides, strict=True)
-        ),
+    read_specs = [
+        OperandSpec(source.dtype, outer + inner) for source, (outer, inner) in zip(sources, strides, strict=True)
+    ]
+    return Layout(
+        (kept_sizes, folded_sizes),
+        (*read_specs, *(OperandSpec(dtype, None) for dtype in numbers)),
         tuple(OperandSpec(output.dtype, each_steps) for output, each_steps in zip(outputs, kept_strides, strict=False)),
         tuple(NewArray(output.shape, output.strides) if allocate else None for output in outputs),
-        numbers,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opdsl.kernels.calls import NewArray, OperandSpec, RowCall
+from opdsl.kernels.calls import Layout, NewArray, OperandSpec
 from opdsl.kernels.iteration.coalescing import coalesce
 from opdsl.kernels.iteration.strides import Strides, loop_order, steps
 from opdsl.runtime.dtype import DType
@@ -18,8 +18,8 @@ def row_call(
     outputs: Sequence[TensorMeta],
     *,
     allocate: bool = False,
-) -> RowCall | None:
-    """Describe the call of a row kernel: the row's length, and coalesced sizes and strides of all operands.
+) -> Layout | None:
+    """Return the layout of a kernel of rows: coalesced sizes, the row's length, and strides of all operands.
 
     Args:
         shape: the shape that all operands broadcast to.
@@ -29,7 +29,7 @@ def row_call(
         allocate: whether the kernel allocates the outputs.
 
     Returns:
-        The call; None if an operand has no single stride along a row.
+        The layout; None if an operand has no single stride along a row.
     """
     forms = [output for output in (*outputs, *inputs) if isinstance(output, TensorMeta)]
     strides = [steps(form, shape) for form in forms]
@@ -49,7 +49,7 @@ def row_call(
     written = tuple(next(specs) for _ in outputs)
     read = tuple(next(specs) if isinstance(input, TensorMeta) else OperandSpec(input, None) for input in inputs)
     new_arrays = tuple(NewArray(output.shape, output.strides) if allocate else None for output in outputs)
-    return RowCall(coalesced, length, read, written, new_arrays)
+    return Layout((coalesced, (length,)), read, written, new_arrays)
 
 
 def _row(sizes: Sequence[int], operands: Sequence[Sequence[int]]) -> tuple[int, list[int] | None]:

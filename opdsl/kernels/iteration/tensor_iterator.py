@@ -11,7 +11,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from opdsl.errors import DeviceError
-from opdsl.kernels.calls import NewArray, OperandSpec, PointwiseCall
+from opdsl.kernels.calls import Layout, NewArray, OperandSpec
 from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.kernels.iteration.coalescing import coalesce
 from opdsl.kernels.iteration.dtypes import PRECISION, OutputCast, Promotion, precision_of
@@ -235,8 +235,8 @@ def pointwise_call(
     outputs: Sequence[TensorMeta],
     *,
     allocate: bool = False,
-) -> PointwiseCall:
-    """Describe the call of a pointwise kernel: coalesced sizes and strides of all operands.
+) -> Layout:
+    """Return the layout of an elementwise kernel: coalesced sizes and strides of all operands.
 
     Args:
         shape: the broadcast shape.
@@ -255,4 +255,4 @@ def pointwise_call(
         for input in inputs
     ]
     new_arrays = tuple([NewArray(output.shape, output.strides) if allocate else None for output in outputs])
-    return PointwiseCall(sizes, tuple(read), written, new_arrays)
+    return Layout((sizes,), tuple(read), written, new_arrays)

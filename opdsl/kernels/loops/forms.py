@@ -41,7 +41,7 @@ def by_form(make: Callable[..., Loops]) -> Callable[..., Loops]:
 
     def made(what: Any, call: Any, **options: Any) -> Loops:
         numbers: list[int] = []
-        key = (what, _without(call, numbers), *options.values())
+        key = (what, _without(call, numbers), *options.items())
         forms = known.get(key)
         for form in forms or ():
             words = form.words(numbers)

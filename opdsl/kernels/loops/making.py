@@ -290,35 +290,39 @@ def used_parameters(graph: TypedGraph) -> set[int]:
     return {position for position in _needed(graph, graph.results) if graph.nodes[position].op == "parameter"}
 
 
-def _needed(graph: TypedGraph, results: Sequence[int]) -> set[int]:
-    """Return the nodes that results depend on, with the results."""
+def _needed(graph: TypedGraph, results: Sequence[int], boundary: frozenset[int] = frozenset()) -> set[int]:
+    """Return the nodes that results depend on, with the results, without what is behind a boundary."""
     reached = set(results)
     for position in range(len(graph.nodes) - 1, -1, -1):
-        if position in reached:
+        if position in reached and position not in boundary:
             reached.update(graph.nodes[position].arguments)
     return reached
 
 
 @functools.lru_cache(maxsize=4096)
-def part_of(graph: TypedGraph, results: tuple[int, ...]) -> tuple[TypedGraph, tuple[int, ...]]:
+def part_of(
+    graph: TypedGraph, results: tuple[int, ...], boundary: frozenset[int] = frozenset(), name: str = "part"
+) -> tuple[TypedGraph, tuple[int, ...]]:
     """Slice a graph to the given results and the parameters that they depend on.
 
     Args:
         graph: the graph.
         results: nodes of it.
+        boundary: nodes that become parameters, so that what they depend on is left out.
+        name: of the slice.
 
     Returns:
-        The slice, and the positions of its parameters among the graph's parameters.
+        The slice, and the nodes that are its parameters, in order.
     """
-    needed = _needed(graph, results)
+    needed = _needed(graph, results, boundary)
     builder = GraphBuilder()
     copies: dict[int, int] = {}
-    for position, node in enumerate(graph.nodes):
-        if position not in needed:
-            continue
-        if node.op == "parameter":
-            copies[position] = builder.parameter(str(node.value), node.type)
-        else:
-            copies[position] = builder.copy(node, tuple(copies[at] for at in node.arguments))
-    used = tuple(at for at in sorted(needed) if graph.nodes[at].op == "parameter")
-    return builder.finish(graph.name, [copies[at] for at in results]), used
+    used = tuple(at for at in sorted(needed) if at in boundary or graph.nodes[at].op == "parameter")
+    for at in used:
+        node = graph.nodes[at]
+        copies[at] = builder.parameter(str(node.value) if node.op == "parameter" else f"t{at}", node.type)
+    for at in sorted(needed):
+        if at not in copies:
+            node = graph.nodes[at]
+            copies[at] = builder.copy(node, tuple(copies[argument] for argument in node.arguments))
+    return builder.finish(name, [copies[at] for at in results]), used

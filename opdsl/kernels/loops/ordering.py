@@ -35,7 +35,7 @@ from opdsl.runtime.strides import contiguous_strides
 from opdsl.scalar.types import ScalarType
 
 if TYPE_CHECKING:
-    from opdsl.kernels.calls import Ordering, RowCall
+    from opdsl.kernels.calls import Layout, Ordering
 
 __all__ = ["Sorting", "Step", "sorting"]
 
@@ -69,17 +69,17 @@ class Sorting(NamedTuple):
     shape: tuple[int, ...] = ()
 
 
-def sorting(ordering: Ordering, call: RowCall, kind: ScalarType, tile: int) -> Sorting:
+def sorting(ordering: Ordering, layout: Layout, kind: ScalarType, tile: int) -> Sorting:
     """Build the loops of a stable sort.
 
     Args:
         ordering: options of the sort.
-        call: sizes and strides of the operands.
+        layout: sizes and strides of the operands.
         kind: the type in which elements are compared.
         tile: how many elements threads sort in shared memory, a power of two.
     """
-    asked = (ordering, call)
-    if call.length <= tile:
+    asked = (ordering, layout)
+    if layout.sizes[1][0] <= tile:
         return Sorting((Step(_WHOLE(kind, asked, tile=tile), ("source", "values", "indices")),))
     if ordering.wanted <= tile // 2:
         return _few(kind, asked, tile)
@@ -87,22 +87,22 @@ def sorting(ordering: Ordering, call: RowCall, kind: ScalarType, tile: int) -> S
     scratch = here + there
     steps = [Step(_TILES(kind, asked, tile=tile), ("source", *here))]
     width = tile
-    while width < call.length:
+    while width < layout.sizes[1][0]:
         steps.append(Step(_MERGE(width, asked), (*here, *there)))
         here, there = there, here
         width *= 2
     steps.append(Step(_FINISH(kind, asked), ("source", here[1], "values", "indices")))
-    return Sorting(tuple(steps), scratch, (*call.kept, call.length))
+    return Sorting(tuple(steps), scratch, (*layout.sizes[0], layout.sizes[1][0]))
 
 
-def _few(kind: ScalarType, asked: tuple[Ordering, RowCall], tile: int) -> Sorting:
+def _few(kind: ScalarType, asked: tuple[Ordering, Layout], tile: int) -> Sorting:
     """Build the loops that select the few first elements of long rows (top-k), in ever fewer chunks of the rows."""
-    ordering, call = asked
+    ordering, layout = asked
     size = max(tile // 2, min(tile, 1 << (4 * ordering.wanted - 1).bit_length()))
-    turns, most = tile // 4, -(-_MOST_PARTS // math.prod(call.kept))
+    turns, most = tile // 4, -(-_MOST_PARTS // math.prod(layout.sizes[0]))
     text, written = "places1", "places0"
     steps: list[Step] = []
-    length, longest = call.length, 0
+    length, longest = layout.sizes[1][0], 0
     while True:
         rounds = -(-length // (turns * max(1, min(most, length // (_TILES_OF_A_PART * tile)))))
         cut = _Cut(length, -(-length // (turns * rounds)), rounds)
@@ -111,7 +111,7 @@ def _few(kind: ScalarType, asked: tuple[Ordering, RowCall], tile: int) -> Sortin
         memory = ("source", *((text,) if is_again else ()), *(("values", "indices") if is_last else (written,)))
         steps.append(Step(loops, memory))
         if is_last:
-            return Sorting(tuple(steps), ("places0", "places1")[: len(steps) - 1], (*call.kept, longest))
+            return Sorting(tuple(steps), ("places0", "places1")[: len(steps) - 1], (*layout.sizes[0], longest))
         text, written = written, text
         length = cut.parts * ordering.wanted
         longest = max(longest, length)
@@ -125,38 +125,38 @@ class _Cut(NamedTuple):
     rounds: int
 
 
-def _scratch(call: RowCall, *sizes: int) -> OperandSpec:
+def _scratch(layout: Layout, *sizes: int) -> OperandSpec:
     """Return the operand specification of contiguous int64 scratch memory with ``sizes`` for each row."""
-    return OperandSpec(int64, tuple(8 * stride for stride in contiguous_strides((*call.kept, *sizes))))
+    return OperandSpec(int64, tuple(8 * stride for stride in contiguous_strides((*layout.sizes[0], *sizes))))
 
 
 # --------------------------------------------------------------------------------------------------------------- tiles
 
 
-def _whole(kind: ScalarType, asked: tuple[Ordering, RowCall], *, tile: int) -> Loops:
+def _whole(kind: ScalarType, asked: tuple[Ordering, Layout], *, tile: int) -> Loops:
     """Build the loops that sort rows of at most one tile."""
-    ordering, call = asked
+    ordering, layout = asked
     maker = Maker("whole")
-    kept, length = maker.ranges("i", call.kept), maker.size("length", call.length)
+    kept, length = maker.ranges("i", layout.sizes[0]), maker.size("length", layout.sizes[1][0])
     own, row = places(kept), (*kept, ("", length))
-    source = maker.array("a", call.inputs[0], row)
-    body = _sorted_tile(maker, ordering, call.length, kind, tile, (source, own, None))
+    source = maker.array("a", layout.inputs[0], row)
+    body = _sorted_tile(maker, ordering, layout.sizes[1][0], kind, tile, (source, own, None))
     rank = ("rank", maker.size("wanted", ordering.wanted))
     taken = (_trusted("slot", "rank", tile), Load("place", "tile_places", ("slot",), _INT64))
     return maker.finish(
-        around(kept, [*body, For(*rank, (*taken, *_results(maker, kind, call, source, (*kept, rank))))])
+        around(kept, [*body, For(*rank, (*taken, *_results(maker, kind, layout, source, (*kept, rank))))])
     )
 
 
-def _tiles(kind: ScalarType, asked: tuple[Ordering, RowCall], *, tile: int) -> Loops:
+def _tiles(kind: ScalarType, asked: tuple[Ordering, Layout], *, tile: int) -> Loops:
     """Build the loops that sort each tile of rows of several tiles."""
-    ordering, call = asked
-    spec = _scratch(call, call.length)
+    ordering, layout = asked
+    spec = _scratch(layout, layout.sizes[1][0])
     maker = Maker("tiles")
-    kept, (tiles,) = maker.ranges("i", call.kept), maker.ranges("t", (-(-call.length // tile),))
-    length = maker.size("length", call.length)
+    kept, (tiles,) = maker.ranges("i", layout.sizes[0]), maker.ranges("t", (-(-layout.sizes[1][0] // tile),))
+    length = maker.size("length", layout.sizes[1][0])
     own, row = places(kept), (*kept, ("", length))
-    source = maker.array("a", call.inputs[0], row)
+    source = maker.array("a", layout.inputs[0], row)
     maker.size("tile", tile)
     body = _sorted_tile(maker, ordering, tile, kind, tile, (source, own, tiles[0]))
     stores = [Store(maker.array(name, spec, row), (*own, "target"), f"sorted_{name}") for name in ("keys", "places")]
@@ -242,7 +242,7 @@ def _network(tile: int) -> Statement:
 
 def _first(
     kind: ScalarType,
-    asked: tuple[Ordering, RowCall, _Cut],
+    asked: tuple[Ordering, Layout, _Cut],
     *,
     tile: int,
     turns: int,
@@ -257,22 +257,22 @@ def _first(
 
     Args:
         kind: the type in which elements are compared.
-        asked: options of the sort, the call, and how rows are split.
+        asked: options of the sort, the layout, and how rows are split.
         tile: its size, which holds the wanted elements and those of one round.
         turns: elements that are read in a round.
         is_again: whether it reads the indices that an earlier pass has selected.
         is_last: whether it writes the results, and not indices.
     """
-    ordering, call, cut = asked
+    ordering, layout, cut = asked
     maker = Maker("again" if is_again else "first")
-    kept, (part,) = maker.ranges("i", call.kept), maker.ranges("p", (cut.parts,))
-    source = maker.array("a", call.inputs[0], (*kept, ("", maker.size("length", call.length))))
+    kept, (part,) = maker.ranges("i", layout.sizes[0]), maker.ranges("p", (cut.parts,))
+    source = maker.array("a", layout.inputs[0], (*kept, ("", maker.size("length", layout.sizes[1][0]))))
     wanted, rounds = maker.size("wanted", ordering.wanted), maker.size("rounds", cut.rounds)
     maker.size("levels", tile.bit_length() - 1)
     maker.size("pairs", tile // 2)
     look: list[Statement] = [
         Compute(("at",), graphs.looked(), (part[0], rounds, "round", maker.size("turns", turns), "turn")),
-        *(_found(maker, call, cut, kept) if is_again else ()),
+        *(_found(maker, layout, cut, kept) if is_again else ()),
         *_kept(maker, ordering, kind, tile, (source, *places(kept), "found" if is_again else "at")),
     ]
     nobody = (Store("tile_keys", ("nobody",), "most"), Store("tile_places", ("nobody",), "most"))
@@ -287,9 +287,9 @@ def _first(
     )
     rank, to = ("rank", wanted), (*kept, part, ("rank", wanted))
     if is_last:
-        results = _results(maker, kind, call, source, (*kept, rank))
+        results = _results(maker, kind, layout, source, (*kept, rank))
     else:
-        tensor = maker.array("places_found", _scratch(call, cut.parts, ordering.wanted), to)
+        tensor = maker.array("places_found", _scratch(layout, cut.parts, ordering.wanted), to)
         results = (Store(tensor, places(to), "place"),)
     body: list[Statement] = [
         *_memory(tile),
@@ -303,10 +303,10 @@ def _first(
     return maker.finish(around((*kept, part), body))
 
 
-def _found(maker: Maker, call: RowCall, cut: _Cut, kept: Sequence[Range]) -> tuple[Statement, ...]:
+def _found(maker: Maker, layout: Layout, cut: _Cut, kept: Sequence[Range]) -> tuple[Statement, ...]:
     """Build statements that load an index that an earlier pass selected; -1 beyond the end."""
     looked = maker.size("looked", cut.length)
-    there = maker.array("places", _scratch(call, cut.length), (*kept, ("", looked)))
+    there = maker.array("places", _scratch(layout, cut.length), (*kept, ("", looked)))
     return (
         Inside("is_looked", ("at",), (looked,)),
         Load("found", there, (*places(kept), "at"), _INT64, "is_looked", -1),
@@ -342,14 +342,14 @@ def _claimed(held: str, tile: int) -> list[Statement]:
 # -------------------------------------------------------------------------------------------------------------- merges
 
 
-def _merge(width: int, asked: tuple[Ordering, RowCall]) -> Loops:
+def _merge(width: int, asked: tuple[Ordering, Layout]) -> Loops:
     """Build the loops that merge adjacent sorted runs; each thread finds where its chunk of the result begins in both
     runs.
     """
-    _, call = asked
-    spec, maker = _scratch(call, call.length), Maker("merge")
-    kept, (chunk,) = maker.ranges("i", call.kept), maker.ranges("c", (-(-call.length // graphs.MERGED),))
-    length = maker.size("length", call.length)
+    _, layout = asked
+    spec, maker = _scratch(layout, layout.sizes[1][0]), Maker("merge")
+    kept, (chunk,) = maker.ranges("i", layout.sizes[0]), maker.ranges("c", (-(-layout.sizes[1][0] // graphs.MERGED),))
+    length = maker.size("length", layout.sizes[1][0])
     maker.size("width", width)
     maker.size("turns", width.bit_length())
     row, own = (*kept, ("", length)), places(kept)
@@ -429,28 +429,28 @@ def _merge(width: int, asked: tuple[Ordering, RowCall]) -> Loops:
 _PART = ("begin", "second", "diagonal")
 
 
-def _finish(kind: ScalarType, asked: tuple[Ordering, RowCall]) -> Loops:
+def _finish(kind: ScalarType, asked: tuple[Ordering, Layout]) -> Loops:
     """Build the loops that write the wanted elements and their indices."""
-    ordering, call = asked
-    spec, maker = _scratch(call, call.length), Maker("results")
-    kept, (along,) = maker.ranges("i", call.kept), maker.ranges("j", (ordering.wanted,))
-    length = maker.size("length", call.length)
+    ordering, layout = asked
+    spec, maker = _scratch(layout, layout.sizes[1][0]), Maker("results")
+    kept, (along,) = maker.ranges("i", layout.sizes[0]), maker.ranges("j", (ordering.wanted,))
+    length = maker.size("length", layout.sizes[1][0])
     ranges: tuple[Range, ...] = (*kept, along)
-    source = maker.array("a", call.inputs[0], (*kept, ("", length)))
+    source = maker.array("a", layout.inputs[0], (*kept, ("", length)))
     there = Load("place", maker.array("places", spec, ranges), places(ranges), _INT64)
-    return maker.finish(around(ranges, [there, *_results(maker, kind, call, source, ranges)]))
+    return maker.finish(around(ranges, [there, *_results(maker, kind, layout, source, ranges)]))
 
 
 def _results(
-    maker: Maker, kind: ScalarType, call: RowCall, source: str, ranges: Sequence[Range]
+    maker: Maker, kind: ScalarType, layout: Layout, source: str, ranges: Sequence[Range]
 ) -> tuple[Statement, ...]:
     """Build statements that store the element at an index of a row, and the index, as results."""
     index = places(ranges)
     return (
         _trusted("from", "place", "length"),
         Load("found", source, (*index[:-1], "from"), kind),
-        Store(maker.array("values", call.outputs[0], ranges), index, "found"),
-        Store(maker.array("indices", call.outputs[1], ranges), index, "place"),
+        Store(maker.array("values", layout.outputs[0], ranges), index, "found"),
+        Store(maker.array("indices", layout.outputs[1], ranges), index, "place"),
     )
 
 

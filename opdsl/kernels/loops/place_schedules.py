@@ -18,8 +18,10 @@ from opdsl.kernels.loops.model import (
     Inside,
     Load,
     Program,
+    Scan,
     Size,
     Statement,
+    When,
     statements_of,
 )
 from opdsl.kernels.loops.peeling import are_ends_enough, has_border, narrowed, peeled, stepped
@@ -32,6 +34,7 @@ __all__ = [
     "adding_in_stages",
     "folding",
     "is_repeated",
+    "pointing",
     "staging",
     "storing",
 ]
@@ -120,6 +123,37 @@ def folding(program: Program, units: Sequence[str], lane: str, tile: int, *, inw
         inwards: whether points run one after another, each with the in-bounds iterations of its fold.
     """
     return _in_units(program, units, lane, tile, _inwards if inwards else _across)
+
+
+def pointing(program: Program, units: Sequence[str], lane: str, tile: int) -> Program:
+    """Schedule any loops: the points of a tile run one after another, each as it is written.
+
+    Args:
+        program, units, lane, tile: see ``storing``; a program without outer loops has no lane.
+    """
+    program = threaded(program, len(units) + bool(lane))
+    if not lane:
+        return threaded(attrs.evolve(program, body=around([("point", 1)], _along_one(program.body))), 1)
+    return _in_units(program, units, lane, tile, lambda loop: _along_one(_one_by_one(loop)))
+
+
+def _along_one(statements: Sequence[Statement]) -> _Made:
+    """Return statements in which each fold is along one range."""
+    results: list[Statement] = []
+    for statement in statements:
+        if isinstance(statement, Scan):
+            body, after = _along_one(statement.body), _along_one(statement.after)
+            results.append(attrs.evolve(statement, body=body, after=after))
+        elif isinstance(statement, Fold):
+            ranges = statement.ranges or ((f"{statement.names[0]}_turn", 1),)
+            results += nested(
+                attrs.evolve(statement, ranges=ranges, body=_along_one(statement.body)), lambda fold: (fold,)
+            )
+        elif isinstance(statement, (For, When)):
+            results.append(attrs.evolve(statement, body=_along_one(statement.body)))
+        else:
+            results.append(statement)
+    return tuple(results)
 
 
 def is_repeated(program: Program, lane: str, index: str) -> bool:

@@ -159,7 +159,7 @@ def giving(
 def _giving(compute: Compute, wanted: Collection[str]) -> Compute:
     """Cut a Compute to the wanted values."""
     kept = [k for k, name in enumerate(compute.names) if name in wanted]
-    graph, used = part_of(compute.graph, tuple(compute.graph.results[k] for k in kept))
+    graph, used = part_of(compute.graph, tuple(compute.graph.results[k] for k in kept), name=compute.graph.name)
     return Compute(tuple(compute.names[k] for k in kept), graph, tuple(compute.arguments[k] for k in used))
 
 

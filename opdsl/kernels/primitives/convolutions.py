@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opdsl.kernels.calls import ConvolutionCall, WindowSpec
-from opdsl.kernels.compiler import Compiled, compiler_for, has_compiler
+from opdsl.kernels.compiler import Compiled, abilities, compiler_for, has_compiler
 from opdsl.kernels.outputs import array_of
 from opdsl.runtime.device import meta
 from opdsl.runtime.geometry import TensorMeta
@@ -59,8 +59,7 @@ def _compiled(
     """Return the compiled loop of ``slide``, called with the arrays it reads, a bias, and the output; None if the
     backend has none.
     """
-    make = getattr(compiler_for(images.device.type), "convolution", None)
-    if make is None:
+    if not abilities(images.device.type).convolution:
         return None
     call = ConvolutionCall(
         kind=kind,
@@ -75,5 +74,4 @@ def _compiled(
         results=results.strides,
         is_biased=is_biased,
     )
-    compiled: Compiled | None = make(call)
-    return compiled
+    return compiler_for(images.device.type).convolution(call)

@@ -7,7 +7,7 @@ from typing import Any
 
 from opdsl.dispatch.layers.math_bits import resolved, stored_as, without_bits
 from opdsl.errors import DTypeError, ShapeError
-from opdsl.kernels.compiler import Compiled, compiler_for, has_compiler
+from opdsl.kernels.compiler import Compiled, compile_elements, has_compiler
 from opdsl.kernels.iteration.broadcasting import broadcast
 from opdsl.kernels.iteration.dtypes import c_name, precision_of
 from opdsl.kernels.iteration.numbers import Number, to_element
@@ -301,7 +301,7 @@ def elements_loop(target: TensorMeta, source: TensorMeta) -> Compiled:
     kind = ScalarType(precision_of(source.dtype).name)
     graph = TypedGraph("copy", (Node("parameter", (), kind, "value"),), (0,))
     call = pointwise_call(target.shape, [source], [target])
-    return compiler_for(target.device.type).pointwise(graph, call)
+    return compile_elements(target.device.type, graph, call)
 
 
 def _bits(form: TensorMeta) -> TensorMeta:
@@ -335,4 +335,4 @@ def fill_loop(target: TensorMeta) -> Compiled:
     dtype = precision_of(target.dtype)
     graph = TypedGraph("fill", (Node("parameter", (), ScalarType(dtype.name), "value"),), (0,))
     call = pointwise_call(target.shape, [dtype], [target])
-    return compiler_for(target.device.type).pointwise(graph, call)
+    return compile_elements(target.device.type, graph, call)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy
 
-from opdsl.kernels.compiler import Compiled, compiler_for, counts
+from opdsl.kernels.compiler import Compiled, abilities, compile_elements
 from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.kernels.iteration.tensor_iterator import pointwise_call
 from opdsl.kernels.outputs import array_of, check_written, new_tensor
@@ -91,7 +91,7 @@ def fill_by_index(target: Tensor, function: Callable[..., Any], operands: Sequen
 
 def _fill(target: Tensor, function: Callable[..., Any], operands: Sequence[Any], first: int) -> None:
     dense = target if target.is_contiguous() else _dense_like(target)
-    if dense.geometry.numel <= ROW or counts(dense.device.type):
+    if dense.geometry.numel <= ROW or abilities(dense.device.type).counts:
         _fill_at_once(dense, function, operands, first)
     else:
         values = tuple([_contiguous(operand) if isinstance(operand, Tensor) else operand for operand in operands])
@@ -113,7 +113,7 @@ def _fill_at_once(dense: Tensor, function: Callable[..., Any], operands: Sequenc
 
 def _column(form: TensorMeta) -> Any:
     """Return the array of a tensor's element indices; for a backend that generates indices, the first index."""
-    if counts(form.device.type):
+    if abilities(form.device.type).counts:
         return 0
     recorder = lowering.get()
     if recorder is None:
@@ -252,10 +252,10 @@ def _compiled(
     precision = numbers[float].name
     graph = scalar.specialise(types, results=(precision_of(target.dtype).name,) * results, default_float=precision)
     call = pointwise_call(target.shape, inputs, [target] * results)
-    if counts(device):
+    if abilities(device).counts:
         start, index, *others = call.inputs
         call = call._replace(inputs=(start, index._replace(counts=True), *others))
-    return compiler_for(device).pointwise(graph, call)
+    return compile_elements(device, graph, call)
 
 
 @lru_cache(maxsize=64)

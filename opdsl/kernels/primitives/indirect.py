@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy
 
 from opdsl.errors import DeviceError, DTypeError, PositionError
-from opdsl.kernels.calls import Folding, IndirectCall, OperandSpec, ReductionCall
+from opdsl.kernels.calls import Folding, Layout, OperandSpec
 from opdsl.kernels.compiler import Compiled, compiler_for
+from opdsl.kernels.functions import gathering, reduction
 from opdsl.kernels.iteration.coalescing import coalesce
 from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.kernels.iteration.reduction_iterator import reduction_call
@@ -330,10 +331,11 @@ def _compile(
     sizes, coalesced = coalesce([shape[dim] for dim in order], [[stride[dim] for dim in order] for stride in strides])
     rest = iter(coalesced)
     written = OperandSpec(output[0], next(rest))
-    read = tuple(OperandSpec(dtype, None if numbers is None else next(rest)) for dtype, numbers in inputs)
-    moves = tuple(OperandSpec(int64, next(rest)) for _ in positions)
-    call = IndirectCall(sizes, read, written, moves, reads, writes)
-    return compiler_for(device_type).indirect(graph, call)
+    read = [OperandSpec(dtype, None if numbers is None else next(rest)) for dtype, numbers in inputs]
+    read += [OperandSpec(int64, next(rest)) for _ in positions] + [OperandSpec(int64, None)] * (2 * len(positions))
+    layout = Layout((sizes,), tuple(read), (written,), (None,))
+    kernel = gathering(graph, layout, len(positions), reads, writes=writes)
+    return compiler_for(device_type).compile(kernel, layout)
 
 
 # -------------------------------------------------------------------------------------------------- smallest, largest
@@ -361,11 +363,11 @@ def _inside_loop(form: TensorMeta) -> Compiled:
     return _folded(form, _within, ["bool"], call)
 
 
-def _folded(form: TensorMeta, finish: Callable[..., Any], results: list[str], call: ReductionCall) -> Compiled:
+def _folded(form: TensorMeta, finish: Callable[..., Any], results: list[str], call: Layout) -> Compiled:
     """Compile a reduction to the smallest and the largest element, finished by a function of them."""
     lift, combine = (_integers(function, ["int64"] * 2) for function in (_twice, _wider))
     folding = Folding((_LARGEST, -_LARGEST - 1), lift, combine, _integers(finish, results))
-    return compiler_for(form.device.type).reduction(folding, call)
+    return compiler_for(form.device.type).compile(reduction(folding), call)
 
 
 def _integers(function: Callable[..., Any], results: list[str]) -> TypedGraph:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from opdsl.kernels.calls import Ordering
-from opdsl.kernels.compiler import Compiled, compiler_for
+from opdsl.kernels.compiler import Compiled, compile_elements, compiler_for
 from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.kernels.iteration.row_iterator import row_call
 from opdsl.kernels.iteration.tensor_iterator import pointwise_call
@@ -62,7 +62,7 @@ def key_loop(source: TensorMeta, keys: TensorMeta, descending: bool) -> Compiled
     from opdsl.scalar.types import ScalarType
 
     graph = key_graph(ScalarType(precision_of(source.dtype).name), descending)
-    return compiler_for(source.device.type).pointwise(graph, pointwise_call(keys.shape, [source], [keys]))
+    return compile_elements(source.device.type, graph, pointwise_call(keys.shape, [source], [keys]))
 
 
 def key_graph(kind: ScalarType, descending: bool) -> TypedGraph:

@@ -8,9 +8,10 @@ from typing import Any
 import numpy
 
 from opdsl.backends.cpu.pointwise import pointwise
-from opdsl.kernels.calls import NewArray, OperandSpec, PointwiseCall
+from opdsl.kernels.calls import NewArray, OperandSpec
 from opdsl.runtime.dtype import DType, to_dtype
 from opdsl.scalar import read
+from tests.unit.kernels.computations import elements
 
 Array = numpy.ndarray[Any, Any]
 
@@ -50,7 +51,7 @@ def plan(graph: Any, shape: tuple[int, ...], inputs: tuple[Any, ...], outputs: t
         else _spec(output, shape)
         for output in outputs
     )
-    return pointwise(graph, PointwiseCall(shape, specs, places, fresh))
+    return pointwise(*elements(graph, shape, specs, places, fresh))
 
 
 def _spec(operand: Any, shape: tuple[int, ...]) -> OperandSpec:

@@ -21,34 +21,55 @@ from opdsl.backends.cuda.program import Program
 from opdsl.backends.cuda.schedules import scheduled
 from opdsl.dispatch.plans.plan_holders import forget_plans
 from opdsl.errors import OpdslError
+from opdsl.kernels.calls import Layout
 from opdsl.kernels.definitions.structured import StructuredKernel
+from opdsl.kernels.kernel import Kernel, Scan
+from opdsl.kernels.structure import Structure, structure_of
 from opdsl.runtime import DType
 from opdsl.runtime.lowering import lowering
 from opdsl.testing.samples import samples_of
 from tests.emulation import programs as emulation
+
+KINDS = {
+    Structure.ELEMENTS: "pointwise",
+    Structure.FOLD: "reduction",
+    Structure.ROWS: "row",
+    Structure.SCAN: "scan",
+    Structure.GATHER: "indirect",
+    Structure.INDICES: "indexed",
+    Structure.ANY: "indexed",
+}
+"""Kinds of kernels by their structure; a scan that is not associative is a ``recurrence``."""
+
+
+def kind_of(kernel: Kernel) -> str:
+    """Return the kind of a kernel."""
+    kind = KINDS[structure_of(kernel)]
+    is_step_by_step = any(isinstance(loop, Scan) and not loop.is_associative for loop in kernel.loops)
+    return "recurrence" if kind == "scan" and is_step_by_step else kind
 
 
 class Recorded(NamedTuple):
     """Record of one run of a kernel.
 
     operator: the operator whose sample ran the kernel.
-    kind: kind of the kernel in the compiler protocol.
-    what, call: arguments of the compiler.
+    kind: see ``kind_of``.
+    kernel, layout: arguments of the compiler.
     values: operands of the kernel, including given outputs; arrays as they were before.
     results: the kernel's results.
     """
 
     operator: str
     kind: str
-    what: Any
-    call: Any
+    kernel: Kernel
+    layout: Layout
     values: tuple[Any, ...]
     results: tuple[np.ndarray, ...]
 
     @property
     def program(self) -> Program:
         """Return the CUDA program for the same call."""
-        return scheduled(self.kind, self.what, self.call)
+        return scheduled(self.kernel, self.layout)
 
     @property
     def operands(self) -> list[Any]:
@@ -58,7 +79,7 @@ class Recorded(NamedTuple):
 
     @property
     def _inputs(self) -> int:
-        return len(self.values) - sum(array is None for array in getattr(self.call, "allocate", (None,)))
+        return len(self.values) - sum(array is None for array in self.layout.allocate)
 
 
 class Recorder:
@@ -76,25 +97,25 @@ class Recorder:
     def installed(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         """Replace the CPU's compiler by the recorder in this block."""
         with monkeypatch.context() as patch:
-            for kind in self.kinds:
-                patch.setattr(compiler, kind, self._compiler(kind, getattr(compiler, kind)))
+            patch.setattr(compiler, "compile", self._compiler(compiler.compile))
             forget_kernels()
             yield
         forget_kernels()
 
-    def _compiler(self, kind: str, compile_: Callable[..., Any]) -> Callable[..., Any]:
-        def compiled(what: Any, call: Any) -> Callable[..., Any]:
-            run = compile_(what, call)
-            if lowering.get() is not None:
-                return run  # a plan of a form is being made: nothing runs yet
+    def _compiler(self, compile_: Callable[..., Any]) -> Callable[..., Any]:
+        def compiled(kernel: Kernel, layout: Layout) -> Callable[..., Any]:
+            run, kind = compile_(kernel, layout), kind_of(kernel)
+            if kind not in self.kinds or lowering.get() is not None:
+                return run  # or a plan of a form is being made: nothing runs yet
 
             def keep(*values: Any) -> Any:
                 before = copies(values)
                 result = run(*values)
-                inputs = sum(array is None for array in getattr(call, "allocate", (None,)))
+                inputs = sum(array is None for array in layout.allocate)
                 output = result if isinstance(result, tuple) else (result,)
                 results = values[len(values) - inputs :] if inputs else output
-                self.records.append(Recorded(self.operator, kind, what, call, tuple(before), tuple(copies(results))))
+                recorded = tuple(copies(results))
+                self.records.append(Recorded(self.operator, kind, kernel, layout, tuple(before), recorded))
                 return result
 
             return keep

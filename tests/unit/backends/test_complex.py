@@ -15,6 +15,7 @@ from opdsl.backends.cpu.forms import Form
 from opdsl.backends.cpu.operands import Operand
 from opdsl.backends.cpu.pointwise import text_of
 from opdsl.runtime.dtype import complex64, complex128, float32, to_dtype
+from tests.unit.kernels.computations import elements
 
 from .plans import add, graph_of, plan, same
 from .test_reduction import folding, mean, run
@@ -195,7 +196,8 @@ def test_products_vectorise(kind: str) -> None:
     target_machine()
     graph = graph_of(times, kind, kind)
     operand = Operand(kind, kind)
-    text = text_of(graph, Form((operand, operand), (operand,), "ccc"))
+    form = Form((operand, operand), (operand,), "ccc")
+    text = text_of(elements(graph, (), form.specs[:2], form.specs[2:])[0], form)
     assert isinstance(llvm.parse_assembly(text), llvm.ModuleRef)
     part = "float" if kind == "complex64" else "double"
     assert f"x {part}> " in str(optimise(text))

@@ -15,13 +15,14 @@ from typing import Any
 import pytest
 
 from opdsl.backends.cpu import engine, indirect, loop_text, pointwise, row, scan
-from opdsl.kernels.calls import IndirectCall, OperandSpec, PointwiseCall, Recurring, RowCall, Scanning
+from opdsl.kernels.calls import OperandSpec, Recurring, Scanning
 from opdsl.kernels.loops.making import Loops, identity, pairwise
 from opdsl.kernels.loops.text import program_text
 from opdsl.runtime.dtype import bfloat16, float32, int64
 from opdsl.scalar.builder import GraphBuilder
 from opdsl.scalar.graph import TypedGraph
 from opdsl.scalar.types import ScalarType
+from tests.unit.kernels.computations import elements, gathered, recurring, rows, scanned
 
 from .plans import graph_of
 
@@ -56,35 +57,31 @@ def softmax() -> TypedGraph:
 def calls() -> dict[str, Any]:
     """Return compilations of ten kinds of loops, by name."""
     twice = TypedGraph("step", ADD.nodes, ADD.results * 2)
-    row_call = RowCall((1000,), 1000, (ROW,), (ROW,), (None,))
-    across = RowCall((1000,), 1000, (COLUMN,), (COLUMN,), (None,))
-    alone = RowCall((), 1000, (NEAR,), (NEAR,), (None,))
+    along, across = ((1000,), 1000, (ROW,), (ROW,)), ((1000,), 1000, (COLUMN,), (COLUMN,))
     positions = (OperandSpec(int64, (8,)),)
     exp = graph_of(exp_of_sum, "float32", "float32")
     return {
-        "neighbours": lambda: pointwise.pointwise(ADD, PointwiseCall((9,), (HALVES, NUMBER), (NEAR,), (None,))),
-        "brought together": lambda: pointwise.pointwise(exp, PointwiseCall((9,), (APART, APART), (APART,), (None,))),
-        "with rare elements": lambda: pointwise.pointwise(
-            graph_of(sin, "float32"), PointwiseCall((9,), (NEAR,), (NEAR,), (None,))
-        ),
+        "neighbours": lambda: pointwise.pointwise(*elements(ADD, (9,), (HALVES, NUMBER), (NEAR,))),
+        "brought together": lambda: pointwise.pointwise(*elements(exp, (9,), (APART, APART), (APART,))),
+        "with rare elements": lambda: pointwise.pointwise(*elements(graph_of(sin, "float32"), (9,), (NEAR,), (NEAR,))),
         "gathered": lambda: indirect.indirect(
-            ADD, IndirectCall((2000,), (SAME_PLACE, NEAR), NEAR, positions, 0, False)
+            *gathered(ADD, (2000,), (SAME_PLACE, NEAR), NEAR, positions, 0, writes=False)
         ),
         "updated": lambda: indirect.indirect(
-            ADD, IndirectCall((2000,), (SAME_PLACE, NEAR), SAME_PLACE, positions, 0, True)
+            *gathered(ADD, (2000,), (SAME_PLACE, NEAR), SAME_PLACE, positions, 0, writes=True)
         ),
-        "along rows": lambda: row.row(softmax(), row_call),
-        "across rows": lambda: row.row(softmax(), across),
-        "scanned abreast": lambda: scan.scan(SUMS, row_call),
-        "scanned in parts": lambda: scan.scan(SUMS, alone),
-        "recurring across": lambda: scan.recurrence(Recurring((0.0,), twice, True), across),
+        "along rows": lambda: row.row(*rows(softmax(), *along)),
+        "across rows": lambda: row.row(*rows(softmax(), *across)),
+        "scanned abreast": lambda: scan.scan(*scanned(SUMS, *along)),
+        "scanned in parts": lambda: scan.scan(*scanned(SUMS, (), 1000, (NEAR,), (NEAR,))),
+        "recurring across": lambda: scan.scan(*recurring(Recurring((0.0,), twice, True), *across)),
     }
 
 
 @pytest.fixture
 def uncached() -> Iterator[None]:
     """Clear the caches of kernels before and after a test, so that they are compiled in it."""
-    codes = pointwise.row_code, indirect._row_code, row.row_code, scan.scan_code, scan.recurrence_code
+    codes = pointwise.row_code, indirect._row_code, row.row_code, scan.scan_code
     for code in codes:
         code.cache_clear()
     yield

@@ -18,7 +18,7 @@ import opdsl
 from opdsl.backends.cpu import compiler as cpu
 from opdsl.backends.cuda.layouts import divider, is_narrow
 from opdsl.backends.cuda.schedules import pointwise
-from opdsl.kernels.calls import OperandSpec, PointwiseCall
+from opdsl.kernels.calls import OperandSpec
 from opdsl.runtime import DType
 from opdsl.runtime.dtype import complex64
 from opdsl.scalar import TypedGraph, lower, read
@@ -26,6 +26,7 @@ from opdsl.scalar.operations import LIBM
 from tests.emulation import programs as emulation
 from tests.emulation.libraries import needs_compiler
 from tests.unit.backends.recording import Recorded, copies, differs, distinct, operators_of, recorded
+from tests.unit.kernels.computations import elements
 
 pytestmark = needs_compiler
 
@@ -47,8 +48,8 @@ def operators_in_turn(dtype: str) -> list[Any]:
 
 
 def is_contiguous(record: Recorded) -> bool:
-    specs = [spec for spec in (*record.call.inputs, *record.call.outputs) if spec.strides is not None]
-    return len(record.call.sizes) == 1 and all(spec.strides == (spec.dtype.itemsize,) for spec in specs)
+    specs = [spec for spec in (*record.layout.inputs, *record.layout.outputs) if spec.strides is not None]
+    return len(record.layout.sizes[0]) == 1 and all(spec.strides == (spec.dtype.itemsize,) for spec in specs)
 
 
 def uses_library(graph: TypedGraph) -> bool:
@@ -78,17 +79,17 @@ def on_edges(record: Recorded) -> Recorded:
     """Return a record of the same loop over all combinations of numbers at the limits, with the CPU kernel's
     results.
     """
-    columns = np.meshgrid(*(edges(spec.dtype) for spec in record.call.inputs if spec.strides), indexing="ij")
+    columns = np.meshgrid(*(edges(spec.dtype) for spec in record.layout.inputs if spec.strides), indexing="ij")
     # All combinations of three complex operands would be millions.
     flat = iter([np.ascontiguousarray(column.ravel()[:: 1 + column.size // 20_000]) for column in columns])
-    inputs = zip(record.call.inputs, record.values, strict=False)
+    inputs = zip(record.layout.inputs, record.values, strict=False)
     values = [value if spec.strides is None else next(flat) for spec, value in inputs]
     count = next(value.size for value in values if isinstance(value, np.ndarray))
     outputs = [np.empty(count, result.dtype) for result in record.results]
-    call = record.call._replace(sizes=(count,), allocate=(None,) * len(outputs))
+    layout = record.layout._replace(sizes=((count,),), allocate=(None,) * len(outputs))
     before = [*values, *copies(outputs)]
-    cpu.pointwise(record.what, call)(*values, *outputs)
-    return record._replace(call=call, values=tuple(before), results=tuple(outputs))
+    cpu.compile(record.kernel, layout)(*values, *outputs)
+    return record._replace(layout=layout, values=tuple(before), results=tuple(outputs))
 
 
 UNSIGNED = ("mul.Tensor", "add.Tensor", "lt.Tensor", "maximum", "floor_divide", "sqrt", "bitwise_right_shift.Tensor")
@@ -118,11 +119,11 @@ def disagreements(records: list[Recorded]) -> list[str]:
     emulation.build(run.program for run in runs)
     wrong = []
     for run in runs:
-        exact = not uses_library(run.what)
+        exact = not uses_library(run.kernel.graph)
         for variant in range(len(run.program.variants)):
             operands = run.operands
             emulation.run(run.program, operands, variant)
-            outputs = operands[len(run.call.inputs) :]
+            outputs = operands[len(run.layout.inputs) :]
             if any(differs(*pair, exact=exact) for pair in zip(outputs, run.results, strict=True)):
                 wrong.append(f"{run.operator} {variant}: {outputs} for {run.results} of {run.values}")
     return wrong
@@ -137,7 +138,7 @@ def test_a_stretch_of_memory_beyond_32_bits() -> None:
     step = (1 << 30) + 7
     far[::step] = [3, 5, 7]
     spec = OperandSpec(opdsl.int8, (step,))
-    program = pointwise(graph, PointwiseCall((3,), (spec,), (OperandSpec(opdsl.int8, (1,)),), (None,)))
+    program = pointwise(*elements(graph, (3,), (spec,), (OperandSpec(opdsl.int8, (1,)),)))
     result = np.zeros(3, np.int8)
     emulation.run(program, [far, result])
     assert result.tolist() == [6, 10, 14]
@@ -173,7 +174,7 @@ def test_tails_of_vectors(count: int) -> None:
     graph = read(negative).specialise({"x": "float32"}, results=["float32"], default_float="float32")
     values = np.arange(count + 8, dtype=np.float32)
     spec = OperandSpec(opdsl.float32, (4,))
-    program = pointwise(graph, PointwiseCall((count,), (spec,), (spec,), (None,)))
+    program = pointwise(*elements(graph, (count,), (spec,), (spec,)))
     result = np.full(count + 8, -1, np.float32)
     emulation.run(program, [values, result], 0)
     assert result.tolist() == [*(-values[:count]), *[-1] * 8]
@@ -185,6 +186,6 @@ def test_an_address_that_is_not_even_has_no_vectors() -> None:
 
     graph = read(same).specialise({"x": "float32"}, results=["float32"], default_float="float32")
     spec = OperandSpec(opdsl.float32, (4,))
-    program = pointwise(graph, PointwiseCall((8,), (spec,), (spec,), (None,)))
+    program = pointwise(*elements(graph, (8,), (spec,), (spec,)))
     entries = [program.variant(addresses).launches[0].entry for addresses in ((64, 128), (64, 132))]
     assert entries == ["vectors", "strided"]

@@ -40,7 +40,10 @@ CALLS: dict[str, tuple[str, Callable[[], object]]] = {
     "narrow": ("reduction", lambda: whole(20, 30).sum(1)),
     "scanned": ("scan", lambda: whole(9000).cumsum(0)),
     "normed": ("row", lambda: whole(2, 700).softmax(1)),
-    "added": ("indirect", lambda: opdsl.zeros(3, dtype=opdsl.int32).index_add(0, places(600, 3), whole(600).int())),
+    "multiplied": (
+        "indirect",
+        lambda: opdsl.ones(3, dtype=opdsl.int32).index_reduce(0, places(600, 3), whole(600).int() * 2 + 1, "prod"),
+    ),
     "locked": (
         "indirect",
         lambda: opdsl.zeros(2, dtype=opdsl.complex128).index_add(0, places(16, 2), whole(16).to(opdsl.complex128)),
@@ -73,7 +76,7 @@ FAULTS = {
         "            if (team.lane % (2 * delta) == 0) {\n                __syncthreads();",
     ),
     "atomic to store": Planted(
-        "added",
+        "multiplied",
         "seen = atomicCAS(word, assumed, same_bits<Word>(made));\n    } while (seen != assumed);\n}\n\n// One byte",
         "*word = same_bits<Word>(made);\n        seen = assumed;\n    } while (seen != assumed);\n}\n\n// One byte",
     ),

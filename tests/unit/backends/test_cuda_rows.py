@@ -14,13 +14,15 @@ import opdsl
 from opdsl import formula, primitives
 from opdsl.backends.cuda.schedules import indirect, reduction, row, scan
 from opdsl.declare import Library
-from opdsl.kernels.calls import Folding, IndirectCall, OperandSpec, ReductionCall, RowCall, Scanning
+from opdsl.kernels.calls import Folding, OperandSpec, Scanning
+from opdsl.kernels.kernel import Old, Scan
 from opdsl.runtime import Tensor
 from opdsl.scalar import TypedGraph, read
 from opdsl.scalar.intrinsics import row_index, row_max, row_mean, row_min, row_sum
 from tests.emulation import programs as emulation
 from tests.emulation.libraries import needs_compiler
 from tests.unit.backends.recording import Recorder, distinct, operators_of, recorded, wrong_ones
+from tests.unit.kernels.computations import folded, gathered, rows, scanned
 
 pytestmark = needs_compiler
 
@@ -209,7 +211,8 @@ def test_recurrences_of_any_shape(monkeypatch: pytest.MonkeyPatch) -> None:
                 result = fading(x, weight, dim, 0.5)
                 opdsl.autograd.grad([output.sum() for output in result], [x, weight])
                 fading(x.transpose(0, -1).detach(), weight[:1].detach(), dim, 0.5)
-    assert {record.what.is_reverse for record in recorder.records} == {False, True}
+    loops = [loop for record in recorder.records for loop in record.kernel.loops]
+    assert {isinstance(loop, Scan) and loop.is_reverse for loop in loops} == {False, True}
     assert wrong_ones(recorder.records) == []
 
 
@@ -220,7 +223,7 @@ def test_derived_gradients_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
             recorder.operator = f"gradients of rows of {shape}"
             x = whole_numbers(*shape).requires_grad_()
             opdsl.autograd.grad([output.sum() for output in spread(x, 0.5)], [x])
-    assert {len(record.call.outputs) for record in recorder.records} == {1, 2}
+    assert {len(record.layout.outputs) for record in recorder.records} == {1, 2}
     assert wrong_ones(recorder.records) == []
 
 
@@ -235,7 +238,7 @@ def test_updates_that_meet_in_one_place(dtype: str, monkeypatch: pytest.MonkeyPa
         values.new_zeros((7, 6)).index_copy_(0, rows[:7], values[:7])
         values[rows, places[:, 0]]
         values.index_select(0, rows)
-    updates = [record for record in recorder.records if record.call.writes and record.call.reads is not None]
+    updates = [record for record in recorder.records if Old(0) in record.kernel.sources]
     assert len(updates) == 2
     assert wrong_ones(recorder.records) == []
 
@@ -268,7 +271,7 @@ def monoid() -> tuple[TypedGraph, TypedGraph]:
 
 def test_a_reduction_beyond_32_bits() -> None:
     folding = Folding((0,), *monoid(), typed(lambda a, n: a + n, "int64", "int64", results=["int64"]))
-    program = reduction(folding, ReductionCall((), (3,), (FAR,), (OperandSpec(opdsl.int64, ()),), (None,)))
+    program = reduction(*folded(folding, (), (3,), (FAR,), (OperandSpec(opdsl.int64, ()),)))
     result = np.zeros((), np.int64)
     emulation.run(program, [far_values(), result])
     assert result == 3 + 5 + 7 + 3
@@ -276,7 +279,7 @@ def test_a_reduction_beyond_32_bits() -> None:
 
 def test_a_scan_beyond_32_bits() -> None:
     scanning = Scanning((0,), *monoid(), typed(lambda a: a, "int64", results=["int64"]))
-    program = scan(scanning, RowCall((), 3, (FAR,), (OperandSpec(opdsl.int64, (8,)),), (None,)))
+    program = scan(*scanned(scanning, (), 3, (FAR,), (OperandSpec(opdsl.int64, (8,)),)))
     result = np.zeros(3, np.int64)
     emulation.run(program, [far_values(), result])
     assert result.tolist() == [3, 8, 15]
@@ -285,7 +288,7 @@ def test_a_scan_beyond_32_bits() -> None:
 def test_rows_beyond_32_bits() -> None:
     graph = read(lambda x: x - row_max(x), rows=True).specialise({"x": "int8"}, results=["int8"])
     far, near = OperandSpec(opdsl.int8, (STEP, 1)), OperandSpec(opdsl.int8, (1, 1))
-    program = row(graph, RowCall((3,), 1, (far,), (near,), (None,)))
+    program = row(*rows(graph, (3,), 1, (far,), (near,)))
     result = np.ones(3, np.int8)
     emulation.run(program, [far_values(), result])
     assert result.tolist() == [0, 0, 0]
@@ -294,7 +297,7 @@ def test_rows_beyond_32_bits() -> None:
 def test_positions_beyond_32_bits() -> None:
     position = OperandSpec(opdsl.int64, (8,))
     graph = typed(lambda x: x, "int8", results=["int8"])
-    program = indirect(graph, IndirectCall((3,), (OperandSpec(opdsl.int8, (0,)),), NEAR, (position,), 0, False))
+    program = indirect(*gathered(graph, (3,), (OperandSpec(opdsl.int8, (0,)),), NEAR, (position,), 0, writes=False))
     result = np.zeros(3, np.int8)
     emulation.run(program, [far_values(), np.array([2, -3, 1]), STEP, 3, result])
     assert result.tolist() == [7, 3, 5]

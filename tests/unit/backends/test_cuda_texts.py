@@ -11,17 +11,8 @@ import pytest
 
 import opdsl
 from opdsl.backends.cuda.program import Program
-from opdsl.backends.cuda.schedules import indirect, order, pointwise, recurrence, reduction, row, scan
-from opdsl.kernels.calls import (
-    IndirectCall,
-    OperandSpec,
-    Ordering,
-    PointwiseCall,
-    Recurring,
-    ReductionCall,
-    RowCall,
-    Scanning,
-)
+from opdsl.backends.cuda.schedules import indirect, order, pointwise, reduction, row, scan
+from opdsl.kernels.calls import OperandSpec, Ordering, Recurring, Scanning
 from opdsl.kernels.loops.making import identity, pairwise
 from opdsl.runtime.dtype import bfloat16, float32, int64
 from opdsl.scalar import read
@@ -30,6 +21,7 @@ from opdsl.scalar.intrinsics import row_max, row_sum
 from opdsl.scalar.types import ScalarType
 from tests.unit.backends.recording import Recorder
 from tests.unit.backends.test_opencl_texts import ADD, SUM
+from tests.unit.kernels.computations import elements, folded, gathered, recurring, rows, rows_layout, scanned
 
 GOLDEN = Path(__file__).with_name("cuda_kernels.txt")
 
@@ -54,27 +46,23 @@ def programs(monkeypatch: pytest.MonkeyPatch) -> dict[str, Program]:
         opdsl.nn.functional.pad(opdsl.ones(2, 3, 8), (1, 1), mode="reflect")
     pool, margin = (record.program for record in recorder.records)
     moved = OperandSpec(float32, (0, 4))
-    add_ = IndirectCall((5, 20), (moved, ROW), moved, (PLACES,), 0, True)
+    whole = OperandSpec(float32, (4000, 4)), OperandSpec(float32, (4, 4000))
     return {
-        "flat": pointwise(ADD, PointwiseCall((99,), (FLAT, ONE), (FLAT,), (None,))),
-        "with a number, strided": pointwise(ADD, PointwiseCall((6, 5), (HALF_ROW, NUMBER), (ROW,), (None,))),
-        "gathered": indirect(ADD, IndirectCall((5, 20), (moved, ROW), ROW, (PLACES,), 0, False)),
-        "updated": indirect(ADD, add_),
-        "folded whole": reduction(
-            SUM, ReductionCall((600,), (1000,), (OperandSpec(float32, (4000, 4)),), (FLAT,), (None,))
-        ),
-        "folded across": reduction(
-            SUM, ReductionCall((1000,), (60,), (OperandSpec(float32, (4, 4000)),), (FLAT,), (None,))
-        ),
-        "folded in parts": reduction(SUM, ReductionCall((), (1 << 20,), (FLAT,), (SCALAR,), (None,))),
-        "rows that teams hold": row(SOFTMAX, RowCall((600,), 100, (LONG,), (LONG,), (None,))),
-        "rows in tiles": row(SOFTMAX, RowCall((6,), 100_000, (LONG,), (LONG,), (None,))),
-        "scanned in parts": scan(RUNNING, RowCall((), 1 << 20, (FLAT,), (FLAT,), (None,))),
-        "scanned across": scan(RUNNING, RowCall((600,), 100, (ACROSS,), (ACROSS,), (None,))),
-        "sorted rows": order(Ordering(False, 1024), RowCall((6,), 1024, (LONG,), (LONG, FOUND), (None, None))),
-        "sorted and merged": order(Ordering(True, 9000), RowCall((6,), 9000, (LONG,), (LONG, FOUND), (None, None))),
-        "first elements": order(Ordering(True, 7), RowCall((6,), 9000, (LONG,), (LONG, FOUND), (None, None))),
-        "recurring": recurrence(Recurring((0.0,), twice(), False), RowCall((6,), 5, (ROW,), (ROW,), (None,))),
+        "flat": pointwise(*elements(ADD, (99,), (FLAT, ONE), (FLAT,))),
+        "with a number, strided": pointwise(*elements(ADD, (6, 5), (HALF_ROW, NUMBER), (ROW,))),
+        "gathered": indirect(*gathered(ADD, (5, 20), (moved, ROW), ROW, (PLACES,), 0, writes=False)),
+        "updated": indirect(*gathered(ADD, (5, 20), (moved, ROW), moved, (PLACES,), 0, writes=True)),
+        "folded whole": reduction(*folded(SUM, (600,), (1000,), whole[:1], (FLAT,))),
+        "folded across": reduction(*folded(SUM, (1000,), (60,), whole[1:], (FLAT,))),
+        "folded in parts": reduction(*folded(SUM, (), (1 << 20,), (FLAT,), (SCALAR,))),
+        "rows that teams hold": row(*rows(SOFTMAX, (600,), 100, (LONG,), (LONG,))),
+        "rows in tiles": row(*rows(SOFTMAX, (6,), 100_000, (LONG,), (LONG,))),
+        "scanned in parts": scan(*scanned(RUNNING, (), 1 << 20, (FLAT,), (FLAT,))),
+        "scanned across": scan(*scanned(RUNNING, (600,), 100, (ACROSS,), (ACROSS,))),
+        "sorted rows": order(Ordering(False, 1024), rows_layout((6,), 1024, (LONG,), (LONG, FOUND))),
+        "sorted and merged": order(Ordering(True, 9000), rows_layout((6,), 9000, (LONG,), (LONG, FOUND))),
+        "first elements": order(Ordering(True, 7), rows_layout((6,), 9000, (LONG,), (LONG, FOUND))),
+        "recurring": scan(*recurring(Recurring((0.0,), twice(), False), (6,), 5, (ROW,), (ROW,))),
         "pooled": pool,
         "with a margin": margin,
     }

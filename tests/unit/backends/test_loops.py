@@ -16,6 +16,7 @@ from opdsl.backends.cpu.forms import Form
 from opdsl.backends.cpu.operands import Operand
 from opdsl.backends.cpu.pointwise import text_of
 from opdsl.runtime.dtype import bfloat16, float32, float64, to_dtype
+from tests.unit.kernels.computations import elements
 
 from .plans import Array, graph_of, plan
 
@@ -177,7 +178,7 @@ def assembly(function: Callable[..., Any], kind: str, layout: str) -> str:
     inputs = (kind,) * (len(layout) - 1)
     graph = graph_of(function, *inputs)
     form = Form(tuple(Operand(input, input) for input in inputs), (Operand(kind, kind),), layout)
-    return engine.assembly(text_of(graph, form))
+    return engine.assembly(text_of(elements(graph, (), form.specs[:-1], form.specs[-1:])[0], form))
 
 
 def vectors(text: str) -> bool:

@@ -9,8 +9,7 @@ import pytest
 import opdsl
 from opdsl import Tensor
 from opdsl.autograd import grad
-from opdsl.kernels.loops.kinds import LOOPS
-from tests.unit.backends.recording import Recorder
+from tests.unit.backends.recording import KINDS, Recorder
 
 ROWS = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
 
@@ -30,7 +29,7 @@ CALLS: dict[str, Callable[[], object]] = {
 }
 
 
-@pytest.mark.parametrize("kind", LOOPS)
+@pytest.mark.parametrize("kind", CALLS)
 def test_kernels_that_were_kept_are_recorded(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(3):  # first calls cache a kernel, and so does the plan of later calls
         CALLS[kind]()
@@ -40,3 +39,7 @@ def test_kernels_that_were_kept_are_recorded(kind: str, monkeypatch: pytest.Monk
     assert [record.kind for record in recorder.records] == [kind]
     CALLS[kind]()
     assert len(recorder.records) == 1, "the recorder's kernels are forgotten, too"
+
+
+def test_kernels_of_all_structures_are_recorded() -> None:
+    assert {*CALLS} == {*KINDS.values(), "recurrence"}

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from opdsl.backends.cpu import pool
 from opdsl.backends.cpu.reduction import reduction
-from opdsl.kernels.calls import Folding, NewArray, OperandSpec, ReductionCall
+from opdsl.kernels.calls import Folding, NewArray, OperandSpec
 from opdsl.runtime.dtype import DType, bfloat16, bool_, complex128, float32, float64, int64, to_dtype
+from tests.unit.kernels.computations import folded
 
 from .plans import graph_of, same
 
@@ -88,7 +89,8 @@ def run(
     kept = [dim for dim in range(x.ndim) if dim not in dims]
     shape = tuple(x.shape[dim] for dim in kept)
     strides = tuple(math.prod(shape[k + 1 :]) for k in range(len(shape)))
-    call = ReductionCall(
+    computation = folded(
+        fold,
         shape,
         tuple(x.shape[dim] for dim in dims),
         (OperandSpec(dtype or to_dtype(x.dtype), tuple(x.strides[dim] for dim in (*kept, *dims))),),
@@ -96,7 +98,7 @@ def run(
         tuple(NewArray(shape, strides) for _ in outputs),
         tuple(to_dtype(type(number)) for number in numbers),
     )
-    return reduction(fold, call)(x, *numbers)
+    return reduction(*computation)(x, *numbers)
 
 
 @st.composite
@@ -215,8 +217,8 @@ def test_numbers_of_finish() -> None:
 
 def test_given_output() -> None:
     x, out = numpy.ones((2, 3), "f4"), numpy.empty(2, "f4")
-    call = ReductionCall((2,), (3,), (OperandSpec(float32, (12, 4)),), (OperandSpec(float32, (4,)),), (None,))
-    assert reduction(SUM, call)(x, out) is out
+    computation = folded(SUM, (2,), (3,), (OperandSpec(float32, (12, 4)),), (OperandSpec(float32, (4,)),))
+    assert reduction(*computation)(x, out) is out
     assert out.tolist() == [3, 3]
 
 

@@ -7,6 +7,8 @@ import math
 import numpy
 from numpy.lib.stride_tricks import as_strided
 
+from opdsl.kernels.kernel import Count, Index, Number, Part, Read
+from opdsl.kernels.loops.making import part_of
 from opdsl.runtime import bfloat16, bfloat16_values
 from opdsl.runtime.geometry import geometry
 from opdsl.scalar import evaluate
@@ -26,24 +28,42 @@ def _store(target, spec, values):
     target[...] = bfloat16_values.narrow(values) if spec.dtype is bfloat16 else values.astype(spec.dtype.numpy)
 
 
-def reduction(folding, call):
-    """Compile a reduction that folds elements in the order of the call."""
+def compiling(kernel, layout):
+    """Compile a kernel with one fold so that it folds elements in the order of the layout."""
+    (kept, reduced), (fold,) = layout.sizes, kernel.loops
+    count = math.prod(reduced)
+    specs = dict(zip((operand.name for operand in kernel.operands), (*layout.inputs, *layout.outputs), strict=True))
 
-    def run(source, *rest):
-        numbers, inputs = rest[: len(call.numbers)], list(rest[len(call.numbers) :])
-        elements = _load(as_strided(source, call.kept + call.reduced, call.inputs[0].strides), call.inputs[0])
-        count = math.prod(call.reduced)
-        elements = elements.reshape((*call.kept, count))
-        state = [numpy.broadcast_to(numpy.asarray(initial), call.kept) for initial in folding.init]
+    def run(*arguments):
+        values = dict(zip(specs, arguments, strict=False))
+        inputs = list(arguments[len(layout.inputs) :])
+
+        def source(at, known):
+            match kernel.sources[at]:
+                case Read(operand):
+                    elements = as_strided(values[operand], kept + reduced, specs[operand].strides)
+                    return _load(elements, specs[operand]).reshape((*kept, count))[..., known["index"]]
+                case Number(operand):
+                    return values[operand]
+                case Part(_, index):
+                    return known["state"][index]
+                case Index():
+                    return known["index"]
+                case Count():
+                    return count
+
+        def computed(results, **known):
+            graph, used = part_of(kernel.graph, tuple(kernel.graph.results[at] for at in results))
+            return _run(graph, [source(at, known) for at in used])
+
+        state = [numpy.broadcast_to(numpy.asarray(initial), kept) for initial in fold.init]
         for index in range(count):
-            further = [index] * folding.with_index + [numbers[at] for at in folding.lifted_numbers]
-            lifted = _run(folding.lift, [elements[..., index], *further])
-            state = _run(folding.combine, [*state, *lifted])
-        results = _run(folding.finish, [*state, count, *numbers])
+            state = _run(fold.combine, [*state, *computed(fold.values, index=index)])
+        results = computed([write.value for write in kernel.writes], state=state)
         output = []
-        for spec, new, values in zip(call.outputs, call.allocate, results, strict=True):
-            out = inputs.pop(0) if new is None else _empty(spec, new)
-            _store(as_strided(out, call.kept, spec.strides), spec, values)
+        for write, new, values in zip(kernel.writes, layout.allocate, results, strict=True):
+            out = inputs.pop(0) if new is None else _empty(specs[write.operand], new)
+            _store(as_strided(out, kept, specs[write.operand].strides), specs[write.operand], values)
             output.append(out)
         return output[0] if len(output) == 1 else tuple(output)
 

@@ -12,14 +12,16 @@ import numpy
 
 from opdsl.backends.siblings import serve
 from opdsl.dispatch import DispatchKey, registry
-from opdsl.kernels.calls import Ordering, ProductCall, RowCall, outputs_of
+from opdsl.kernels.abilities import Abilities
+from opdsl.kernels.calls import Layout, Ordering, ProductCall, outputs_of
 from opdsl.kernels.iteration.dtypes import precision_of
-from opdsl.kernels.loops import folding
+from opdsl.kernels.kernel import Kernel
 from opdsl.kernels.loops.checking import check_program
 from opdsl.kernels.loops.interpreter import interpret
-from opdsl.kernels.loops.kinds import LOOPS
+from opdsl.kernels.loops.lowering import loops_of
 from opdsl.kernels.loops.making import Given, Loops
 from opdsl.kernels.loops.ordering import sorting
+from opdsl.kernels.loops.products import matrix_product
 from opdsl.kernels.loops.schedules import shared
 from opdsl.runtime import Device
 from opdsl.runtime.device import backends
@@ -38,38 +40,34 @@ def run(loops: Loops, arguments: list[Any]) -> None:
     interpret(shared(loops.program, 4), inputs, words)
 
 
-def compiling(output: Callable[[Any, Any], Loops]) -> Callable[[Any, Any], Callable[..., Any]]:
-    def compile_call(what: Any, call: Any) -> Callable[..., Any]:
-        loops = output(what, call)
-        outputs = outputs_of(call)
-        first = len(loops.arguments) - len(outputs)
+def compiled(kernel: Kernel, layout: Layout) -> Callable[..., Any]:
+    loops, outputs = loops_of(kernel, layout), outputs_of(layout)
+    first = len(loops.arguments) - len(outputs)
 
-        def both(*inputs: Any) -> Any:
-            rest = iter(inputs[first:])
-            arrays = [
-                next(rest) if new is None else host_backend.empty(new.shape, new.strides, dtype, Device(DEVICE))
-                for dtype, new in outputs
-            ]
-            run(loops, [*inputs[:first], *arrays])
-            results = [array for array, (_, new) in zip(arrays, outputs, strict=True) if new is not None]
-            return None if not results else results[0] if len(results) == 1 else tuple(results)
+    def both(*inputs: Any) -> Any:
+        rest = iter(inputs[first:])
+        arrays = [
+            next(rest) if new is None else host_backend.empty(new.shape, new.strides, dtype, Device(DEVICE))
+            for dtype, new in outputs
+        ]
+        run(loops, [*inputs[:first], *arrays])
+        results = [array for array, (_, new) in zip(arrays, outputs, strict=True) if new is not None]
+        return None if not results else results[0] if len(results) == 1 else tuple(results)
 
-        return both
-
-    return compile_call
+    return both
 
 
 def product(call: ProductCall) -> Callable[..., None]:
     kind = ScalarType(precision_of(call.dtype).name)
 
     def multiply(first: Any, second: Any, alpha: complex, beta: complex, out: Any) -> None:
-        run(folding.matrix_product(call, kind, reads_out=beta != 0), [first, second, alpha, beta, out])
+        run(matrix_product(call, kind, reads_out=beta != 0), [first, second, alpha, beta, out])
 
     return multiply
 
 
-def order(ordering: Ordering, call: RowCall) -> Callable[..., None]:
-    steps, scratch, shape = sorting(ordering, call, ScalarType(precision_of(call.inputs[0].dtype).name), 8)
+def order(ordering: Ordering, layout: Layout) -> Callable[..., None]:
+    steps, scratch, shape = sorting(ordering, layout, ScalarType(precision_of(layout.inputs[0].dtype).name), 8)
 
     def run_all(source: Any, values: Any, indices: Any) -> None:
         memory = {"source": source, "values": values, "indices": indices}
@@ -86,9 +84,9 @@ def installed() -> Iterator[Device]:
     package, memory, compiler = (ModuleType(f"opdsl_interpreted{part}") for part in ("", ".memory", ".compiler"))
     for part in ("empty", "view", "address", "copy", "to_host", "from_host"):
         setattr(memory, part, getattr(host_backend, part))
-    for name, loop in LOOPS.items():
-        setattr(compiler, name, compiling(loop))
-    vars(compiler).update(product=product, order=order, multiplies=lambda call: True, COUNTS=True)
+    abilities = Abilities(counts=True, multiplies=True)
+    functions = {"compile": compiled, "product": product, "order": order, "multiplies": lambda call: True}
+    vars(compiler).update(functions, ABILITIES=abilities)
     vars(package).update(__path__=[], FUSED=True)
     parts = {operand.__name__: operand for operand in (package, memory, compiler)}
     for name in (".memory", ".compiler"):

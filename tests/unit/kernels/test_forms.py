@@ -8,16 +8,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opdsl.kernels.calls import Folding, IndirectCall, OperandSpec, PointwiseCall, ReductionCall, RowCall
-from opdsl.kernels.loops import elementwise, folding, rows
+from opdsl.kernels.calls import Folding, Layout, OperandSpec, Recurring, Scanning
+from opdsl.kernels.kernel import Kernel
 from opdsl.kernels.loops.forms import by_form
+from opdsl.kernels.loops.lowering import loops_of, lowered
 from opdsl.kernels.loops.making import identity, pairwise
 from opdsl.runtime.dtype import float32, float64, int64
 from opdsl.scalar import read
 from opdsl.scalar.builder import GraphBuilder
+from opdsl.scalar.graph import TypedGraph
 from opdsl.scalar.intrinsics import row_max
 from opdsl.scalar.types import ScalarType
-from tests.unit.backends.test_opencl_texts import ADD
+from tests.unit.backends.test_opencl_texts import ADD, SAME
+from tests.unit.kernels.computations import elements, folded, gathered, recurring, rows, scanned
 
 FLOAT64, INT64 = ScalarType.FLOAT64, ScalarType.INT64
 CENTRED = read(lambda x: x - row_max(x), rows=True).specialise({"x": "float32"}, results=["float32"])
@@ -36,8 +39,6 @@ def found() -> Folding:
 
 
 FOUND = found()
-POINTWISE, INDIRECT = by_form(elementwise.pointwise), by_form(elementwise.indirect)
-REDUCTION, ROW = by_form(folding.reduction), by_form(rows.row)
 
 
 @st.composite
@@ -50,8 +51,8 @@ def specs(draw: Any, dtype: Any, count: int = 2) -> OperandSpec:
 @given(SIZES, specs(float32), specs(float32), specs(float32))
 def test_pointwise_loops(sizes: tuple[int, ...], one: OperandSpec, other: OperandSpec, out: OperandSpec) -> None:
     for second in (other, OperandSpec(float32, None)):
-        call = PointwiseCall(sizes, (one, second), (out,), (None,))
-        assert POINTWISE(ADD, call) == elementwise.pointwise(ADD, call)
+        computation = elements(ADD, sizes, (one, second), (out,))
+        assert loops_of(*computation) == lowered(*computation)
 
 
 @settings(max_examples=100)
@@ -60,38 +61,70 @@ def test_loops_with_positions(
     sizes: tuple[int, ...], one: OperandSpec, out: OperandSpec, places: OperandSpec, writes: bool
 ) -> None:
     for reads in (0, 1, None):
-        call = IndirectCall(sizes, (one, out), out, (places,), reads, writes)
-        assert INDIRECT(ADD, call) == elementwise.indirect(ADD, call)
+        computation = gathered(ADD, sizes, (one, out), out, (places,), reads, writes=writes)
+        assert loops_of(*computation) == lowered(*computation)
 
 
 @settings(max_examples=100)
 @given(SIZES, SIZES, specs(float64, 4), specs(float64))
 def test_reductions(kept: tuple[int, ...], reduced: tuple[int, ...], source: OperandSpec, out: OperandSpec) -> None:
-    call = ReductionCall(kept, reduced, (source,), (out,), (None,))
-    assert REDUCTION(FOUND, call) == folding.reduction(FOUND, call)
+    computation = folded(FOUND, kept, reduced, (source,), (out,))
+    assert loops_of(*computation) == lowered(*computation)
 
 
 @settings(max_examples=100)
 @given(SIZES, specs(float32), specs(float32), st.booleans())
 def test_rows(sizes: tuple[int, int], source: OperandSpec, out: OperandSpec, keep: bool) -> None:
-    call = RowCall(sizes[:1], sizes[1], (source,), (out,), (None,))
-    assert ROW(CENTRED, call, keep=keep) == rows.row(CENTRED, call, keep=keep)
+    computation = rows(CENTRED, sizes[:1], sizes[1], (source,), (out,))
+    assert loops_of(*computation, keep=keep) == lowered(*computation, keep=keep)
 
 
 def test_calls_of_a_form_have_one_program() -> None:
     spec = [OperandSpec(float32, (4 * n, 4)) for n in (5, 6)]
-    one, other = (POINTWISE(ADD, PointwiseCall((9, 3), (operand, operand), (operand,), (None,))) for operand in spec)
+    loops = by_form(lowered)
+    one, other = (loops(*elements(ADD, (9, 3), (operand, operand), (operand,))) for operand in spec)
     assert one.program is other.program
     assert one.words != other.words
 
 
 @pytest.mark.parametrize("chosen", [lambda n: 5 if n > 3 else n, lambda n: n % 2 or 7, lambda n: -n // 2])
 def test_guards_on_numbers_are_checked_for_each_call(chosen: Any) -> None:
-    def make(what: object, call: PointwiseCall) -> Any:
-        return elementwise.pointwise(identity((FLOAT64,)), call._replace(sizes=(chosen(call.sizes[0]),)))
+    def make(kernel: Kernel, layout: Layout) -> Any:
+        return lowered(kernel, layout._replace(sizes=((chosen(layout.sizes[0][0]),),)))
 
     output = by_form(make)
     spec = OperandSpec(float64, (8,))
     for n in (1, 9, 2, 4, 3, 8, 6):
-        call = PointwiseCall((n,), (spec,), (spec,), (None,))
-        assert output(None, call) == make(None, call)
+        computation = elements(identity((FLOAT64,)), (n,), (spec,), (spec,))
+        assert output(*computation) == make(*computation)
+
+
+def test_options_of_equal_values_are_told_apart() -> None:
+    spec = OperandSpec(float64, (8,))
+    computation = elements(identity((FLOAT64,)), (3,), (spec,), (spec,))
+    calls: list[dict[str, bool]] = []
+
+    def make(kernel: Kernel, layout: Layout, **options: bool) -> Any:
+        calls.append(options)
+        return lowered(kernel, layout)
+
+    output = by_form(make)
+    output(*computation, keep=True)
+    output(*computation, trusted=True)
+    assert {"trusted": True} in calls
+
+
+def test_kernels_are_named_after_their_own_functions() -> None:
+    spec = OperandSpec(float32, (4,))
+    named = [TypedGraph(name, ADD.nodes, ADD.results) for name in ("first_name", "second_name")]
+    for make in (
+        lambda graph: elements(graph, (3,), (spec, spec), (spec,)),
+        lambda graph: gathered(graph, (3,), (spec, spec), spec, (OperandSpec(int64, (8,)),), 0, writes=False),
+        lambda graph: scanned(Scanning((0.0,), SAME, graph, SAME), (), 3, (spec,), (spec,)),
+        lambda graph: recurring(
+            Recurring((0.0,), TypedGraph(graph.name, graph.nodes, graph.results * 2), False), (), 3, (spec,), (spec,)
+        ),
+    ):
+        kernels = [make(graph)[0] for graph in named]
+        assert kernels[0] == kernels[1]
+        assert [kernel.name for kernel in kernels] == ["first_name", "second_name"]

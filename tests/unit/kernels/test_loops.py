@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 import opdsl
 from opdsl.errors import KernelError
-from opdsl.kernels.calls import Folding, OperandSpec, ReductionCall, RowCall, Scanning
-from opdsl.kernels.loops import folding, rows
+from opdsl.kernels.calls import Folding, OperandSpec, Scanning
 from opdsl.kernels.loops.checking import check_program
 from opdsl.kernels.loops.interpreter import interpret
+from opdsl.kernels.loops.lowering import lowered
 from opdsl.kernels.loops.making import around, identity, pairwise
 from opdsl.kernels.loops.model import Array, Bound, Compute, Fold, For, Inside, Load, Program, Store, Update, When
 from opdsl.kernels.loops.schedules import in_parts, serial, shared, vectorised
@@ -29,6 +29,7 @@ from opdsl.scalar import read
 from opdsl.scalar.builder import GraphBuilder
 from opdsl.scalar.intrinsics import row_max, row_sum
 from tests.unit.kernels import interpreted_backend
+from tests.unit.kernels.computations import folded, rows, scanned
 from tests.unit.kernels.loop_programs import FLOAT64, INT64, Drawn, drawn_programs, expected
 from tests.unit.kernels.sibling_law import problems
 
@@ -231,10 +232,10 @@ def test_folds_in_parts_give_what_whole_ones_give(count: int, size: int, in_orde
     builder = GraphBuilder()
     parameter, _ = builder.parameter("found", FLOAT64), builder.parameter("count", INT64)
     folds = Folding(none, same, maximum, builder.finish("found", [parameter]), in_order=in_order)
-    call = ReductionCall((5,), (3, 4), (OperandSpec(float64, (96, 32, 8)),), (OperandSpec(float64, (8,)),), (None,))
+    specs = (OperandSpec(float64, (96, 32, 8)),), (OperandSpec(float64, (8,)),)
     source, out = np.random.default_rng(7).random((5, 3, 4)), np.zeros(5)
     partial = np.zeros((5, count))
-    for part in in_parts(folding.reduction(folds, call), count, size):
+    for part in in_parts(lowered(*folded(folds, (5,), (3, 4), *specs)), count, size):
         check_program(part.program)
         interpret(part.program, [source, out, partial], [word for word in part.words if isinstance(word, int)])
     np.testing.assert_array_equal(out, source.max((1, 2)))
@@ -244,11 +245,10 @@ def test_folds_in_parts_give_what_whole_ones_give(count: int, size: int, in_orde
 def test_rows_that_keep_what_costs_much_give_what_others_give(keep: bool) -> None:
     graph = read(lambda x: math.exp(x - row_max(x)) / row_sum(math.exp(x - row_max(x))), rows=True)
     spec = OperandSpec(float64, (56, 8))
-    loops = rows.row(
-        graph.specialise({"x": "float64"}, results=["float64"]), RowCall((5,), 7, (spec,), (spec,), (None,)), keep=keep
-    )
+    softmax = graph.specialise({"x": "float64"}, results=["float64"])
+    loops = lowered(*rows(softmax, (5,), 7, (spec,), (spec,)), keep=keep)
     check_program(loops.program)
-    assert ("local kept1_0: float64[j0_n | 1]" in program_text(loops.program)) == keep
+    assert ("local b1_kept0: float64[j_n | 1]" in program_text(loops.program)) == keep
     source, out = np.random.default_rng(7).random((5, 7)), np.zeros((5, 7))
     interpret(loops.program, [source, out], [word for word in loops.words if isinstance(word, int)])
     expected = np.exp(source - source.max(1, keepdims=True))
@@ -259,7 +259,7 @@ def test_rows_that_keep_what_costs_much_give_what_others_give(keep: bool) -> Non
 def test_scans_in_parts_give_what_whole_ones_give(count: int, size: int) -> None:
     same, add = identity((FLOAT64,)), pairwise(("add",), (FLOAT64,))
     spec = OperandSpec(float64, (96, 8))
-    loops = folding.scan(Scanning((0,), same, add, same), RowCall((5,), 12, (spec,), (spec,), (None,)))
+    loops = lowered(*scanned(Scanning((0,), same, add, same), (5,), 12, (spec,), (spec,)))
     source, out = np.random.default_rng(7).integers(-9, 9, (5, 12)).astype(float), np.zeros((5, 12))
     partial = np.zeros((5, count))
     for part in in_parts(loops, count, size):

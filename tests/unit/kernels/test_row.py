@@ -14,14 +14,18 @@ import opdsl
 from opdsl import Library, Tensor, formula, primitives
 from opdsl.autograd.derived_operators import defined
 from opdsl.errors import KernelError, KernelSignatureError, ScalarFunctionError, UnsupportedDTypeError
+from opdsl.kernels.calls import OperandSpec
 from opdsl.kernels.definitions.row import RowDefinition
 from opdsl.kernels.iteration.row_iterator import row_call
+from opdsl.kernels.loops.lowering import kept_types, lowered
+from opdsl.kernels.loops.model import Fold, Store
 from opdsl.runtime import cpu
 from opdsl.runtime.geometry import geometry
 from opdsl.scalar import read
 from opdsl.scalar.intrinsics import row_max, row_mean, row_min, row_sum
-from opdsl.scalar.rows import row_program
+from opdsl.scalar.types import ScalarType
 from opdsl.schema import parse_schema
+from tests.unit.kernels.computations import rows
 
 pytestmark = pytest.mark.usefixtures("plans_at_once")
 
@@ -227,8 +231,14 @@ def test_what_costs_much_is_kept_between_stages():
         return exponential / row_sum(exponential)
 
     graph = read(softmax, rows=True).specialise({"x": "float32"})
-    assert [stage.kept for stage in row_program(graph, 1, keep=True).stages] == [0, 1]
-    assert [stage.kept for stage in row_program(graph, 1, keep=False).stages] == [0, 0]
+    spec = OperandSpec(opdsl.float32, (12, 4))
+    kernel, layout = rows(graph, (2,), 3, (spec,), (spec,))
+    for keep in (True, False):
+        (loop,) = lowered(kernel, layout, keep=keep).program.body
+        stages = [statement for statement in loop.body if isinstance(statement, Fold)]
+        kept = [sum(isinstance(inner, Store) for inner in stage.body) for stage in stages]
+        assert kept == ([0, 1] if keep else [0, 0])
+    assert kept_types(kernel) == (ScalarType.FLOAT32,)
 
 
 def test_parameters_of_a_function_are_found_by_name():

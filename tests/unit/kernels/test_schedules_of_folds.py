@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opdsl.errors import KernelError
-from opdsl.kernels.calls import Folding, OperandSpec, ReductionCall
-from opdsl.kernels.loops import folding
+from opdsl.kernels.calls import Folding, OperandSpec
 from opdsl.kernels.loops.checking import check_program
 from opdsl.kernels.loops.distribution import Folds, across, along
 from opdsl.kernels.loops.interpreter import interpret
+from opdsl.kernels.loops.lowering import lowered
 from opdsl.kernels.loops.making import Loops, evaluated, identity, pairwise
 from opdsl.kernels.loops.model import Array, Bound, For, Length, Part, Parts, Program, Store
 from opdsl.kernels.loops.schedules import chunked
@@ -25,6 +25,7 @@ from opdsl.runtime.dtype import int64
 from opdsl.scalar.builder import GraphBuilder
 from opdsl.scalar.graph import TypedGraph
 from opdsl.scalar.types import ScalarType
+from tests.unit.kernels.computations import folded
 
 INT64 = ScalarType.INT64
 
@@ -65,8 +66,7 @@ def loops_of(fold: Folding, kept: int, sizes: Sequence[int], sources: int, resul
     steps = [int(np.prod(sizes[k + 1 :], dtype=int)) * 8 for k in range(len(sizes))]
     source = OperandSpec(int64, (int(np.prod(sizes, dtype=int)) * 8, *steps))
     outputs = (OperandSpec(int64, (8,)),) * results
-    call = ReductionCall((kept,), tuple(sizes), (source,) * sources, outputs, (None,) * results)
-    return folding.reduction(fold, call)
+    return lowered(*folded(fold, (kept,), tuple(sizes), (source,) * sources, outputs))
 
 
 def elements(kept: int, sizes: Sequence[int], seed: int = 0) -> Any:
@@ -107,9 +107,9 @@ def test_lanes_know_where_their_elements_are(schedule: Any, kept: int, sizes: li
 def test_elements_that_lie_apart_are_brought_together(schedule: Any, size: int, folds: Folds) -> None:
     strides = (size * 8, 8) if schedule is across else (8, 3 * 8)
     source, outputs = OperandSpec(int64, strides), (OperandSpec(int64, (8,)),) * 2
-    loops = folding.reduction(PLACED, ReductionCall((3,), (size,), (source,), outputs, (None, None)))
+    loops = lowered(*folded(PLACED, (3,), (size,), (source,), outputs))
     program, tensor = schedule(loops.program, 4, folds), np.zeros((2, 3), int)
-    assert size < 2 or "element0_near_1[0, lane] = element0" in program_text(program)
+    assert size < 2 or "r0_near_1[0, lane] = r0" in program_text(program)
     rows = elements(3, [size])
     ran(program, loops, [rows if schedule is across else rows.T.copy(), *tensor])
     np.testing.assert_array_equal(tensor, [rows.sum(1), [size * (size - 1) // 2] * 3])
@@ -197,7 +197,7 @@ def test_a_schedule_is_readable() -> None:
 
 
 SUM_OF_LANES = """\
-kernel reduction(a0: int64[i0_n, j0_n | a0_s0, 1], out0: int64[i0_n | 1]; i0_n, j0_n, a0_s0, count):
+kernel combine(a0: int64[i0_n, j0_n | a0_s0, 1], out0: int64[i0_n | 1]; i0_n, j0_n, a0_s0):
     for i0 < i0_n:
         local acc0_lanes: int64[4 | 1]
         for lane < 4:
@@ -208,28 +208,24 @@ kernel reduction(a0: int64[i0_n, j0_n | a0_s0, 1], out0: int64[i0_n | 1]; i0_n, 
                 acc0_step = fold j0_step_turn < 2 of combine_1 from (0,):
                     j0_step = trusted(j0_step_turn in part j0_step_by_2 of 2 each, (j0_n / 4))
                     j0 = trusted(lane in part j0_step of 4 each, j0_n)
-                    element0: int64 = a0[i0, j0]
-                    v0 = identity_2(element0)
-                    -> v0
+                    r0: int64 = a0[i0, j0]
+                    -> r0
                 acc0_lanes_before: int64 = acc0_lanes[lane]
                 acc0_made = combine_1(acc0_lanes_before, acc0_step)
                 acc0_lanes[lane] = acc0_made
         for j0_step < (j0_n / 4) in order in part ((j0_n / 4) / 2) of 2 each:
             for lane < 4:
                 j0 = trusted(lane in part j0_step of 4 each, j0_n)
-                element0: int64 = a0[i0, j0]
-                v0 = identity_2(element0)
+                r0: int64 = a0[i0, j0]
                 acc0_lanes_before: int64 = acc0_lanes[lane]
-                acc0_made = combine_1(acc0_lanes_before, v0)
+                acc0_made = combine_1(acc0_lanes_before, r0)
                 acc0_lanes[lane] = acc0_made
         for j0 < j0_n in part (j0_n / 4) of 4 each at lane:
-            element0: int64 = a0[i0, j0]
-            v0 = identity_2(element0)
+            r0: int64 = a0[i0, j0]
             acc0_lanes_before: int64 = acc0_lanes[lane]
-            acc0_made = combine_1(acc0_lanes_before, v0)
+            acc0_made = combine_1(acc0_lanes_before, r0)
             acc0_lanes[lane] = acc0_made
         acc0 = fold lane < 4 of combine_1 from (0,):
             acc0_lane: int64 = acc0_lanes[lane]
             -> acc0_lane
-        y0 = finish_3(acc0, count)
-        out0[i0] = y0"""
+        out0[i0] = acc0"""

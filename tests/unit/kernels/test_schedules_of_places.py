@@ -9,10 +9,12 @@ import pytest
 
 import opdsl
 from opdsl.backends.cpu import indexed as chosen
-from opdsl.kernels.loops import indexed as over_places
+from opdsl.kernels.calls import Layout
+from opdsl.kernels.kernel import Kernel
 from opdsl.kernels.loops.checking import check_program
 from opdsl.kernels.loops.interpreter import interpret
 from opdsl.kernels.loops.joining import joined
+from opdsl.kernels.loops.lowering import lowered
 from opdsl.kernels.loops.model import Array, Program
 from opdsl.kernels.loops.rewriting import specialised
 from opdsl.nn import functional
@@ -32,14 +34,14 @@ CALLS = {
 
 
 def captured(text: str, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, Any]]:
-    """Return the forms of the kernels that a statement and its backward pass run, each with the call."""
+    """Return the forms of the kernels that a statement and its backward pass run, each with the layout."""
     result = []
     plain = chosen._form
 
-    def form(loop: Any, call: Any) -> Any:
-        output = plain(loop, call)
-        if type(call.sizes[0]) is int:
-            result.append((output, call))
+    def form(kernel: Kernel, layout: Layout) -> Any:
+        output = plain(kernel, layout)
+        if is_known(layout):
+            result.append((output, layout))
         return output
 
     monkeypatch.setattr(chosen, "_form", form)
@@ -58,14 +60,18 @@ def memory(array: Array, words: dict[str, int], rng: np.random.Generator) -> Any
     return rng.integers(-3, 4, count).astype(array.dtype.numpy)
 
 
-def words_of(form: Any, call: Any) -> dict[str, int]:
+def is_known(layout: Layout) -> bool:
+    """Return whether sizes are numbers: those of a plan of a form are symbols."""
+    return all(type(size) is int for sizes in layout.sizes for size in sizes)
+
+
+def words_of(form: Any, layout: Layout) -> dict[str, int]:
     """Return the values that a kernel reads from its plan, with strides in elements."""
-    result = dict(zip(chosen._words(form), chosen._details(call), strict=True))
-    for names, specs in (("a", call.inputs), ("out", call.outputs)):
-        for k, spec in enumerate(specs):
-            for word in result:
-                if word.startswith(f"{names}{k}_s"):
-                    result[word] //= spec.dtype.itemsize
+    result = dict(zip(chosen._words(form), chosen._details(form.kernel, layout), strict=True))
+    for operand, spec in zip(form.kernel.operands, (*layout.inputs, *layout.outputs), strict=True):
+        for word in result:
+            if word.startswith(f"{operand.name}_s"):
+                result[word] //= spec.dtype.itemsize
     return result
 
 
@@ -84,21 +90,21 @@ def ran(program: Program, words: dict[str, int]) -> list[Any]:
 def test_a_schedule_does_what_its_loops_do(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     forms = captured(CALLS[name], monkeypatch)
     assert forms
-    for form, call in forms:
-        words = words_of(form, call)
-        plain = specialised(chosen._program(form.loop, form.layout), dict(form.known))
+    for form, layout in forms:
+        words = words_of(form, layout)
+        plain = specialised(chosen._program(form.kernel, form.strides), dict(form.known))
         for one, other in zip(ran(plain, words), ran(chosen.scheduled(form), words), strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize(("dims", "left"), [(2, 3), (3, 3)])
 def test_dimensions_that_lie_behind_one_another_are_one(dims: int, left: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    result: list[tuple[Any, Any]] = []
+    result: list[tuple[Kernel, Layout]] = []
 
-    def kept(loop: Any, call: Any) -> tuple[Any, Any]:
-        if type(call.sizes[0]) is int:
-            result.append((loop, call))
-        return joined(loop, call)
+    def kept(kernel: Kernel, layout: Layout) -> tuple[Kernel, Layout]:
+        if is_known(layout):
+            result.append((kernel, layout))
+        return joined(kernel, layout)
 
     monkeypatch.setattr(chosen, "joined", kept)
     rng = np.random.default_rng(0)
@@ -107,23 +113,26 @@ def test_dimensions_that_lie_behind_one_another_are_one(dims: int, left: int, mo
     y = functional.grid_sample(x, points, align_corners=False)
     y.backward(opdsl.ones_like(y))
     assert len(result) == 3
-    for loop, call in result:
-        one, placed = joined(loop, call)
-        assert (loop.at, one.at) == (dims + 2, left)
-        np.testing.assert_array_equal(
-            *(np.concatenate(ran_call(*arguments)) for arguments in ((loop, call), (one, placed)))
-        )
+    for computation in result:
+        one = joined(*computation)
+        assert (own_points(computation[0]), own_points(one[0])) == (dims + 2, left)
+        np.testing.assert_array_equal(*(np.concatenate(ran_call(*axis)) for axis in (computation, one)))
 
 
 def test_dimensions_of_views_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     result: list[int] = []
-    monkeypatch.setattr(chosen, "joined", lambda *inputs: (result.append(joined(*inputs)[0].at), inputs)[1])
+    monkeypatch.setattr(chosen, "joined", lambda *inputs: (result.append(own_points(joined(*inputs)[0])), inputs)[1])
     points = opdsl.zeros(2, 4, 6, 2)[:, :, :5]
     functional.grid_sample(opdsl.ones(2, 3, 5, 5), points, align_corners=False)
     assert {*result} == {4}
 
 
-def ran_call(loop: Any, call: Any) -> list[Any]:
+def own_points(kernel: Kernel) -> int:
+    """Return the number of the result's indices in the function."""
+    return sum(axis.name.startswith("i") for axis in kernel.ranges)
+
+
+def ran_call(kernel: Kernel, layout: Layout) -> list[Any]:
     """Run the loops of a call, and return the memory of all arrays."""
-    loops = over_places.indexed(loop, call, trusted=True)
+    loops = lowered(kernel, layout, trusted=True)
     return ran(loops.program, dict(zip(loops.program.words, loops.words, strict=True)))

@@ -12,11 +12,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from opdsl.errors import KernelError
-from opdsl.kernels.calls import IndirectCall, OperandSpec, PointwiseCall, Recurring, RowCall, Scanning
-from opdsl.kernels.loops import elementwise, folding, rows
+from opdsl.kernels.calls import OperandSpec, Recurring, Scanning
 from opdsl.kernels.loops.checking import check_program
 from opdsl.kernels.loops.distribution import Folds, across
 from opdsl.kernels.loops.interpreter import interpret
+from opdsl.kernels.loops.lowering import lowered
 from opdsl.kernels.loops.making import Loops, identity, pairwise
 from opdsl.kernels.loops.model import Array, Fetch, For, Load, Local, Part, Parts, Program, Store, Update
 from opdsl.kernels.loops.row_schedules import PART_LENGTH, fetching, scans_in_parts
@@ -26,6 +26,7 @@ from opdsl.runtime.dtype import float64, int64
 from opdsl.scalar.builder import GraphBuilder
 from opdsl.scalar.graph import TypedGraph
 from opdsl.scalar.types import ScalarType
+from tests.unit.kernels.computations import Specs, elements, gathered, recurring, rows, scanned
 
 FLOAT64, INT64 = ScalarType.FLOAT64, ScalarType.INT64
 
@@ -40,9 +41,10 @@ def softmax() -> TypedGraph:
     )
 
 
-def call_of(count: int, length: int, results: int = 1) -> RowCall:
+def lying(count: int, length: int) -> tuple[tuple[int], int, Specs, Specs]:
+    """Return the sizes and operands of rows that are two elements apart."""
     spec = OperandSpec(float64, (length * 8 + 16, 8))
-    return RowCall((count,), length, (spec,), (spec,) * results, (None,) * results)
+    return (count,), length, (spec,), (spec,)
 
 
 def ran(program: Program, loops: Loops, arrays: Sequence[Any], *more: int) -> None:
@@ -66,7 +68,7 @@ SIZES = {
 
 @given(**SIZES, keep=st.booleans())
 def test_rows_in_tiles_give_what_rows_give(count: int, length: int, lanes: int, block: int, keep: bool) -> None:
-    loops = rows.row(softmax(), call_of(count, length), keep=keep)
+    loops = lowered(*rows(softmax(), *lying(count, length)), keep=keep)
     source, tensor = room(count, length), np.zeros((count, length + 2))
     ran(across(loops.program, lanes, Folds((block,))), loops, [source, tensor])
     raised = np.exp(source[:, :length] - source[:, :length].max(1, keepdims=True))
@@ -76,10 +78,10 @@ def test_rows_in_tiles_give_what_rows_give(count: int, length: int, lanes: int, 
 
 @pytest.mark.parametrize("keep", [False, True])
 def test_what_a_stage_keeps_is_not_computed_again(keep: bool) -> None:
-    program = rows.row(softmax(), call_of(3, 4), keep=keep).program
+    program = lowered(*rows(softmax(), *lying(3, 4)), keep=keep).program
     assert program_text(program).count(": float64 = exp(") == (1 if keep else 2)
     source, tensor = room(3, 4), np.zeros((3, 6))
-    ran(program, rows.row(softmax(), call_of(3, 4), keep=keep), [source, tensor])
+    ran(program, lowered(*rows(softmax(), *lying(3, 4)), keep=keep), [source, tensor])
     raised = np.exp(source[:, :4] - source[:, :4].max(1, keepdims=True))
     np.testing.assert_allclose(tensor[:, :4], raised / raised.sum(1, keepdims=True), rtol=1e-12)
 
@@ -98,7 +100,7 @@ SCANS: dict[str, tuple[float, Callable[..., Any]]] = {
 @pytest.mark.parametrize("op", SCANS)
 @given(**SIZES)
 def test_scans_in_tiles_give_what_scans_give(op: str, count: int, length: int, lanes: int, block: int) -> None:
-    loops = folding.scan(scanning(op, SCANS[op][0]), call_of(count, length))
+    loops = lowered(*scanned(scanning(op, SCANS[op][0]), *lying(count, length)))
     source, tensor = room(count, length), np.zeros((count, length + 2))
     ran(across(loops.program, lanes, Folds((block,))), loops, [source, tensor])
     np.testing.assert_allclose(tensor[:, :length], SCANS[op][1](source[:, :length], axis=1), rtol=1e-12, atol=1e-12)
@@ -110,14 +112,14 @@ def test_scans_in_tiles_give_what_scans_give(op: str, count: int, length: int, l
 @example(count=1, parts=8, part=3, rest=3)
 def test_scans_in_parts_give_what_scans_give(op: str, count: int, parts: int, part: int, rest: int) -> None:
     length = parts * part + min(rest, part)
-    loops = folding.scan(scanning(op, SCANS[op][0]), call_of(count, length))
+    loops = lowered(*scanned(scanning(op, SCANS[op][0]), *lying(count, length)))
     source, tensor = room(count, length), np.zeros((count, length + 2))
     ran(scans_in_parts(loops.program, parts), loops, [source, tensor], part)
     np.testing.assert_allclose(tensor[:, :length], SCANS[op][1](source[:, :length], axis=1), rtol=1e-12, atol=1e-12)
 
 
 def test_the_word_of_parts_is_the_last() -> None:
-    program = folding.scan(scanning("add", 0.0), call_of(2, 9)).program
+    program = lowered(*scanned(scanning("add", 0.0), *lying(2, 9))).program
     assert scans_in_parts(program, 3).words == (*program.words, PART_LENGTH)
 
 
@@ -128,9 +130,8 @@ def test_recurrences_in_tiles_go_their_way(is_reverse: bool, count: int, length:
     carried, x = builder.parameter("carried", FLOAT64), builder.parameter("x", FLOAT64)
     half = builder.node("multiply", (carried, builder.constant(0.5, FLOAT64)), FLOAT64)
     output = builder.node("add", (half, x), FLOAT64)
-    loops = folding.recurrence(
-        Recurring((1.0,), builder.finish("decay", [output, output]), is_reverse), call_of(count, length)
-    )
+    decay = Recurring((1.0,), builder.finish("decay", [output, output]), is_reverse)
+    loops = lowered(*recurring(decay, *lying(count, length)))
     source, tensor = room(count, length), np.zeros((count, length + 2))
     ran(across(loops.program, lanes, Folds((block,))), loops, [source, tensor])
     for row, result in zip(source, tensor, strict=True):
@@ -141,10 +142,11 @@ def test_recurrences_in_tiles_go_their_way(is_reverse: bool, count: int, length:
 
 
 def test_only_neighbours_are_fetched_ahead() -> None:
-    near, far = call_of(3, 4), RowCall((3,), 4, (OperandSpec(float64, (8, 24)),), call_of(3, 4).outputs, (None,))
+    near = lying(3, 4)
+    far = (*near[:2], (OperandSpec(float64, (8, 24)),), near[3])
     fetched = []
-    for call in (near, far):
-        program = fetching(rows.row(softmax(), call).program)
+    for layout in (near, far):
+        program = fetching(lowered(*rows(softmax(), *layout)).program)
         check_program(program)
         (loop,) = program.body
         assert isinstance(loop, For)
@@ -153,7 +155,7 @@ def test_only_neighbours_are_fetched_ahead() -> None:
 
 
 def test_what_is_fetched_changes_nothing() -> None:
-    loops = rows.row(softmax(), call_of(3, 4))
+    loops = lowered(*rows(softmax(), *lying(3, 4)))
     result = [np.zeros((3, 6)), np.zeros((3, 6))]
     for program, out in zip((loops.program, fetching(loops.program)), result, strict=True):
         ran(program, loops, [room(3, 4), out])
@@ -166,7 +168,7 @@ def test_staged_strided_elements_are_written_back(size: int, stretch: int, gap: 
     x, y = builder.parameter("x", FLOAT64), builder.parameter("y", FLOAT64)
     graph = builder.finish("difference", [builder.node("subtract", (x, y), FLOAT64)])
     near, far = OperandSpec(float64, (8,)), OperandSpec(float64, (8 * gap,))
-    loops = elementwise.pointwise(graph, PointwiseCall((size,), (far, near), (far,), (None,)))
+    loops = lowered(*elements(graph, (size,), (far, near), (far,)))
     program = staged(loops.program, ("a0", "out0"), stretch)
     one, other = np.random.default_rng(size).standard_normal((2, size * gap))
     result = np.zeros(size * gap)
@@ -178,7 +180,7 @@ def test_staged_strided_elements_are_written_back(size: int, stretch: int, gap: 
 def test_updates_of_one_place_in_order_take_all_turns() -> None:
     there, operand_spec = OperandSpec(int64, (0,)), OperandSpec(int64, (8,))
     total = pairwise(("add",), (INT64,))
-    loops = elementwise.indirect(total, IndirectCall((5,), (there, operand_spec), there, (operand_spec,), 0, True))
+    loops = lowered(*gathered(total, (5,), (there, operand_spec), there, (operand_spec,), 0, writes=True))
     program = ordered(loops.program)
     check_program(program)
     places, tensor = np.array([0, 2, 0, -1, 2]), np.zeros(3, np.int64)
@@ -236,28 +238,26 @@ def test_a_program_that_breaks_a_rule_is_refused(body: tuple[Any, ...], rule: st
 
 
 def test_a_schedule_is_readable() -> None:
-    loops = folding.scan(scanning("add", 0.0), call_of(6, 5))
+    loops = lowered(*scanned(scanning("add", 0.0), *lying(6, 5)))
     assert program_text(across(loops.program, 4, Folds())).split("\n\n")[0] == SCAN_IN_TILES
 
 
 SCAN_IN_TILES = """\
-kernel scan(a: float64[i0_n, j0_n | a_s0, 1], out0: float64[i0_n, j0_n | out0_s0, 1]; i0_n, j0_n, a_s0, out0_s0):
+kernel combine(a0: float64[i0_n, j_n | a0_s0, 1], out0: float64[i0_n, j_n | out0_s0, 1]; i0_n, j_n, a0_s0, out0_s0):
     for tile < ((i0_n + 4 - 1) / 4):
-        local acc0_lanes: float64[4 | 1]
+        local part0_lanes: float64[4 | 1]
         for i0 < i0_n in part tile of 4 each at lane:
-            acc0_lanes_first = numbers_0()
-            acc0_lanes[lane] = acc0_lanes_first
-        for j0 < j0_n in order:
+            part0_lanes_first = numbers_0()
+            part0_lanes[lane] = part0_lanes_first
+        for j < j_n in order:
             for i0 < i0_n in part tile of 4 each at lane:
-                element: float64 = a[i0, j0]
-                v0 = identity_1(element)
-                acc0_lanes_before: float64 = acc0_lanes[lane]
-                acc0 = combine_2(acc0_lanes_before, v0)
-                acc0_lanes[lane] = acc0
-                y0 = identity_1(acc0)
-                out0[i0, j0] = y0"""
+                r0: float64 = a0[i0, j]
+                part0_lanes_before: float64 = part0_lanes[lane]
+                part0 = combine_1(part0_lanes_before, r0)
+                part0_lanes[lane] = part0
+                out0[i0, j] = part0"""
 
 
 def test_neighbours_of_a_schedule_are_an_annotation() -> None:
-    program = folding.scan(scanning("add", 0.0), call_of(6, 5)).program
+    program = lowered(*scanned(scanning("add", 0.0), *lying(6, 5))).program
     assert "for i0 < i0_n by 4:" in program_text(vectorised(program, 4))
