@@ -72,7 +72,7 @@ def read_elements(
     """
     if any(isinstance(member, Tensor) for value in arguments if isinstance(value, (tuple, list)) for member in value):
         raise NotElementwiseError("a list of tensors")
-    source = text.source_for(arguments)
+    source, of_sizes = text.source_for(arguments), False
     for make in (_sample_forms, forms_of):
         program, places = traced_formula(text, source, form, arguments, make(arguments))
         if any(step.is_random for step in program.steps):
@@ -84,19 +84,20 @@ def read_elements(
         numbers = {input.name for input in program.inputs if input.kind is not None}
         computed = {name for name, _ in program.sizes}
         asked = names_of(program, elements.numbers)
-        of_sizes = asked - numbers - computed or any(
+        # A size that is 0 or 1 in the call has no name, but selects the computation if larger ones do.
+        of_sizes |= bool(asked - numbers - computed) or any(
             names_of(program.replace(guards=(size,)), ()) - numbers - computed for _, size in program.sizes
         )
         if not of_sizes:
             break
-    return Reading(elements, _asking(program, elements, of_sizes=bool(of_sizes)), bool(of_sizes))
+    return Reading(elements, _asking(program, elements, of_sizes=of_sizes), of_sizes)
 
 
 def _asking(program: Program, elements: ElementFunction, *, of_sizes: bool) -> Callable[..., Any] | None:
     """Build the function that runs before the kernel of a traced formula: it checks the guards for a call, and computes
-    the numbers that the kernel takes. Return None if there are no guards and no numbers.
+    the numbers that the kernel takes. Return None if there are no guards, also on shapes, and no numbers.
     """
-    if not program.guards and not elements.numbers:
+    if not (of_sizes or program.guards or elements.numbers):
         return None
     inputs = program.inputs
     if not of_sizes:

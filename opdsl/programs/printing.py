@@ -15,6 +15,7 @@ from opdsl.generated import function_from_source
 from opdsl.programs.leaves import RESERVED
 from opdsl.programs.steps import WORDS, Expression, Input, Size, Step, names_in, short_name, unfused
 from opdsl.runtime import Device, DType, Layout, MemoryFormat, Tensor
+from opdsl.runtime.symbol import is_symbol
 
 __all__ = ["OWN_NAMES", "compiled", "size_checks", "source"]
 
@@ -36,13 +37,18 @@ def _attempt(compute: Callable[[], Any]) -> Any:
         raise ProgramError(f"an expression of sizes cannot be computed: {error}") from error
 
 
+def _repr(value: Any) -> str:
+    """Return the text of a number, which specializes a plan to it: guards compare texts."""
+    return repr(value.pin() if is_symbol(value) else value)
+
+
 # Globals of the function: only the names that expressions call.
 _GLOBALS: Final[Mapping[str, Any]] = {
     "__builtins__": {},
     "math": math,
     "max": max,
     "min": min,
-    "repr": repr,
+    "repr": _repr,
     "unserved": UNSERVED,
     f"{OWN_NAMES}_errors": _ERRORS,
     f"{OWN_NAMES}_attempt": _attempt,

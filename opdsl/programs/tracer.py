@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import Enum
 from functools import partial
-from types import NoneType
+from types import FrameType, NoneType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opdsl.autograd.graph import Leaf, has_hooks, leaf_of
@@ -35,7 +36,7 @@ from opdsl.runtime.geometry import TensorMeta, geometry
 from opdsl.runtime.lowering import Lowering, SymbolicArray
 from opdsl.runtime.scopes import Setting
 from opdsl.runtime.snapshot import tensors_in
-from opdsl.runtime.symbol import NotLoweredError, is_symbol
+from opdsl.runtime.symbol import NotLoweredError, Symbol, is_symbol
 
 if TYPE_CHECKING:
     from opdsl.programs.reverse import Followed
@@ -50,6 +51,10 @@ _ALIKE: Mapping[str, tuple[str, Callable[..., tuple[Any, ...]]]] = {
         lambda x, dim: (x, () if dim is None else (dim,)),
     ),
 }
+# Lower bound of symbolic sizes: 0 and 1 are other forms.
+_LEAST = 2
+# Modules that compare symbols for the code that calls them.
+_ASKING = frozenset((Symbol.__module__, "opdsl.formulas.control"))
 # Types of constants that a function may return.
 _CONSTANTS = (bool, int, float, complex, str, bytes, NoneType, type, Enum, DType, Device, Expression)
 
@@ -135,10 +140,22 @@ class Tracer(DispatchMode):
         self.gradients: dict[str, tuple[Leaf, Tensor | None]] = {}
         self.cleared: set[str] = set()
         self.taken: dict[str, int] = dict.fromkeys((*RESERVED, *leaves.names), 0)
+        self.is_viewing = False
+        recorder.note_bound = self._note_bound
+
+    def _note_bound(self, symbol: Symbol) -> None:
+        """Require of a program for sizes above 1 that they are, if the function compares them with 0 or 1.
+
+        The bound of a symbol decides such comparisons, and those of opdsl's own code hold for all sizes.
+        """
+        if self.is_viewing or _is_asked_by_operators():
+            for name in sorted({name for term in symbol.terms or () for name in term}):
+                if self.recorder.bounds.get(name) == _LEAST:
+                    self.recorder.ask(f"{name} > {_LEAST - 1}", True)
 
     def _integer(self, name: str, value: int) -> Any:
         """Return a symbolic size for an integer among the leaves."""
-        return self.recorder.size(name, value, 2)
+        return self.recorder.size(name, value, _LEAST)
 
     def run(self, function: Callable[..., Any], leaves: Leaves) -> Any:
         """Return the results of the function on traced tensors.
@@ -258,18 +275,25 @@ class Tracer(DispatchMode):
             args, kwargs: its arguments.
             function: computes traced tensors for the results.
         """
-        # Guards that kernels add on sizes are no guards of the function.
+        # Guards that kernels add on sizes are no guards of the function, unless they decide what its code sees.
         guards, count = dict(self.recorder.guards), len(self.recorder.steps)
+        takes_views = self.is_viewing = _takes_views(operator.operator)
         branch = masked_branch.get()
         if branch is not None:
             branch.takes(operator.operator, [args, list(kwargs.values())])
-        result = function(*args, **kwargs)
+        try:
+            result = function(*args, **kwargs)
+        finally:
+            self.is_viewing = False
         if branch is not None:
             branch.gives(operator.operator, args, result)
         if len(self.recorder.steps) > count and _has_numbers(result):
             raise NotLoweredError(f"{operator.operator.name} returns a number that depends on elements")
         call = self._call_of(operator.operator, unbox(operator.operator, args, kwargs), result)
-        self.recorder.guards = self._asked_by_calls(guards, self.recorder.guards)
+        asked = self.recorder.guards
+        self.recorder.guards = self._asked_by_calls(guards, asked)
+        if takes_views:
+            self.recorder.guards |= asked
         del self.recorder.steps[count:]
         self._note(operator.operator, args, kwargs, result, call)
         return result
@@ -607,6 +631,22 @@ def _on_meta(operator: Any, *args: Any, **kwargs: Any) -> Any:
         return from_meta(operator(*meta, **named))
     except Exception as error:  # a user's kernel may fail in any way on tensors without elements
         raise NotLoweredError(f"{operator.operator.name} reads elements, or has no Meta kernel: {error}") from error
+
+
+def _is_asked_by_operators() -> bool:
+    """Return whether the code that compares a symbol is the traced function, or the body of an operator."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_globals.get("__name__") in _ASKING:
+        frame = frame.f_back
+    module = str(frame.f_globals.get("__name__")) if frame is not None else ""
+    return not module.startswith("opdsl.") or module.startswith(("opdsl.aten.", "opdsl.nn."))
+
+
+def _takes_views(operator: Operator) -> bool:
+    """Return whether an operator returns views, so that guards of its kernel decide their number and their shapes."""
+    schema = operator.schema
+    is_view = any(output.alias is not None for output in schema.returns) and not schema.is_mutable
+    return is_view or "inplace_view" in operator.tags
 
 
 def _has_numbers(result: Any) -> bool:

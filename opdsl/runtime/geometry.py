@@ -368,7 +368,8 @@ def _form_of(geometry: TensorMeta) -> Form:
     shape, strides = geometry.shape, geometry.strides
     if geometry.device.type == "meta" and any(type(size) is not int and not is_symbol(size) for size in shape):
         raise TypeError("sizes that another library traces (torch.SymInt) have no form: it would ask about them")
-    small = len(shape) if not shape or min(shape) > 1 else tuple([min(size, 2) for size in shape])
+    # ``min`` would compare symbolic sizes with each other, which makes guards.
+    small = len(shape) if all(size > 1 for size in shape) else tuple([2 if size > 1 else size for size in shape])
     order: tuple[int, ...] | None = _ROW_MAJOR[len(shape)]
     if strides != contiguous_strides(shape):
         order = tuple(sorted(range(len(shape)), key=lambda dim: -strides[dim]))

@@ -154,6 +154,7 @@ class Lowering:
     hands_numbers: whether a compiled kernel converts numbers, and raises OverflowError if one does not fit.
     compiles: whether kernels are compiled; False if only the operator calls are of interest, and no plan is made.
     originals: in a dry run, which makes no plan, the arguments by the ids of their symbolic tensors.
+    note_bound: see ``SymbolOwner``.
 
     Args:
         taken: names that the plan's own names must not use.
@@ -181,6 +182,7 @@ class Lowering:
         self.hands_numbers = False
         self.compiles = True
         self.originals: dict[int, Any] = {}
+        self.note_bound: Callable[[Symbol], None] | None = None
         self.guards: dict[str, bool] = {}
         self.steps: list[Step | Check | Lines | Within | Written] = []
         self.constants: dict[str, object] = {}

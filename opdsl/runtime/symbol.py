@@ -43,9 +43,11 @@ class SymbolOwner(Protocol):
     is_exact: whether all sizes are plain integers.
     bounds: the lower bounds of integers, by their expressions; None if unknown.
     guards: the guards as expressions, and their outcomes.
+    note_bound: is called with each symbol of which a lower bound has decided a comparison with 0 or 1; may be None.
     """
 
     is_exact: bool
+    note_bound: Callable[[Symbol], None] | None
     bounds: dict[str, int | None]
     guards: dict[str, bool]
 
@@ -185,7 +187,7 @@ class Symbol:
 
     def __bool__(self) -> bool:
         if self.lowest is not None and self.lowest > 0:
-            return True
+            return self._decided(True)
         return self._compare(operator.ne, "!=", 0)
 
     def __hash__(self) -> int:
@@ -327,6 +329,12 @@ class Symbol:
 
     # ------------------------------------------------------------------------------------------------ comparisons
 
+    def _decided(self, outcome: bool) -> bool:
+        """Return the outcome of a comparison that lower bounds decide, which is not a guard, after reporting it."""
+        if self.owner.note_bound is not None:
+            self.owner.note_bound(self)
+        return outcome
+
     def _compare(self, function: Callable[[Any, Any], bool], sign: str, other: Any) -> bool:
         if other is self:
             return function(0, 0)
@@ -335,13 +343,13 @@ class Symbol:
         outcome = function(self.example, other.example if type(other) is Symbol else other)
         own, lowest = self.terms, self.lowest
         if type(other) is int and lowest is not None and lowest > other:
-            return function(lowest, other)
+            return function(lowest, other) if other < 0 else self._decided(function(lowest, other))
         terms = _terms(other)
         is_whole = own is not None and terms is not None
         if own is not None and terms is not None:
             answer = settled(added(own, terms, -1), self.owner.bounds, function, sign)
             if answer is not None:
-                return answer
+                return answer if type(other) is not int or other < 0 else self._decided(answer)
         if sign == "!=" or (sign in _OPPOSITES and is_whole):  # an equivalent guard; not so for the order of NaN
             return not self.owner.ask(f"{self.text} {_OPPOSITES[sign]} {_operand(other)}", not outcome)
         return self.owner.ask(f"{self.text} {sign} {_operand(other)}", outcome)
@@ -350,14 +358,14 @@ class Symbol:
         if type(other) is Symbol and self.terms is not None and self.terms == other.terms:
             return True
         if type(other) is int and self.lowest is not None and self.lowest > other:
-            return False
+            return False if other < 0 else self._decided(False)
         return self._compare(operator.eq, "==", other)
 
     def __ne__(self, other: object) -> bool:
         if type(other) is Symbol and self.terms is not None and self.terms == other.terms:
             return False
         if type(other) is int and self.lowest is not None and self.lowest > other:
-            return True
+            return True if other < 0 else self._decided(True)
         return self._compare(operator.ne, "!=", other)
 
     def __lt__(self, other: Any) -> bool:

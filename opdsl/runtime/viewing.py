@@ -86,11 +86,17 @@ def _attach(tensor: Tensor, shape: Sizes, strides: Sizes, offset: int, dtype: DT
     return output
 
 
+def _leaves(form: TensorMeta, shape: Sizes, strides: Sizes, offset: int, dtype: DType) -> bool:
+    """Return whether a view leaves its tensor; ``offset`` counts bytes from the tensor's first element."""
+    reach = 0 if 0 in shape else required_storage(shape, strides) * dtype.itemsize + offset
+    return offset < 0 or reach > required_storage(form.shape, form.strides) * form.dtype.itemsize
+
+
 def _symbolic_view(tensor: Tensor, shape: Sizes, strides: Sizes, offset: int, dtype: DType) -> SymbolicArray:
     """Return the symbolic array of a view during lowering; the view must stay within the tensor."""
     form, recorder = tensor.geometry, lowering.get()
-    reach = 0 if 0 in shape else required_storage(shape, strides) * dtype.itemsize + offset
-    if recorder is None or offset < 0 or reach > required_storage(form.shape, form.strides) * form.dtype.itemsize:
+    # Without a plan, this guard would only limit the calls that a traced program serves.
+    if recorder is None or (recorder.compiles and _leaves(form, shape, strides, offset, dtype)):
         raise NotLoweredError("a view that leaves its tensor")
     source, start = tensor.array.source
     if recorder.is_exact and (dtype, shape, strides, offset) == (form.dtype, form.shape, form.strides, 0):
