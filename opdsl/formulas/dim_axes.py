@@ -115,7 +115,7 @@ def _plain_tensors(values: object) -> Iterator[Tensor]:
 def axes_as_they_lie(tensor: Tensor) -> list[int]:
     """Return the dimensions of a tensor in the order of its memory layout, the outermost first."""
     strides: list[Any] = [example_value(stride) for stride in tensor.geometry.strides]
-    return sorted(range(tensor.ndim), key=lambda axis: (strides[axis] == 0, -strides[axis]))
+    return sorted(range(tensor.ndim), key=lambda axis: (bool(strides[axis] == 0), -strides[axis]))
 
 
 def lies_in_order(tensor: Tensor, order: Sequence[int]) -> bool:

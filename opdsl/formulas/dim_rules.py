@@ -16,6 +16,9 @@ from opdsl.runtime import Tensor
 
 _CPU = DispatchKey("CPU")
 
+# Operators that are pointwise, although native_functions.yaml does not tag them so and none is one pointwise kernel.
+_UNTAGGED = frozenset(("aten::complex", "aten::polar", "aten::rsub.Tensor"))
+
 Rule = Callable[[Call], Any]
 
 
@@ -75,7 +78,7 @@ def is_pointwise(operator: Operator) -> bool:
     """Return whether an operator computes each element from the elements at the same index."""
     kernel = operator.entry(_CPU).kernel
     kind = kernel.definition.kind if isinstance(kernel, StructuredKernel) else ""
-    return kind == "pointwise" or "pointwise" in operator.tags
+    return kind == "pointwise" or "pointwise" in operator.tags or operator.name in _UNTAGGED
 
 
 def broadcast(call: Call) -> Any:
@@ -281,7 +284,7 @@ BY_NAME: dict[str, Rule] = {
         "alias detach clone to.dtype to.device to.dtype_layout _to_copy "
         "zeros_like ones_like full_like empty_like rand_like randn_like bernoulli "
         "bernoulli.p native_dropout constant_pad_nd embedding tril triu native_layer_norm linalg_det _linalg_det "
-        "linalg_inv_ex linalg_cholesky_ex contiguous _conj",
+        "linalg_inv_ex linalg_cholesky_ex contiguous _conj _neg_view is_conj is_neg view_as_real",
     ),
     **_named(resized, "view reshape expand broadcast_to repeat tile"),
     **_named(

@@ -12,6 +12,7 @@ import torch
 
 import opdsl
 from opdsl import Library, Tensor, dim, dims, formula
+from opdsl.interop.torch import register
 from opdsl.testing import gradcheck
 
 lib = Library("papers_of_attention")
@@ -129,6 +130,16 @@ def turned_in_part(x: Tensor, cos: Tensor, sin: Tensor, ids: Tensor, rotary: int
     other = -near[b, t, h, c + half] if c < half else near[b, t, h, c - half]
     turned = x[b, t, h, c] * cos.outside(1.0)[at, c % half] + other * sin.outside(0.0)[at, c % half]
     return (turned if c < rotary else x[b, t, h, c]).order(b, t, h, c)
+
+
+@lib.op
+@formula
+def retention(q: Tensor, k: Tensor, v: Tensor, decay: Tensor) -> Tensor:
+    """Compute attention whose weights decay with distance (Sun et al., 2023)."""
+    h, i, j, d, e = dims(5)
+    weight = decay[h] ** (i - j) if i >= j else 0.0
+    scores = (q[..., h, i, d] * k[..., h, j, d]).sum(d) * weight
+    return (scores * v[..., h, j, e]).sum(j).order(..., h, i, e)
 
 
 def numbers(*shape: int, seed: int) -> np.ndarray[Any, Any]:
@@ -253,3 +264,25 @@ def test_turned_in_part() -> None:
         arguments = [opdsl.from_numpy(array) for array in (x, cos, sin, ids)]
         for function in (turned_in_part, compiled):
             assert np.allclose(function(*arguments).numpy(), np.concatenate([turned, rest], -1))
+
+
+def retained(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, decay: torch.Tensor) -> torch.Tensor:
+    """Compute ``retention`` in PyTorch."""
+    apart = torch.arange(q.shape[-2])[:, None] - torch.arange(q.shape[-2])
+    weights = torch.where(apart >= 0, decay[:, None, None] ** apart.clamp(min=0), 0.0)
+    return (q @ k.mT * weights) @ v
+
+
+def test_retention_with_symbolic_sizes() -> None:
+    register(retention)
+    torch._dynamo.reset()
+    compiled = torch.compile(
+        lambda *arguments: torch.ops.papers_of_attention.retention(*arguments),
+        fullgraph=True,
+        dynamic=True,
+        backend="aot_eager",
+    )
+    for batch, length in ((2, 4), (3, 5)):
+        q, k, v = (torch.from_numpy(numbers(batch, 2, length, 3, seed=seed)) for seed in range(3))
+        decay = torch.tensor([0.5, 0.9], dtype=torch.float64)
+        torch.testing.assert_close(compiled(q, k, v, decay), retained(q, k, v, decay))

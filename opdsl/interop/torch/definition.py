@@ -95,18 +95,23 @@ def find(schema: FunctionSchema) -> Callable[..., Any] | None:
 
 
 def target_of(schema: FunctionSchema) -> Callable[..., Any] | None:
-    """Return the torch operator with the name of a schema, or an adapter that chooses a random operator that vmap
-    supports.
+    """Return the torch operator with the name of a schema, or what calls one that vmap supports instead.
 
     torch has no batching rule for the ``*_like`` operators with a generator, but for those that take a size; these do
     not accept symbolic sizes. Returns None if torch has no such operator.
     """
     target, name = find(schema), schema.name
+    if not name.namespace and name.base in _BATCHED and not name.overload:
+        return _BATCHED[name.base]
     if target is not None and not name.namespace and (name.base, name.overload) in _WITHOUT:
         return _Drawn(target, _WITHOUT[name.base, name.overload])
     if target is None or name.namespace or name.overload != "generator" or name.base not in _SIZED:
         return target
     return _DrawnLike(target, name.base)
+
+
+_BATCHED: dict[str, Callable[..., Any]] = {"conj": torch.conj, "is_conj": torch.is_conj, "is_neg": torch.is_neg}
+"""Functions of torch that vmap supports, by the name of an operator that it has no batching rule for."""
 
 
 _SIZED = {
