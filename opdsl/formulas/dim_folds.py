@@ -11,7 +11,17 @@ from opdsl.dispatch.state import current
 from opdsl.errors import DimError
 from opdsl.formulas.dim_axes import aligned, axes_as_they_lie, over, union
 from opdsl.formulas.dim_binding import FOLDED, Axis, Call, Pack
-from opdsl.formulas.dim_rules import full, invoke, joined_masks, mapped, operands, placed, positional, results
+from opdsl.formulas.dim_rules import (
+    full,
+    invoke,
+    joined_masks,
+    mapped,
+    on_device,
+    operands,
+    placed,
+    positional,
+    results,
+)
 from opdsl.formulas.dim_tensor import Dim, DimTensor, functions, names
 from opdsl.formulas.dim_windows import convolved
 from opdsl.formulas.ragged import fold_ragged, ragged_among
@@ -364,7 +374,7 @@ def contracted(call: Call) -> Any:
         return NotImplemented
     targets = call.get("dim")
     folded = {target.dim for target in targets if isinstance(target, Axis)}
-    factors = later.factors
+    factors = tuple([on_device(factor, later.factors) for factor in later.factors])
     if ragged_among(folded):
         return NotImplemented
     if len(folded) < len(targets) or not folded <= set(union(factors)):

@@ -137,7 +137,7 @@ class _Writing:
 
     def _source(self, src: Any) -> Any:
         if not isinstance(src, (Tensor, DimTensor)):
-            return functions().scalar_tensor(src, dtype=self.base.dtype)
+            return functions().scalar_tensor(src, dtype=self.base.dtype, device=self.base.device)
         if promote_types(src.dtype, self.base.dtype) is not self.base.dtype:
             raise DimError(
                 f"opdsl.scatter: values of {src.dtype} into a tensor of {self.base.dtype}. Convert them: "
@@ -156,7 +156,8 @@ class _Writing:
         turns = math.prod(dim.settle("opdsl.scatter()") for dim in self.dims)
         flat = self.base.reshape(count, width)
         at = self._linear(count).reshape(turns)
-        values = full(self.src, (*self.dims, *self.rows), "opdsl.scatter()").to(self.base.dtype)
+        src = on_device(self.src, self.beside) if isinstance(self.src, DimTensor) else self.src
+        values = full(src, (*self.dims, *self.rows), "opdsl.scatter()").to(self.base.dtype)
         missing = len(self.rest) - (values.ndim - len(self.dims))
         if missing:  # the values broadcast along positional dimensions of the base
             lead = len(self.dims) + len(self.rows)
