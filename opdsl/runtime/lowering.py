@@ -146,6 +146,9 @@ class Lowering:
     constants: the values of names in expressions.
     packets: the packet of every operator that was called, with its generation.
     arguments: the expression of the storage of each argument, by its symbolic tensor.
+    roots: the tensors that own the storage of arguments in the call that is lowered, by the same symbolic tensors. Only
+        arguments that know where they begin in their storage are in it.
+    arrays: the expressions of the NumPy arrays of arguments on the CPU, by the ids of the symbolic tensors.
     may_hand_numbers: whether Python numbers may be passed to compiled kernels, which convert them.
     shared: the format of the test whether two arguments share storage.
     edges: the expressions of the autograd edges of intermediate tensors, by the tensors' ids.
@@ -188,6 +191,8 @@ class Lowering:
         self.constants: dict[str, object] = {}
         self.packets: dict[Any, int] = {}
         self.arguments: dict[Any, str] = {}
+        self.roots: dict[Any, Any] = {}
+        self.arrays: dict[int, str] = {}
         self.shared = "{} is {}"
         self.parts: dict[str, str] = {}
         self.edges: dict[int, str] = {}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import enum
+import functools
 from collections.abc import Sequence
+from typing import Any
 
 import numpy
 
@@ -11,12 +13,13 @@ from opdsl.errors import OverlapError, ReadOnlyError
 from opdsl.runtime.geometry import TensorMeta
 from opdsl.runtime.lowering import Lowering, lowering
 from opdsl.runtime.storage import storage_root
+from opdsl.runtime.symbol import example_value
 from opdsl.runtime.tensor import Tensor
 from opdsl.runtime.views import required_storage
 
 # Limits of the exact tests, beyond which the answer is UNKNOWN.
 _MOST_ELEMENTS = 1 << 16
-_MOST_WORK = 100_000
+MOST_WORK = 100_000
 
 
 class Overlap(enum.Enum):
@@ -87,9 +90,7 @@ def overlap(first: Tensor, second: Tensor) -> Overlap:
     if recorder is None and form.device.type == "cpu":
         return _overlap_of_arrays(first, second)
     if not share_storage(first, second):
-        if recorder is not None:
-            _ask_whether_apart(recorder, first, second)
-        return Overlap.NONE
+        return Overlap.NONE if recorder is None else _asked(recorder, first, second)
     begin, other_begin = (tensor.storage_offset() * tensor.geometry.dtype.itemsize for tensor in (first, second))
     if begin == other_begin and _same_steps(form, other):
         return Overlap.FULL
@@ -129,11 +130,93 @@ def is_copied_onto_itself(written: Tensor, read: Tensor) -> bool:
     return ahead == 0
 
 
-def _ask_whether_apart(recorder: Lowering, first: Tensor, second: Tensor) -> None:
-    """Add a guard that two arguments of a plan share no storage; tensors that are no views own theirs."""
-    roots = [recorder.arguments.get(storage_root(tensor)) for tensor in (first, second)]
-    if None not in roots:
-        recorder.ask(recorder.shared.format(*roots), False)
+def _asked(recorder: Lowering, first: Tensor, second: Tensor) -> Overlap:
+    """Return how two arguments of a plan, or views of them, overlap in the call that is lowered, and add a guard on it.
+
+    Tensors that are no views own their storage. Those that share storage mostly have no common element, such as two
+    rows of a matrix, so the guard compares elements. Autograd relates tensors that share storage to each other, so that
+    a plan which records nodes requires separate storage.
+    """
+    roots = [storage_root(tensor) for tensor in (first, second)]
+    texts = [recorder.arguments.get(root) for root in roots]
+    if None in texts:
+        return Overlap.NONE
+    shared = recorder.shared.format(*texts)
+    examples = [recorder.roots.get(root) for root in roots]
+    begin, *layout = _span(first)
+    other_begin, *other_layout = _span(second)
+    places = (other_begin - begin, *layout, *other_layout)
+    text = recorder.source(places)
+    is_recorded = first.geometry.requires_grad or second.geometry.requires_grad
+    if None in examples or is_recorded or recorder.is_late(text):
+        recorder.ask(shared, False)
+        return Overlap.NONE
+    relation = recorder.constant(relation_of)
+    if examples[0] is examples[1] and relation_of(*map(_examples, places)) is Overlap.FULL:
+        recorder.ask(f"{shared} and {relation}(*{text}) is {recorder.constant(Overlap.FULL)}", True)
+        return Overlap.FULL
+    arrays = [recorder.arrays.get(id(tensor)) for tensor in (first, second)]
+    if None in arrays:
+        apart = f"{relation}(*{text}) is {recorder.constant(Overlap.NONE)}"
+    else:
+        apart = f"not {recorder.constant(numpy.may_share_memory)}({', '.join(map(str, arrays))}, {MOST_WORK})"
+    recorder.ask(f"{shared} and not ({apart})", False)
+    return Overlap.NONE
+
+
+def _span(tensor: Tensor) -> tuple[Any, ...]:
+    """Return where a tensor begins in its storage, in bytes, its shape and strides, and the size of an element."""
+    form = tensor.geometry
+    return tensor.storage_offset() * form.dtype.itemsize, form.shape, form.strides, form.dtype.itemsize
+
+
+def _examples(value: Any) -> Any:
+    """Return the value of a number, or of the numbers in a tuple, in the call that is lowered."""
+    return tuple(map(example_value, value)) if type(value) is tuple else example_value(value)
+
+
+@functools.lru_cache(maxsize=4096)
+def relation_of(
+    ahead: int,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    itemsize: int,
+    other_shape: tuple[int, ...],
+    other_strides: tuple[int, ...],
+    other_itemsize: int,
+) -> Overlap:
+    """Return how two tensors of the same storage overlap.
+
+    Args:
+        ahead: how far the second one begins behind the first one, in bytes.
+        shape, other_shape, strides, other_strides: their sizes and strides, in elements.
+        itemsize, other_itemsize: the sizes of their elements, in bytes.
+
+    >>> relation_of(4, (8,), (2,), 4, (8,), (2,), 4)
+    <Overlap.NONE: 0>
+    """
+    if (ahead, shape, strides, itemsize) == (0, other_shape, other_strides, other_itemsize):
+        return Overlap.FULL
+    first = numpy.asarray(_Layout(0, shape, strides, itemsize))
+    return _shared(first, numpy.asarray(_Layout(ahead, other_shape, other_strides, other_itemsize)))
+
+
+class _Layout:
+    """Layout of an array whose elements are never accessed, so that its address stands for an offset.
+
+    Args:
+        ahead: its offset in bytes, from an address that is large enough for negative ones.
+        shape, strides, itemsize: its sizes, its strides in elements, and the bytes of an element.
+    """
+
+    def __init__(self, ahead: int, shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> None:
+        self.__array_interface__ = {
+            "version": 3,
+            "data": ((1 << 62) + ahead, True),
+            "shape": shape,
+            "strides": tuple(stride * itemsize for stride in strides),
+            "typestr": f"|V{itemsize}",
+        }
 
 
 def _overlap_of_arrays(first: Tensor, second: Tensor) -> Overlap:
@@ -142,8 +225,13 @@ def _overlap_of_arrays(first: Tensor, second: Tensor) -> Overlap:
         return Overlap.NONE
     if first.data_ptr() == second.data_ptr() and _same_steps(first.geometry, second.geometry):
         return Overlap.FULL
+    return _shared(array, other)
+
+
+def _shared(array: numpy.ndarray[Any, Any], other: numpy.ndarray[Any, Any]) -> Overlap:
+    """Return how two arrays overlap that are not known to have the same elements."""
     try:
-        shared = numpy.shares_memory(array, other, max_work=_MOST_WORK)  # type: ignore[arg-type]
+        shared = numpy.shares_memory(array, other, max_work=MOST_WORK)  # type: ignore[arg-type]
     except numpy.exceptions.TooHardError:
         return Overlap.UNKNOWN
     return Overlap.PARTIAL if shared else Overlap.NONE

@@ -278,10 +278,16 @@ class Tensor(Differentiable):
         """Return the offset of the first element in the tensor's storage, in elements."""
         if self.geometry.device.type == "meta":
             return getattr(self, "array", _NO_OFFSET).offset
-        if self._base is None and not hasattr(self, "_memory"):
+        base, array = self._base, self.array
+        if base is not None and type(array) is numpy.ndarray:
+            whole = base.array
+            # An array that owns its memory shows all of it.
+            if whole.base is None and array.base is whole and array.size:
+                return (values.first_address(array) - values.first_address(whole)) // self.geometry.dtype.itemsize
+        elif base is None and not hasattr(self, "_memory"):
             return 0
-        if type(self.array) is SymbolicArray:
-            offset: int = self.array.offset
+        elif type(array) is SymbolicArray:
+            offset: int = array.offset
             return offset
         return (values.address(self) - values.storage_begin(self, storage_root(self))) // self.geometry.dtype.itemsize
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import partial
 from typing import Any
 
 from opdsl.dispatch.binding.arguments import SIZES_FROM, Kind
@@ -12,8 +13,8 @@ from opdsl.dispatch.plans.forms import UNSERVED, FormPlans
 from opdsl.dispatch.plans.lowered import Given, lower_call, lower_form
 from opdsl.dispatch.plans.lowering_errors import refusals_only
 from opdsl.dispatch.plans.plan_holders import Dependencies, publish
-from opdsl.dispatch.plans.policy import Next, Seen
-from opdsl.dispatch.state import PLAN_LIMIT, State
+from opdsl.dispatch.plans.policy import MOST_VARIANTS, Next, Seen
+from opdsl.dispatch.state import PLAN_LIMIT, State, current
 from opdsl.runtime import Tensor
 from opdsl.runtime.forking import registering
 from opdsl.runtime.plan_call import Plan
@@ -130,26 +131,70 @@ class FunctionPlans:
             result = self.function(*arguments)
             self.seen.add((state, key))
             return result
-        name = self.function.__name__
-        call = self._given(arguments, integers_from=None)
-        lowered: tuple[Plan, Dependencies]
+        variants: list[Plan] = []
         try:
-            with refusals_only(name, lambda: self.function(*arguments)):
-                lowered = lower_call(name, self._run, self._run, self.names, call, [], **self.options)
+            plan, made_of = self._lower_call(state, key, arguments, variants)
         except NotLoweredError:  # for example sizes that depend on elements, which forms allow
             form = self.forms.find(state, form_key)
             if form.variants or (not form.reason and self._lower_form(state, form, arguments)):
                 form.keeps_no_others()
                 return self.function(*arguments)
-            lowered = self.function, {}
-        plan, made_of = lowered
-        publish(self, made_of, lambda: self._keep((state, key), plan))
+            plan, made_of = self.function, {}
+        publish(self, made_of, lambda: self._keep((state, key), plan, variants))
         return plan(*arguments)
 
-    def _keep(self, key: tuple[State, object], plan: Plan) -> None:
+    def _lower_call(
+        self, state: State, key: object, arguments: Sequence[object], variants: list[Plan]
+    ) -> tuple[Plan, Dependencies]:
+        """Lower a call to a plan for its exact geometries, which leaves calls that it does not accept to the next one.
+
+        Args:
+            state, key, arguments: see ``learn``.
+            variants: the other plans for the same key.
+
+        Raises:
+            NotLoweredError: no such plan can compute the call.
+        """
+        name, call = self.function.__name__, self._given(arguments, integers_from=None)
+        place, missed = len(variants), partial(self._missed, state, key, variants)
+        with refusals_only(name, lambda: self.function(*arguments)):
+            return lower_call(name, self._run, missed, self.names, call, variants, place=place, **self.options)
+
+    def _missed(
+        self,
+        state: State,
+        key: object,
+        variants: list[Plan],
+        positional: tuple[object, ...],
+        named: dict[str, object],
+    ) -> object:
+        """Make a call that no plan for its key accepts, and store a further plan for calls like it unless it is the
+        first.
+        """
+        place, run = len(variants), self.function
+        mark = state, key, place
+        if place >= MOST_VARIANTS or current.get() is not state or mark not in self.seen:
+            result = run(*positional)
+            self.seen.add(mark)
+            return result
+        try:
+            plan, made_of = self._lower_call(state, key, positional, variants)
+        except NotLoweredError:
+            self.seen.give_up(mark)
+            return run(*positional)
+
+        def keep() -> None:
+            if len(variants) == place:
+                variants.append(plan)
+
+        publish(self, made_of, keep)
+        return plan(*positional)
+
+    def _keep(self, key: tuple[State, object], plan: Plan, variants: list[Plan]) -> None:
         if len(self.plans) >= PLAN_LIMIT:
             self.plans.clear()
         self.plans[key] = plan
+        variants.append(plan)
 
     def forget(self) -> None:
         """Drop all plans, since a kernel has changed."""

@@ -467,9 +467,12 @@ class Inputs:
             offset = self.recorder.size(f"{text}.storage_offset()", example, 0)
         if not tensor.is_meta:
             output.array = SymbolicArray(f"{text}.array", tensor.geometry.dtype.numpy, offset)
+            if tensor.is_cpu:
+                self.recorder.arrays[id(output)] = output.array.text
         elif tensor.geometry.is_view:
             output.array = MetaArray(offset)
         self.recorder.arguments[storage_root(output)] = root
+        self.recorder.roots[storage_root(output)] = storage_root(tensor)
         self.tensors.append((output, text))
         self.forms.append(output.geometry)
         self.seen[id(tensor)] = output

@@ -20,6 +20,7 @@ from opdsl.interop.torch.tensors import TORCH_DTYPES, geometry_of, shared, to_op
 from opdsl.runtime import DType, Tensor
 from opdsl.runtime.geometry import TensorMeta
 from opdsl.runtime.lowering import SymbolicArray, Written, concrete
+from opdsl.runtime.overlap import MOST_WORK
 from opdsl.runtime.plan_call import Plan
 from opdsl.runtime.scopes import Setting
 from opdsl.runtime.storage import storage_root
@@ -71,7 +72,7 @@ class MemoryReader(Reader):
 
     def _array(self, text: str) -> str:
         array = self.recorder.name("memory")
-        self.recorder.shared = f"{self.recorder.constant(numpy.may_share_memory)}({{}}, {{}})"
+        self.recorder.shared = f"{self.recorder.constant(numpy.may_share_memory)}({{}}, {{}}, {MOST_WORK})"
         self.lines.append(f"{array} = {self.recorder.constant(native.array_function())}({text})")
         self.checks.append(f"{array} is None")
         return array

@@ -23,7 +23,7 @@ from opdsl.runtime import (
 )
 from opdsl.runtime.geometry import geometry
 from opdsl.runtime.interchange import tensor
-from opdsl.runtime.overlap import overlap
+from opdsl.runtime.overlap import overlap, relation_of
 
 
 @st.composite
@@ -72,6 +72,14 @@ def test_overlap_is_exact(first, offset, second, other_offset):
         assert actual is Overlap.FULL
     else:
         assert actual is Overlap.PARTIAL
+
+
+@given(strided(), strided(), st.integers(-20, 20), st.booleans())
+def test_the_relation_of_layouts_is_exact(first, second, ahead, is_same):
+    second = first if is_same else second
+    own, others = places(*first), places(*second, ahead)
+    relation = relation_of(4 * ahead, *first, 4, *second, 4)
+    assert (relation is Overlap.NONE) == (not set(own) & set(others)) or (relation is Overlap.FULL and own == others)
 
 
 def test_a_tensor_overlaps_itself_fully(ours):
