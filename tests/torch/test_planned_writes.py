@@ -261,3 +261,25 @@ def test_lists_are_read_and_written_again_and_again(shape: tuple[int, ...]) -> N
         ours[places] += 1
         theirs[places] += 1
         assert ours.tolist() == theirs.tolist()
+
+
+# Writes of a number to a tensor of complex numbers.
+COMPLEX_WRITES: dict[str, Callable[[Any, Any], Any]] = {
+    "fill_": lambda x, number: x.fill_(number),
+    "write slice": lambda x, number: x.__setitem__(slice(1, 3), number),
+    "write strided": lambda x, number: x.__setitem__((slice(None), slice(None, None, 2)), number),
+    "write mask": lambda x, number: x.__setitem__(x.abs() > 2, number),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128, torch.float32, torch.int64])
+@pytest.mark.parametrize("name", COMPLEX_WRITES)
+def test_complex_numbers_are_written_by_plans(name: str, dtype: torch.dtype) -> None:
+    for number in (0, 1.5, 2 + 0j, -3, 0.25 + 0j, *((1.5 - 2j, 1j) if dtype.is_complex else ())):
+        theirs = (torch.arange(12.0) % 5).reshape(3, 4).to(dtype)
+        ours = Twins().of(theirs)
+        if dtype is torch.int64 and number == 0.25:
+            number = 2j - 2j
+        COMPLEX_WRITES[name](theirs, number)
+        COMPLEX_WRITES[name](ours, number)
+        assert_agree(ours, theirs)

@@ -47,7 +47,7 @@ _MASKS = (bool_, uint8)
 # Lists of this length or longer are always index tensors.
 _LONGEST_TUPLE = 32
 
-_NUMBERS = (bool, int, float)
+_NUMBERS = (bool, int, float, complex)
 
 # Bounds of slices are clamped to this, the largest int64, as Python allows larger ones.
 _FARTHEST = 2**63 - 1

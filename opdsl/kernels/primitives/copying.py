@@ -27,7 +27,7 @@ from opdsl.kernels.outputs import (
 from opdsl.runtime.device import Device, MemoryFormat, contiguous_format, cpu, meta
 from opdsl.runtime.dtype import DType, float32, float64, int16, int32, int64, uint8
 from opdsl.runtime.geometry import TensorMeta, geometry, geometry_of
-from opdsl.runtime.lowering import made_once
+from opdsl.runtime.lowering import deferred, made_once
 from opdsl.runtime.memory import device_memory
 from opdsl.runtime.overlap import Overlap, is_copied_onto_itself, overlap
 from opdsl.runtime.storage import bump_version
@@ -319,11 +319,21 @@ def _fill(target: Tensor, number: Any) -> None:
         copy_elements(target, host)
         return
     if target.dtype.is_complex:
-        for part, value in enumerate((number.real, number.imag)):
-            _fill(_part(target, part), value)
+        for part, value in enumerate((_real, _imaginary)):
+            _fill(_part(target, part), value(number))
         return
     if target.geometry.numel:
         fill_loop(target.geometry)(number, array_of(target))
+
+
+@deferred
+def _real(number: complex) -> float:
+    return number.real
+
+
+@deferred
+def _imaginary(number: complex) -> float:
+    return number.imag
 
 
 @made_once(512)
