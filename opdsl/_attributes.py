@@ -121,7 +121,7 @@ def python_module(name: str) -> PythonModule:
     """Return an object with the functions of aten whose entries have a ``python_module``, such as ``"nn"`` or
     ``"linalg"``.
     """
-    return PythonModule(name, _find_packet, _aten_names)
+    return PythonModule(name, _find_packet, _aten_names, _listed_names)
 
 
 class Functions:
@@ -215,6 +215,12 @@ def _find_packet(name: str) -> Packet | None:
     if name in aten.PACKETS:
         aten.load_packet(name)
     return registry.packets.get(f"aten::{name}")
+
+
+def _listed_names() -> list[str]:
+    """Return the names of aten's packets, loaded or not."""
+    registered = [name.removeprefix("aten::") for name in tuple(registry.packets) if name.startswith("aten::")]
+    return [*dict.fromkeys((*importlib.import_module("opdsl.aten").PACKETS, *registered))]
 
 
 def _aten_names() -> list[str]:

@@ -81,3 +81,8 @@ def test_every_public_name_exists_however_it_is_first_accessed() -> None:
     same = "all(globals()[each] is getattr(opdsl, each) for each in opdsl.__all__)"
     code = f"from opdsl import *; import opdsl; assert {same}"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_looking_for_an_unknown_function_of_a_module_loads_no_operators() -> None:
+    loaded = loaded_by("import opdsl\nassert not hasattr(opdsl.nn, 'cross_entropie')")
+    assert {name for name in loaded if name.startswith("opdsl.aten.")} == {"opdsl.aten.catalog"}

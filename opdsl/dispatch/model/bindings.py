@@ -94,13 +94,21 @@ class PythonModule:
     Args:
         name: the name of the module.
         find: returns the packet of a name of aten, loading it if necessary; None for an unknown name.
-        names: returns all names of aten.
+        names: returns all names of aten, loading them.
+        listed: returns the names that may be suggested for an unknown one, without loading their operators.
     """
 
-    def __init__(self, name: str, find: Callable[[str], Packet | None], names: Callable[[], Iterable[str]]) -> None:
+    def __init__(
+        self,
+        name: str,
+        find: Callable[[str], Packet | None],
+        names: Callable[[], Iterable[str]],
+        listed: Callable[[], Iterable[str]],
+    ) -> None:
         self._name = name
         self._find = find
         self._names = names
+        self._listed = listed
 
     def __getattr__(self, name: str) -> Any:
         for full in (f"{self._name}_{name}", name):
@@ -108,7 +116,7 @@ class PythonModule:
             if packet is not None and self._holds(packet):
                 self.__dict__[name] = packet.main.build()  # looked up once, like the names of the package
                 return self.__dict__[name]
-        known = [self._short(full) for full in self._names() if not full.startswith("__")]
+        known = [self._short(full) for full in self._listed() if not full.startswith("__")]
         hint = suggestion(name, known, "`opdsl list` shows every operator.")
         raise UnknownOperatorError(f"opdsl.{self._name} has no function {name!r}. {hint}")
 
