@@ -17,4 +17,8 @@ def without_collecting() -> Iterator[None]:
     try:
         yield
     finally:
+        # Freezing and unfreezing make all objects old ones, without a scan; those that a user has frozen stay frozen.
+        if not gc.get_freeze_count():
+            gc.freeze()
+            gc.unfreeze()
         gc.enable()
