@@ -10,12 +10,14 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from itertools import count
 from typing import Any, NamedTuple, TypeAlias
 
 from opdsl.dispatch import is_grad_enabled
 from opdsl.errors import GraphFreedError, RequiresGradError, SavedTensorChangedError
 from opdsl.kernels import copy_, new_tensor
+from opdsl.kernels.outputs import tensor_over
 from opdsl.runtime import Creation, MemoryFormat, Tensor, TensorMeta, version_of
 from opdsl.runtime.forking import held_across_fork
 from opdsl.runtime.strides import strides_for
@@ -196,11 +198,32 @@ def own(gradients: Sequence[Any], form: TensorMeta) -> Tensor:
     base = gradient._base
     is_unshared = sys.getrefcount(gradient) <= _UNSHARED and (base is None or sys.getrefcount(base) <= _UNSHARED)
     if is_unshared and gradient.strides == strides and not gradient.requires_grad:
-        return gradient
+        return gradient if base is None else _without_base(gradient, base)
     if strides == laid and not gradient.requires_grad:
         copy: Tensor = gradient.clone(memory_format=layout)
         return copy
     return copy_(new_tensor(form.replace(strides=strides, requires_grad=False, is_view=False)), gradient)
+
+
+def _without_base(gradient: Tensor, base: Tensor) -> Tensor:
+    """Return the only view of a tensor as a tensor of its own, if it shows all of it on the CPU, else unchanged.
+
+    So gradients of one leaf have one geometry, whichever views the steps of a backward pass make, and later calls with
+    them find the same plans.
+    """
+    form = gradient.geometry
+    if base._base is not None or base.geometry.numel != form.numel or base.geometry.dtype is not form.dtype:
+        return gradient
+    own_form = _form_without_base(form)
+    return gradient if own_form is None else tensor_over(gradient.array, own_form)
+
+
+@lru_cache(maxsize=1024)
+def _form_without_base(form: TensorMeta) -> TensorMeta | None:
+    """Return the geometry of a view that becomes a tensor of its own; None if it cannot become one."""
+    if form.device.type != "cpu" or form.is_conj or form.is_neg or not form.is_non_overlapping_and_dense():
+        return None
+    return form.replace(is_view=False)
 
 
 Edge: TypeAlias = Node | Output

@@ -12,6 +12,7 @@ import torch
 import opdsl
 from opdsl.autograd.recorder import Recorder
 from opdsl.dispatch.plans.policy import HOT_FROM
+from opdsl.runtime.events import listening
 
 Case = Callable[[Any, Any, Any], Any]
 
@@ -229,3 +230,54 @@ def test_the_functional_variant_of_what_writes_an_argument_reads_the_result(trai
         (result,) = opdsl.autograd.grad(y.sum(), [x])
         wanted = slopes if training else y / x
         numpy.testing.assert_allclose(result.numpy(), wanted.detach().numpy(), rtol=1e-6)
+
+
+def test_gradients_of_a_leaf_have_one_geometry_whichever_views_led_to_it() -> None:
+    paths: dict[str, Callable[[Any], Any]] = {
+        "itself": lambda w: w * 2,
+        "transposed twice": lambda w: (w.t() * 2).t(),
+        "another shape": lambda w: w.view(3, 8) * 2,
+        "a product": lambda w: opdsl.ones(2, 6) @ w.t(),
+    }
+    for path in paths.values():
+        w = opdsl.ones(4, 6).requires_grad_()
+        geometries = set()
+        for _ in range(4):
+            path(w).sum().backward()
+            assert w.grad is not None
+            assert (w.grad.numpy() == 2).all()
+            geometries.add(w.grad.geometry)
+            w.grad = None
+        assert geometries == {opdsl.ones(4, 6).geometry}
+
+
+def test_a_gradient_that_shows_a_part_of_memory_keeps_its_elements() -> None:
+    for lib in (opdsl, torch):
+        w = lib.arange(6, dtype=lib.float32).requires_grad_()
+        (w.expand(2, 6) * lib.arange(12, dtype=lib.float32).view(2, 6)).sum().backward()
+        z = lib.ones(3, dtype=lib.complex64).requires_grad_()
+        (z.conj() * (1 + 2j)).sum().real.backward()
+        assert w.grad.tolist() == [6.0, 8.0, 10.0, 12.0, 14.0, 16.0]
+        assert z.grad.resolve_conj().tolist() == [1 + 2j] * 3
+
+
+def test_the_third_training_step_makes_no_plans() -> None:
+    rows = opdsl.ones(5, 6)
+    parameters = [opdsl.ones(*shape).requires_grad_() for shape in ((4, 6), (4,), (4, 4), (4,), (3, 4), (3,))]
+    linear = functions(opdsl).linear
+
+    def step() -> None:
+        x = linear(rows, *parameters[:2]).relu()
+        x = linear(x, *parameters[2:4]).relu()
+        linear(x, *parameters[4:]).square().mean().backward()
+        with opdsl.no_grad():
+            for parameter in parameters:
+                parameter.sub_(parameter.grad, alpha=0.01)
+                parameter.grad = None
+
+    step()
+    step()
+    made: list[str] = []
+    with listening(lambda event: made.append(event.name)):
+        step()
+    assert made == []
