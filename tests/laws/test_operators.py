@@ -16,7 +16,7 @@ from opdsl.native.generated import GENERATED
 from opdsl.runtime import ALL_DTYPES
 from opdsl.schema import SchemaKind
 from opdsl.testing import Violation, violations_of
-from opdsl.testing.laws import USUAL
+from opdsl.testing.laws import USUAL, guard_pages
 from opdsl.testing.laws.gradients import NO_DERIVATIVE
 from opdsl.testing.samples import fitting, samples_of
 from opdsl.testing.subject import Subject
@@ -85,6 +85,10 @@ ROUNDING = frozenset(
 
 # Dtypes that operators refuse: tests/laws/refusals.py writes the list, and tests/torch/test_refusals.py reviews it.
 REFUSED = known()
+
+
+# Number of operators that are called between guard pages in one child process; see opdsl/testing/laws/guard_pages.py.
+TOGETHER = 16
 
 
 def laws_for(operator: Operator, dtype: Any) -> tuple[int, ...]:
@@ -157,13 +161,31 @@ def cases() -> Iterator[Any]:
             yield pytest.param(operator, dtype, id=f"{operator.name.removeprefix('aten::')}-{dtype}")
 
 
+def check_together(subjects: list[Subject]) -> None:
+    """Check that no kernel of several operators leaves the bounds of its arrays."""
+    result = list(guard_pages.violations_of_all(subjects))
+    subjects.clear()
+    assert result == []
+
+
+@pytest.fixture(scope="module")
+def beside_guard_pages() -> Iterator[list[Subject]]:
+    """Return a list of operators that are called between guard pages later, the last of them after all tests."""
+    subjects: list[Subject] = []
+    yield subjects
+    check_together(subjects)
+
+
 @pytest.mark.parametrize(("operator", "dtype"), list(cases()))
-def test_operator_keeps_the_laws(operator: Operator, dtype: Any) -> None:
+def test_operator_keeps_the_laws(operator: Operator, dtype: Any, beside_guard_pages: list[Subject]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         if (operator.name, str(dtype)) in REFUSED:
             with pytest.raises(OptionError, match="no sample that was made fits"):
                 violations(operator, dtype)
             return
-        result = violations(operator, dtype)
-    assert [violation for violation in result if not is_accepted(operator, dtype, violation)] == []
+        with guard_pages.postponed(beside_guard_pages):
+            result = violations(operator, dtype)
+        assert [violation for violation in result if not is_accepted(operator, dtype, violation)] == []
+        if len(beside_guard_pages) >= TOGETHER:
+            check_together(beside_guard_pages)

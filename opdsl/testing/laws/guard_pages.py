@@ -1,6 +1,8 @@
 """Part of law 10: no kernel accesses memory outside of its arrays, even if these have no elements.
 
-Calls run in a child process, on tensors between protected pages: an access to such a page ends the process.
+Calls run in a child process, on tensors between protected pages: an access to such a page ends the process. A check of
+many operators can postpone these calls, and make those of several operators in one child: copying the pages of the
+parent takes longer than the calls of one operator.
 """
 
 from __future__ import annotations
@@ -12,13 +14,15 @@ import os
 import signal
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
 from typing import NamedTuple
 
 import threadpoolctl
 
 from opdsl.dispatch.warning import warn
 from opdsl.runtime import Tensor
+from opdsl.runtime.scopes import Setting
 from opdsl.testing.guarded import guarded_tensor
 from opdsl.testing.sample import Sample
 from opdsl.testing.subject import Subject
@@ -30,9 +34,23 @@ _SAMPLES, _SIZES = 4, 2
 _SECONDS = 120
 
 
-class _Attempt(NamedTuple):
-    """Call to try: a sample, the size that is replaced by 0, and the side of the protected page."""
+# Operators to check later; None if each is checked at once.
+_postponed: ContextVar[list[Subject] | None] = ContextVar("opdsl_postponed_guard_pages", default=None)
 
+
+def postponed(subjects: list[Subject]) -> Setting[list[Subject] | None]:
+    """Return a context manager under which this law makes no calls, but adds the operator to a list.
+
+    Args:
+        subjects: the list, for ``violations_of_all``.
+    """
+    return Setting(_postponed, subjects)
+
+
+class _Attempt(NamedTuple):
+    """Call to try: an operator, its sample, the size that is replaced by 0, and the side of the protected page."""
+
+    subject: Subject
     sample: Sample
     emptied: int | None
     at_end: bool
@@ -44,33 +62,47 @@ class _Attempt(NamedTuple):
 
 def check(subject: Subject) -> Iterator[str]:
     """Yield the violations of this law."""
+    subjects = _postponed.get()
+    if subjects is None:
+        yield from (text for _, text in violations_of_all([subject]))
+    else:
+        subjects.append(subject)
+
+
+def violations_of_all(subjects: Sequence[Subject]) -> Iterator[tuple[str, str]]:
+    """Yield the violations by several operators, each with the operator's name.
+
+    Their calls share a child process, up to one that ends it: the next process continues behind that call.
+    """
     if not hasattr(os, "fork"):
         return
-    attempts = list(_attempts(subject))
+    attempts = [attempt for subject in subjects for attempt in _attempts(subject)]
     begin = 0
     while begin < len(attempts):
-        last, status = _in_a_process(subject, attempts, begin)
+        last, status = _in_a_process(attempts, begin)
+        subject = attempts[last].subject
+        begin = last + 1
         if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM:
             warn(f"law 10 has not been tried beside guard pages: {attempts[last]} does not end in a forked process")
-            return
-        if os.WIFSIGNALED(status):
+            while begin < len(attempts) and attempts[begin].subject is subject:
+                begin += 1
+        elif os.WIFSIGNALED(status):
             what = signal.strsignal(os.WTERMSIG(status))
-            yield f"{attempts[last]}: the call ends the process: {what}"
+            yield subject.operator.name, f"{attempts[last]}: the call ends the process: {what}"
         elif status == 0:
             return
-        begin = last + 1
 
 
 def _attempts(subject: Subject) -> Iterator[_Attempt]:
     for sample in subject.samples[:_SAMPLES]:
         sizes = dict.fromkeys(size for tensor in sample.tensors() for size in tensor.shape if size)
-        yield _Attempt(sample, None, True)
-        yield _Attempt(sample, None, False)
+        yield _Attempt(subject, sample, None, True)
+        yield _Attempt(subject, sample, None, False)
         for size in list(sizes)[:_SIZES]:
-            yield _Attempt(sample, size, True)
+            yield _Attempt(subject, sample, size, True)
 
 
-def _in_a_process(subject: Subject, attempts: list[_Attempt], begin: int) -> tuple[int, int]:
+def _in_a_process(attempts: list[_Attempt], begin: int) -> tuple[int, int]:
     """Make calls in a child process; return the index of the last one, and the child's status as from ``waitpid``."""
     receive, send = os.pipe()
     sys.stdout.flush()
@@ -80,7 +112,7 @@ def _in_a_process(subject: Subject, attempts: list[_Attempt], begin: int) -> tup
         process = os.fork()
     if process == 0:
         os.close(receive)
-        _work(subject, attempts, begin, send)
+        _work(attempts, begin, send)
     os.close(send)
     last = begin
     with open(receive, "rb") as numbers:
@@ -90,24 +122,27 @@ def _in_a_process(subject: Subject, attempts: list[_Attempt], begin: int) -> tup
     return last, status
 
 
-def _work(subject: Subject, attempts: list[_Attempt], begin: int, send: int) -> None:
+def _work(attempts: list[_Attempt], begin: int, send: int) -> None:
     """Make the calls in the child process, and end it."""
     status = 1
     try:
         faulthandler.disable()
         for sent in (signal.SIGALRM, signal.SIGSEGV, signal.SIGBUS):
             signal.signal(sent, signal.SIG_DFL)
-        signal.alarm(_SECONDS)
         _keep_one_thread()
         gc.disable()  # a collection would copy the pages of all objects
         with open(os.devnull, "w", encoding="utf-8") as nowhere:
             os.dup2(nowhere.fileno(), 1)
             os.dup2(nowhere.fileno(), 2)
         warnings.simplefilter("ignore")
+        subject: Subject | None = None
         for number in range(begin, len(attempts)):
             os.write(send, number.to_bytes(4, "little"))
+            if attempts[number].subject is not subject:
+                subject = attempts[number].subject
+                signal.alarm(_SECONDS)
             with contextlib.suppress(Exception):  # the rest of the law checks which errors are raised
-                _make(subject, attempts[number])
+                _make(attempts[number])
         status = 0
     finally:
         os._exit(status)
@@ -124,12 +159,12 @@ def _keep_one_thread() -> None:
     controller.select(internal_api=[lib_controller.internal_api for lib_controller in known]).limit(limits=1)
 
 
-def _make(subject: Subject, attempt: _Attempt) -> None:
+def _make(attempt: _Attempt) -> None:
     sample = attempt.sample.copy()
     placed = {id(tensor): _placed(tensor, attempt) for tensor in sample.tensors()}
     positional = [_replaced(placed, value) for value in sample.positional]
     named = {name: _replaced(placed, value) for name, value in sample.named.items()}
-    subject.function(*positional, **named)
+    attempt.subject.function(*positional, **named)
 
 
 def _placed(tensor: Tensor, attempt: _Attempt) -> Tensor:
