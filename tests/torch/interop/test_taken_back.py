@@ -11,7 +11,8 @@ import torch
 from opdsl import Library, Tensor, formula
 from opdsl.errors import UnknownOperatorError
 from opdsl.interop.torch import deregister, register
-from tests.torch.interop.bridge import declare, run_alone
+from tests.forks import Outcome, outcomes_of
+from tests.torch.interop.bridge import declare
 
 # Without care each of these would crash, since torch frees operators.
 CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
@@ -172,7 +173,14 @@ CHECKS = {
 }
 
 
+@pytest.fixture(scope="module")
+def outcomes() -> dict[str, Outcome]:
+    """Return the outcomes of all checks, each in its own process, which could crash."""
+    programs = {check: f"CHECKS[{check!r}]()" for check in CHECKS}
+    return outcomes_of(programs, imports=f"from {__name__} import *")
+
+
 @pytest.mark.parametrize("check", CHECKS)
-def test_what_is_taken_back(check: str) -> None:
-    """Deregistration is safe in every situation; each check has its own process, which could crash."""
-    run_alone(__name__, f"CHECKS[{check!r}]()")
+def test_what_is_taken_back(check: str, outcomes: dict[str, Outcome]) -> None:
+    """Deregistration is safe in every situation."""
+    outcomes[check].check()
