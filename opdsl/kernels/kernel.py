@@ -294,8 +294,9 @@ class Kernel:
 @lru_cache(maxsize=4096)
 def _fingerprint(kernel: Kernel) -> str:
     graphs = [loop.combine if isinstance(loop, Fold) else loop.step for loop in kernel.loops]
+    graphs += [loop.of_some for loop in kernel.loops if isinstance(loop, Fold) and loop.of_some is not None]
     rest = [
-        (loop.over, loop.needs, loop.init, loop.in_order)
+        (loop.over, loop.values, loop.guards, loop.init, loop.in_order)
         if isinstance(loop, Fold)
         else (loop.over, loop.values, loop.init, loop.is_associative, loop.is_reverse)
         for loop in kernel.loops
