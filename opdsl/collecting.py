@@ -6,6 +6,10 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+# Whether the process has been seen to have frozen objects. Counting them takes time for each of them, so they are
+# counted no more then.
+_has_frozen = False
+
 
 @contextmanager
 def without_collecting() -> Iterator[None]:
@@ -17,8 +21,17 @@ def without_collecting() -> Iterator[None]:
     try:
         yield
     finally:
-        # Freezing and unfreezing make all objects old ones, without a scan; those that a user has frozen stay frozen.
-        if not gc.get_freeze_count():
-            gc.freeze()
-            gc.unfreeze()
+        _age_all()
         gc.enable()
+
+
+def _age_all() -> None:
+    """Make all objects old ones without a scan, by freezing and unfreezing them.
+
+    What a user has frozen stays frozen: in such a process nothing is done.
+    """
+    global _has_frozen
+    _has_frozen = _has_frozen or bool(gc.get_freeze_count())
+    if not _has_frozen:
+        gc.freeze()
+        gc.unfreeze()

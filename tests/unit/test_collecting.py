@@ -50,3 +50,19 @@ def test_collection_that_was_off_stays_off() -> None:
     finally:
         if was_enabled:
             gc.enable()
+
+
+def test_frozen_objects_are_counted_once() -> None:
+    """Counting them takes time for each of them."""
+    code = """
+        import gc
+        from opdsl.collecting import without_collecting
+        gc.freeze()
+        count, calls = gc.get_freeze_count, []
+        gc.get_freeze_count = lambda: calls.append(None) or count()
+        for _ in range(3):
+            with without_collecting():
+                pass
+        assert len(calls) == 1
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True, timeout=60)
