@@ -17,18 +17,18 @@ def random(lib: Any, *shape: int, seed: int = 0) -> Any:
 
 
 def k_means(lib: Any) -> Algorithm:
-    """Return ten iterations of Lloyd's algorithm on 2,000 points with 8 centres."""
+    """Return ten iterations of Lloyd's algorithm on 2,000 points with 8 centers."""
     points = random(lib, 2000, 4)
 
     def run() -> Any:
-        centres = points[:8]
+        centers = points[:8]
         for _ in range(10):
-            distances = ((points.unsqueeze(1) - centres) ** 2).sum(-1)
+            distances = ((points.unsqueeze(1) - centers) ** 2).sum(-1)
             nearest = distances.argmin(1)
             sums = lib.zeros(8, 4).index_add(0, nearest, points)
             counts = lib.bincount(nearest, minlength=8).clamp(min=1)
-            centres = sums / counts.unsqueeze(1)
-        return centres
+            centers = sums / counts.unsqueeze(1)
+        return centers
 
     return run
 

@@ -202,7 +202,7 @@ def relation_of(
 
 
 class _Layout:
-    """Layout of an array whose elements are never accessed, so that its address stands for an offset.
+    """Layout of an array whose elements are never accessed, so that its address can be an offset.
 
     Args:
         ahead: its offset in bytes, from an address that is large enough for negative ones.

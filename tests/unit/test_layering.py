@@ -83,6 +83,7 @@ UPWARD_BY_NAME = {
     ("formulas", "_attributes"): "operators of the library, by their public names",
     ("kernels", "autograd"): "the derivative of a definition",
     ("primitives", "_attributes"): "operators of the library, by their public names",
+    ("programs", "formulas"): "the module that compares sizes and numbers for formulas",
     ("programs", "interop"): "Program.to_fx",
     ("runtime", "array_api"): "methods of Tensor that NumPy and the standard ask for",
     ("runtime", "backends"): "the backend of a device",

@@ -277,7 +277,7 @@ def test_the_third_training_step_makes_no_plans() -> None:
 
     step()
     step()
-    made: list[str] = []
-    with listening(lambda event: made.append(event.name)):
+    events: list[str] = []
+    with listening(lambda event: events.append(event.name)):
         step()
-    assert made == []
+    assert events == []
