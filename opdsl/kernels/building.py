@@ -59,7 +59,7 @@ class KernelBuilder:
         self._sources: dict[int, Source] = {}  # by node; in sources, nodes stand for results of the graph
         self._loops: list[Fold | Scan] = []
         self._writes: list[Write] = []
-        self._reads = 0
+        self._reads: dict[tuple[Read, ScalarType], int] = {}
 
     # ------------------------------------------------------------------------------------------------------- operands
 
@@ -83,9 +83,13 @@ class KernelBuilder:
     # --------------------------------------------------------------------------------------------------------- values
 
     def read(self, operand: str, kind: ScalarType, at: Iterable[int] = (), padding: Padding = None) -> int:
-        """Return an element of an array, converted to a type; see ``Access``, where ``at`` are values here."""
-        self._reads += 1
-        return self._source(Read(operand, tuple(at), padding), f"r{self._reads - 1}", kind)
+        """Return an element of an array, converted to a type; see ``Access``, where ``at`` are values here. The same
+        element is read once.
+        """
+        key = Read(operand, tuple(at), padding), kind
+        if key not in self._reads:
+            self._reads[key] = self._source(key[0], f"r{len(self._reads)}", kind)
+        return self._reads[key]
 
     def index(self, *ranges: Range) -> int:
         """Return the number of an iteration in row-major order of ranges."""
