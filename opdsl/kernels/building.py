@@ -156,9 +156,11 @@ class KernelBuilder:
         at: Iterable[int] = (),
         padding: Padding = None,
         guards: Iterable[int] = (),
+        over: Iterable[Range] = (),
     ) -> None:
         """Store a value as an element of an array; see ``Write``."""
-        self._writes.append(Write(operand, tuple(at), padding, value=value, guards=tuple(guards)))
+        names = tuple([axis.name for axis in over])
+        self._writes.append(Write(operand, tuple(at), padding, value=value, guards=tuple(guards), over=names))
 
     def _source(self, source: Source, name: str, kind: ScalarType) -> int:
         node = self.graph.parameter(name, kind)

@@ -70,6 +70,7 @@ class _Check:
         for write in kernel.writes:
             self._access(write)
             self.require(write.value < len(self.types), f"{write.operand} is written with a result")
+            self.require({*write.over} <= self.ranges, f"{write.operand} is written over ranges of the kernel")
 
     def _names(self) -> None:
         kernel = self.kernel

@@ -90,7 +90,8 @@ class Copier:
         """Copy a write, to be called in order for all writes that are copied."""
         own = self.kernel.writes[write]
         place, guards = self.results(own.at), self.results(own.guards)
-        self.builder.write(own.operand, self.result(own.value), place, own.padding, guards)
+        over = [self.ranges[name] for name in own.over]
+        self.builder.write(own.operand, self.result(own.value), place, own.padding, guards, over)
 
     def _source(self, source: Source, at: int) -> int:
         builder, kind = self.builder, self.kernel.graph.nodes[at].type

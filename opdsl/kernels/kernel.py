@@ -227,10 +227,12 @@ class Write(Access):
 
     value: the graph's result that is stored.
     guards: see ``Fold``.
+    over: ranges for each of whose iterations it is written, even if it does not vary along them.
     """
 
     value: int = attrs.field(kw_only=True)
     guards: tuple[int, ...] = ()
+    over: tuple[str, ...] = ()
 
     @property
     def needs(self) -> tuple[int, ...]:
@@ -362,7 +364,7 @@ def ranges_of(kernel: Kernel, item: Fold | Scan | Access) -> frozenset[str]:
 
     if isinstance(item, Access):
         own = frozenset(kernel.operand(item.operand).ranges)
-        return own | among(item.needs if isinstance(item, Write) else item.at)
+        return own | among(item.needs) | {*item.over} if isinstance(item, Write) else own | among(item.at)
     over = item.over if isinstance(item, Fold) else (item.over,)
     return among(item.needs) - {*over}
 

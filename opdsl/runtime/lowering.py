@@ -191,7 +191,7 @@ class Lowering:
         self.constants: dict[str, object] = {}
         self.packets: dict[Any, int] = {}
         self.arguments: dict[Any, str] = {}
-        self.roots: dict[Any, Any] = {}
+        self.roots: dict[Any, int] = {}
         self.arrays: dict[int, str] = {}
         self.shared = "{} is {}"
         self.parts: dict[str, str] = {}

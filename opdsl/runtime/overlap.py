@@ -152,7 +152,7 @@ def _asked(recorder: Lowering, first: Tensor, second: Tensor) -> Overlap:
         recorder.ask(shared, False)
         return Overlap.NONE
     relation = recorder.constant(relation_of)
-    if examples[0] is examples[1] and relation_of(*map(_examples, places)) is Overlap.FULL:
+    if examples[0] == examples[1] and relation_of(*map(_examples, places)) is Overlap.FULL:
         recorder.ask(f"{shared} and {relation}(*{text}) is {recorder.constant(Overlap.FULL)}", True)
         return Overlap.FULL
     arrays = [recorder.arrays.get(id(tensor)) for tensor in (first, second)]

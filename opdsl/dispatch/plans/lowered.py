@@ -472,7 +472,7 @@ class Inputs:
         elif tensor.geometry.is_view:
             output.array = MetaArray(offset)
         self.recorder.arguments[storage_root(output)] = root
-        self.recorder.roots[storage_root(output)] = storage_root(tensor)
+        self.recorder.roots[storage_root(output)] = id(storage_root(tensor))
         self.tensors.append((output, text))
         self.forms.append(output.geometry)
         self.seen[id(tensor)] = output

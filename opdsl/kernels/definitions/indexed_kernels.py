@@ -117,7 +117,7 @@ class _Making:
             for write, old, value in zip(form.writes, self.olds, values, strict=True):
                 (total,) = builder.computed(_sums((kinds[0],)), (old, value))
                 place = [self._value(form.graph.results[at]) for at in write.at]
-                builder.write("out0", total, place, write.padding, self.guards)
+                builder.write("out0", total, place, write.padding, self.guards, builder.ranges)
             return builder.finish()
         results = self._folded(values, kinds) if form.fold else values
         if form.finish is not None:

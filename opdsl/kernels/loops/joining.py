@@ -124,7 +124,10 @@ def _joined_kernel(kernel: Kernel, first: int, second: int | None, dims: dict[st
             if at != second
         ),
         loops=tuple(moved_loop(loop, without) for loop in kernel.loops),
-        writes=tuple(moved_write(write, without) for write in kernel.writes),
+        writes=tuple(
+            attrs.evolve(moved_write(write, without), over=tuple(own for own in write.over if own != name))
+            for write in kernel.writes
+        ),
     )
 
 

@@ -88,6 +88,20 @@ def test_an_element_that_no_value_needs_leaves_iterations_out() -> None:
     assert copied["out"].tolist() == interpreted(drawn)["out"].tolist() == [3, 3, 3, 2]
 
 
+def test_a_value_is_added_in_each_iteration_that_it_is_written_over() -> None:
+    points, turns = Range("i"), Range("j")
+    builder = KernelBuilder("counted", (points, turns))
+    old = builder.old(0, INT64)
+    element = builder.read(builder.array("x", (points,)), INT64)
+    (total,) = builder.computed(combine("add"), (old, element))
+    builder.write(builder.array("out", (), 1), total, [builder.index(points)], over=(points, turns))
+    operands = {"x": np.arange(4), "out": np.zeros(4, np.int64)}
+    drawn = DrawnKernel(builder.finish(), {"i": (4,), "j": (7,)}, operands)
+    copied = drawn.copied()
+    compiler_for("cpu").compile(drawn.kernel, drawn.layout)(copied["x"], copied["out"])
+    assert copied["out"].tolist() == interpreted(drawn)["out"].tolist() == [0, 7, 14, 21]
+
+
 def with_fold(kernel: Kernel, **fields: Any) -> Kernel:
     """Return a kernel with another first fold."""
     return attrs.evolve(kernel, loops=(attrs.evolve(kernel.loops[0], **fields), *kernel.loops[1:]))
