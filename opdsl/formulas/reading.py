@@ -73,6 +73,7 @@ def read_elements(
     if any(isinstance(member, Tensor) for value in arguments if isinstance(value, (tuple, list)) for member in value):
         raise NotElementwiseError("a list of tensors")
     source, of_sizes = text.source_for(arguments), False
+    has_unnamed = any(size in (0, 1) for form in forms_of(arguments) for size in form.shape)
     for make in (_sample_forms, forms_of):
         program, places = traced_formula(text, source, form, arguments, make(arguments))
         if any(step.is_random for step in program.steps):
@@ -85,8 +86,10 @@ def read_elements(
         computed = {name for name, _ in program.sizes}
         asked = names_of(program, elements.numbers)
         # A size that is 0 or 1 in the call has no name, but selects the computation if larger ones do.
-        of_sizes |= bool(asked - numbers - computed) or any(
-            names_of(program.replace(guards=(size,)), ()) - numbers - computed for _, size in program.sizes
+        of_sizes = (
+            (of_sizes and has_unnamed)
+            or bool(asked - numbers - computed)
+            or any(names_of(program.replace(guards=(size,)), ()) - numbers - computed for _, size in program.sizes)
         )
         if not of_sizes:
             break
