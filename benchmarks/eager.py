@@ -5,8 +5,6 @@ Twenty kinds: numerical algorithms, and networks with their training steps. Sing
 
 from __future__ import annotations
 
-import math
-import statistics
 import time
 from collections.abc import Callable
 from typing import Any
@@ -51,9 +49,7 @@ def run() -> Report:
     cases = [Case(name, f"pairs[{name!r}][0]()", f"pairs[{name!r}][1]()", LIMITS[1]) for name in pairs]
     rows = compare(cases, {"pairs": pairs}, rounds=ROUNDS, clock=time.process_time, seconds=SECONDS_OF_A_TURN)
     report.comparison(f"{len(rows)} programs", rows, theirs="torch")
-    mean = math.exp(statistics.fmean(math.log(row.ratio) for row in rows))
-    worst = max(rows, key=lambda row: row.ratio)
-    report.write("", f"Geometric mean {mean:.2f} (to reach {LIMITS[0]}), worst {worst.ratio:.2f}: {worst.name}.")
+    report.mean_and_worst(rows, LIMITS[0])
     return report
 
 

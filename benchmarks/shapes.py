@@ -7,7 +7,6 @@ Caches of known shapes do not help, as for sequences of varying length and growi
 from __future__ import annotations
 
 import gc
-import math
 import os
 import resource
 import statistics
@@ -192,9 +191,7 @@ def run() -> Report:
     chosen = [stream for stream in STREAMS if not ONLY or any(word in stream.name for word in ONLY)]
     rows = [measure(stream) for stream in chosen]
     report.comparison("Single calls, every size once", rows, theirs="torch")
-    mean = math.exp(statistics.fmean(math.log(row.ratio) for row in rows))
-    worst = max(rows, key=lambda row: row.ratio)
-    report.write("", f"Geometric mean {mean:.2f} (to reach {LIMITS[0]}), worst {worst.ratio:.2f}: {worst.name}.")
+    report.mean_and_worst(rows, LIMITS[0])
     if not ONLY:
         report.comparison("Programs, every length once", programs(), theirs="torch")
         report.write("", f"Growth over 100,000 calls with ever new shapes: {growth(100_000):.0f} MiB (to reach 20).")

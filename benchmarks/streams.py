@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import gc
-import math
 import statistics
 import sys
 from collections.abc import Sequence
@@ -100,10 +99,8 @@ def run() -> Report:
         timed = {stream.name: measure(stream, numbers, windows) for stream in streams}
         rows = [Measured(name, *value.late, value.ratio, LIMITS[0]) for name, value in timed.items()]
         report.comparison(heading, rows, theirs="torch")
-        worst = max(timed, key=lambda name: timed[name].ratio)
-        mean = math.exp(statistics.fmean(math.log(value.ratio) for value in timed.values()))
+        report.mean_and_worst(rows, LIMITS[0])
         growing = sorted(timed, key=lambda name: -timed[name].growth)
-        report.write("", f"Geometric mean {mean:.2f} (to reach {LIMITS[0]}), worst {timed[worst].ratio:.2f}: {worst}.")
         grown = [f"{name} {timed[name].growth:.2f}" for name in growing if timed[name].growth > LIMITS[2]]
         over = [name for name in timed if timed[name].ratio > LIMITS[1]]
         report.write(f"Over {LIMITS[1]}: {len(over)} of {len(timed)} ({', '.join(over) or 'none'}).")

@@ -5,8 +5,6 @@ Each call begins with a copy into the written tensor, so that its elements stay 
 
 from __future__ import annotations
 
-import math
-import statistics
 import time
 from collections.abc import Callable
 from functools import partial
@@ -64,9 +62,7 @@ def run() -> Report:
     ):
         rows = measure(compile_with, LIMITS[peer])
         report.comparison(heading, rows, theirs=peer)
-        mean = math.exp(statistics.fmean(math.log(row.ratio) for row in rows))
-        worst = max(rows, key=lambda row: row.ratio)
-        report.write("", f"Geometric mean {mean:.2f} (to reach {LIMITS[peer]}), worst {worst.ratio:.2f}: {worst.name}.")
+        report.mean_and_worst(rows, LIMITS[peer])
     return report
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import importlib.metadata
+import math
 import os
 import platform
 import re
+import statistics
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -47,6 +49,12 @@ class Report:
         for row in rows:
             goal = "" if row.goal is None else f"{row.goal:.2f}"
             self.write(f"| {row.name} | {shown(row.ours)} | {shown(row.theirs)} | {row.ratio:.2f} | {goal} |")
+
+    def mean_and_worst(self, rows: Sequence[Measured], limit: float) -> None:
+        """Add a line with the geometric mean of ratios and the goal for it, and the worst ratio."""
+        mean = math.exp(statistics.fmean(math.log(row.ratio) for row in rows))
+        worst = max(rows, key=lambda row: row.ratio)
+        self.write("", f"Geometric mean {mean:.2f} (to reach {limit}), worst {worst.ratio:.2f}: {worst.name}.")
 
     def times(self, heading: str, rows: Sequence[tuple[str, float, float]]) -> None:
         """Add a table of times, each with the time to reach."""

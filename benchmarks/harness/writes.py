@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy
 
-Writes = Callable[..., Any]
-
 
 def smoothed(lib: Any, x: Any, y: Any) -> Any:
     """Write the inner points of a grid, then its borders."""
@@ -157,4 +155,4 @@ def grids(lib: Any) -> tuple[Any, Any]:
     return lib.from_numpy(one.copy()), lib.from_numpy(other.copy())
 
 
-__all__ = ["WRITES", "Writes", "grids"]
+__all__ = ["WRITES", "grids"]

@@ -30,7 +30,7 @@ from opdsl.kernels.iteration.tensor_iterator import (
     Configuration,
     Iteration,
     common_device,
-    pointwise_call,
+    pointwise_layout,
 )
 from opdsl.kernels.outputs import OutputSpec, array_of, tensor_over
 from opdsl.runtime.dtype import ALL_DTYPES, Category, DType, bool_, float32, int64
@@ -322,8 +322,8 @@ class FormulaDefinition(PointwiseDefinition):
             values.append(number if is_kept else (wrap if parameter.wraps else convert)(number, parameter.dtype))
         for divisor in elements.divisors if 0 not in iteration.shape else ():
             check_divisor(_computed(divisor, state, inputs, values))
-        call = pointwise_call(iteration.shape, inputs, outputs, allocate=allocate)
-        return CompiledCall(_compiled(iteration.device.type, self.graph(state), call), tuple(values))
+        layout = pointwise_layout(iteration.shape, inputs, outputs, allocate=allocate)
+        return CompiledCall(_compiled(iteration.device.type, self.graph(state), layout), tuple(values))
 
     def refuses_numbers(self, state: Any) -> bool:
         """See ``PointwiseDefinition.refuses_numbers``."""
@@ -409,11 +409,11 @@ def _computed(
     dtype = next(dtype for dtype in ALL_DTYPES if dtype.name == graph.result_types[0].value)
     iteration = state.iteration
     output_meta = geometry(dtype, iteration.device, iteration.shape)
-    call = pointwise_call(iteration.shape, inputs, [output_meta], allocate=True)
-    return tensor_over(_compiled(iteration.device.type, graph, call)(*values), output_meta)
+    layout = pointwise_layout(iteration.shape, inputs, [output_meta], allocate=True)
+    return tensor_over(_compiled(iteration.device.type, graph, layout)(*values), output_meta)
 
 
 @made_once(1024)
-def _compiled(device_type: str, graph: TypedGraph, call: Layout) -> Compiled:
+def _compiled(device_type: str, graph: TypedGraph, layout: Layout) -> Compiled:
     """Return the compiled kernel of a typed graph, cached so that the first call and the plan made from it share it."""
-    return compile_elements(device_type, graph, call)
+    return compile_elements(device_type, graph, layout)

@@ -1,7 +1,8 @@
-"""Descriptions of kernel calls, the input of a backend's compiler: plain values that describe the operands of one loop
-and their memory layouts.
+"""Descriptions of kernel calls, the input of a backend's compiler beside the kernel: plain values for the operands of
+one call and their memory layouts.
 
-TensorIterator makes them, the compilers of ``opdsl.backends`` read them.
+The definitions of operators make them, by TensorIterator for elementwise ones, and the compilers of ``opdsl.backends``
+read them.
 """
 
 from __future__ import annotations

@@ -8,12 +8,13 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from opdsl.kernels.abilities import Abilities
+from opdsl.kernels.calls import Layout, outputs_of
 from opdsl.runtime.device import backends
 from opdsl.runtime.lowering import Noted, concrete, lowering
 from opdsl.runtime.symbol import Symbol
 
 if TYPE_CHECKING:
-    from opdsl.kernels.calls import AuthorCall, ConvolutionCall, Layout, Ordering, ProductCall
+    from opdsl.kernels.calls import AuthorCall, ConvolutionCall, Ordering, ProductCall
     from opdsl.kernels.kernel import Kernel
     from opdsl.runtime.plan_call import PlanCall
     from opdsl.scalar.graph import TypedGraph
@@ -182,8 +183,8 @@ class _NotingCompiler:
                 if symbols:
                     compiled = _compiling_at_call(compile_call, described, tuple(symbols))
             call = described[-1]
-            pairs = zip(call.outputs, call.allocate, strict=True) if hasattr(call, "allocate") else ()
-            arrays = [None if new is None else spec.dtype.numpy for spec, new in pairs]
+            outputs = outputs_of(call) if isinstance(call, Layout) else ()
+            arrays = [None if output.new is None else output.dtype.numpy for output in outputs]
             allocates = not symbols and self._compiler.ABILITIES.allocating
             allocating = self._compiler.allocating if allocates else None
             return Noted(compiled, arrays, tuple(symbols.values()), allocating)

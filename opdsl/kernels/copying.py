@@ -9,7 +9,7 @@ from opdsl.kernels.kernel import Count, Fold, Index, Number, Old, Part, Read, Wo
 
 if TYPE_CHECKING:
     from opdsl.kernels.building import KernelBuilder
-    from opdsl.kernels.kernel import Access, Kernel, Operand, Source
+    from opdsl.kernels.kernel import Kernel, Operand, Source
 
 __all__ = ["Copier"]
 
@@ -103,13 +103,10 @@ class Copier:
             case Word(name):
                 return builder.word(name)
             case Read():
-                return builder.read(source.operand, kind, self._at(source), source.padding)
+                return builder.read(source.operand, kind, self.results(source.at), source.padding)
             case Part(loop, index):
                 return self.parts(loop)[index]
             case Old(write):
                 return builder.old(write, kind)
             case Number(operand):
                 raise AssertionError(f"the number {operand} is declared")
-
-    def _at(self, access: Access) -> list[int]:
-        return self.results(access.at)

@@ -2,7 +2,8 @@
 
 A kernel has named ranges. The parameters of its graph are its sources: indices, numbers, elements that are read, and
 results of folds and scans. Results of the graph are computed indices, values that are folded, and values that are
-written. ``opdsl.kernels.making`` builds kernels, ``opdsl.kernels.loops.lowering`` makes loops of a kernel and a layout.
+written. ``opdsl.kernels.building`` and ``opdsl.kernels.functions`` build kernels, and ``opdsl.kernels.loops.lowering``
+makes loops of a kernel and a layout.
 """
 
 from __future__ import annotations
@@ -123,7 +124,7 @@ class Number:
 
 @attrs.frozen
 class Access:
-    """Place of an element in an operand.
+    """Access to an element of an operand.
 
     operand: the name of the array.
     at: for each of its further dimensions the graph's result that is the index.
@@ -316,7 +317,7 @@ def _points(kernel: Kernel) -> tuple[str, ...]:
     return tuple(axis.name for axis in kernel.ranges if axis.name in common and axis.name not in folded)
 
 
-# ------------------------------------------------------------------------------------------------------------- analysis
+# ----------------------------------------------------------------------------------------------------- results of parts
 
 
 def moved_loop(loop: Fold | Scan, moved: Callable[[Iterable[int]], tuple[int, ...]]) -> Fold | Scan:
@@ -381,8 +382,8 @@ def varying(kernel: Kernel) -> tuple[frozenset[str], ...]:
             known[node] = frozenset().union(*map(of, arguments)) if nodes[node].op != "parameter" else of_source(node)
         return known[node]
 
-    def results(places: Iterable[int]) -> frozenset[str]:
-        return frozenset().union(*(of(kernel.graph.results[at]) for at in places))
+    def results(some: Iterable[int]) -> frozenset[str]:
+        return frozenset().union(*(of(kernel.graph.results[at]) for at in some))
 
     def of_source(position: int) -> frozenset[str]:
         match kernel.sources[position]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import Enum
 from functools import partial
-from types import FrameType, NoneType
+from types import NoneType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opdsl.autograd.graph import Leaf, has_hooks, leaf_of
@@ -25,6 +24,7 @@ from opdsl.kernels.definitions.pointwise import PointwiseDefinition
 from opdsl.kernels.definitions.reduction import ReductionDefinition
 from opdsl.kernels.definitions.row import RowDefinition
 from opdsl.kernels.definitions.structured import Definition, StructuredKernel
+from opdsl.programs.asking import is_asked_by_operators, takes_views
 from opdsl.programs.branches import Noted, masked_branch
 from opdsl.programs.leaves import RESERVED, Leaves, unflatten
 from opdsl.programs.passes import without_unused_sizes
@@ -53,8 +53,6 @@ _ALIKE: Mapping[str, tuple[str, Callable[..., tuple[Any, ...]]]] = {
 }
 # Lower bound of symbolic sizes: 0 and 1 are other forms.
 _LEAST = 2
-# Modules that compare symbols for the code that calls them.
-_ASKING = frozenset((Symbol.__module__, "opdsl.formulas.control"))
 # Types of constants that a function may return.
 _CONSTANTS = (bool, int, float, complex, str, bytes, NoneType, type, Enum, DType, Device, Expression)
 
@@ -148,7 +146,7 @@ class Tracer(DispatchMode):
 
         The bound of a symbol decides such comparisons, and those of opdsl's own code hold for all sizes.
         """
-        if self.is_viewing or _is_asked_by_operators():
+        if self.is_viewing or is_asked_by_operators():
             for name in sorted({name for term in symbol.terms or () for name in term}):
                 if self.recorder.bounds.get(name) == _LEAST:
                     self.recorder.ask(f"{name} > {_LEAST - 1}", True)
@@ -277,7 +275,7 @@ class Tracer(DispatchMode):
         """
         # Guards that kernels add on sizes are no guards of the function, unless they decide what its code sees.
         guards, count = dict(self.recorder.guards), len(self.recorder.steps)
-        takes_views = self.is_viewing = _takes_views(operator.operator)
+        is_viewing = self.is_viewing = takes_views(operator.operator)
         branch = masked_branch.get()
         if branch is not None:
             branch.takes(operator.operator, [args, list(kwargs.values())])
@@ -292,7 +290,7 @@ class Tracer(DispatchMode):
         call = self._call_of(operator.operator, unbox(operator.operator, args, kwargs), result)
         asked = self.recorder.guards
         self.recorder.guards = self._asked_by_calls(guards, asked)
-        if takes_views:
+        if is_viewing:
             self.recorder.guards |= asked
         del self.recorder.steps[count:]
         self._note(operator.operator, args, kwargs, result, call)
@@ -631,22 +629,6 @@ def _on_meta(operator: Any, *args: Any, **kwargs: Any) -> Any:
         return from_meta(operator(*meta, **named))
     except Exception as error:  # a user's kernel may fail in any way on tensors without elements
         raise NotLoweredError(f"{operator.operator.name} reads elements, or has no Meta kernel: {error}") from error
-
-
-def _is_asked_by_operators() -> bool:
-    """Return whether the code that compares a symbol is the traced function, or the body of an operator."""
-    frame: FrameType | None = sys._getframe(2)
-    while frame is not None and frame.f_globals.get("__name__") in _ASKING:
-        frame = frame.f_back
-    module = str(frame.f_globals.get("__name__")) if frame is not None else ""
-    return not module.startswith("opdsl.") or module.startswith(("opdsl.aten.", "opdsl.nn."))
-
-
-def _takes_views(operator: Operator) -> bool:
-    """Return whether an operator returns views, so that guards of its kernel decide their number and their shapes."""
-    schema = operator.schema
-    is_view = any(output.alias is not None for output in schema.returns) and not schema.is_mutable
-    return is_view or "inplace_view" in operator.tags
 
 
 def _has_numbers(result: Any) -> bool:

@@ -15,9 +15,9 @@ from opdsl.kernels.compiler import compile_elements, compiler_for
 from opdsl.kernels.definitions.monoid import typed
 from opdsl.kernels.functions import reduction, scan
 from opdsl.kernels.iteration.dtypes import precision_of
-from opdsl.kernels.iteration.reduction_iterator import reduction_call
-from opdsl.kernels.iteration.row_iterator import row_call
-from opdsl.kernels.iteration.tensor_iterator import pointwise_call
+from opdsl.kernels.iteration.reduction_iterator import reduction_layout
+from opdsl.kernels.iteration.row_iterator import row_layout
+from opdsl.kernels.iteration.tensor_iterator import pointwise_layout
 from opdsl.kernels.outputs import array_of, new_tensor
 from opdsl.runtime.dtype import DType, to_dtype
 from opdsl.runtime.geometry import geometry
@@ -72,8 +72,8 @@ def elementwise(graph: TypedGraph, tensors: Sequence[Tensor], dtypes: Sequence[D
     outputs = tuple(new_tensor(geometry(dtype, device, shape, contiguous_strides(shape))) for dtype in dtypes)
     kinds = [to_dtype(str(kind)) for _, kind in graph.parameters[len(tensors) :]]
     forms = [output.geometry for output in outputs]
-    call = pointwise_call(shape, [*(tensor.geometry for tensor in tensors), *kinds], forms)
-    compute = compile_elements(device.type, graph, call)
+    layout = pointwise_layout(shape, [*(tensor.geometry for tensor in tensors), *kinds], forms)
+    compute = compile_elements(device.type, graph, layout)
     compute(*map(array_of, tensors), *numbers, *map(array_of, outputs))
     return outputs
 
@@ -240,8 +240,8 @@ class Folded:
         outputs = tuple(map(new_tensor, forms))
         in_order = state.fold.with_index or state.fold.in_order
         read = [source.geometry for source in sources]
-        call = reduction_call(read, state.dims, forms, in_order=in_order, numbers=state.number_dtypes)
-        compute = compiler_for(device.type).compile(reduction(folding), call)
+        layout = reduction_layout(read, state.dims, forms, in_order=in_order, numbers=state.number_dtypes)
+        compute = compiler_for(device.type).compile(reduction(folding), layout)
         compute(*map(array_of, sources), *state.constants, *map(array_of, outputs))
         inner = math.prod(state.shape[dim] for dim in state.dims[1:])
         if not state.fold.with_index:
@@ -297,10 +297,10 @@ class Carried:
         source = self.definition.laid_out(state, piece[0])
         forms = [geometry(to_dtype(kind), source.device, source.shape) for kind in kinds]
         outputs = tuple(map(new_tensor, forms))
-        call = row_call(state.shape, state.dims, [source.geometry], forms)
-        assert call is not None, "the source is laid out"
+        layout = row_layout(state.shape, state.dims, [source.geometry], forms)
+        assert layout is not None, "the source is laid out"
         compute = compiler_for(source.device.type).compile(
-            scan(scanning._replace(finish=typed(None, kinds, kinds))), call
+            scan(scanning._replace(finish=typed(None, kinds, kinds))), layout
         )
         compute(array_of(source), *map(array_of, outputs))
         return shifted(scanning.lift, outputs, offset)

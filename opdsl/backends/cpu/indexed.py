@@ -6,28 +6,40 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from opdsl.backends.cpu import builtin, engine
+from opdsl.backends.cpu.accesses import (
+    Accesses,
+    Strides,
+    accesses_of,
+    dimensions_of,
+    index_at,
+    indices_of,
+    is_one,
+    own_sizes,
+    own_units,
+    program_of,
+    sizes_of,
+    strides_of,
+)
 from opdsl.backends.cpu.builtin import Kernel, Work
 from opdsl.backends.cpu.cost import grain_of, graph_cost
 from opdsl.backends.cpu.pointwise import planned_outputs, signature_of
 from opdsl.kernels.calls import Layout, OperandSpec
-from opdsl.kernels.kernel import SKIP, Access, Fold, Index, Operand, operand_types
+from opdsl.kernels.kernel import SKIP, Fold, Operand
 from opdsl.kernels.kernel import Kernel as Computation
 from opdsl.kernels.loops import place_schedules
 from opdsl.kernels.loops.joining import joined
-from opdsl.kernels.loops.lowering import extra_names, extra_words, lowered
+from opdsl.kernels.loops.lowering import extra_names, extra_words
 from opdsl.kernels.loops.model import Program
 from opdsl.kernels.loops.peeling import certain
-from opdsl.kernels.loops.place_schedules import Repeated, is_repeated
+from opdsl.kernels.loops.place_schedules import Repeated
 from opdsl.kernels.loops.rewriting import specialised
-from opdsl.kernels.loops.stepping import STILL, Step, steps_along
+from opdsl.kernels.loops.stepping import steps_along
 from opdsl.kernels.structure import Structure, scatters, structure_of
-from opdsl.runtime.dtype import DType, to_dtype
 from opdsl.runtime.symbol import largest
-from opdsl.scalar.indexed import MARGINS
 from opdsl.scalar.types import ScalarType
 
 SYMBOL = "indexed"
@@ -47,27 +59,6 @@ _MOST_TURNS = 16
 # The fewest elements that fill vectors.
 _FILLING = 8
 
-# The first offset that int32 cannot hold.
-_FAR = 1 << 31
-
-# Represents a dimension in arrays whose single element is repeated along all dimensions.
-_REPEATED = -2
-
-# Placeholder of an unknown stride or size.
-_ANY = 1 << 20
-
-
-class _Strides(NamedTuple):
-    """Layout of a call's operands, which together with the kernel determines its loops.
-
-    dimensions: the number of dimensions of each range.
-    arrays: for each operand its dtype, and the dimension along which elements are contiguous; -1 for none, or
-        ``_REPEATED``. An empty dtype and -1 for a number.
-    """
-
-    dimensions: tuple[int, ...]
-    arrays: tuple[tuple[str, int], ...]
-
 
 class _Form(NamedTuple):
     """Key by which a kernel is compiled.
@@ -80,7 +71,7 @@ class _Form(NamedTuple):
     """
 
     kernel: Computation
-    strides: _Strides
+    strides: Strides
     lane: str
     units: tuple[str, ...]
     known: tuple[tuple[str, int | str], ...]
@@ -110,7 +101,7 @@ def indexed(kernel: Computation, layout: Layout) -> Kernel:
     one, placed = joined(kernel, _in_one_place(kernel, layout))
     form = _form(one, placed)
     code = _code(form)
-    sizes = _sizes(one, placed)
+    sizes = sizes_of(one, placed)
     units = math.prod(sizes[unit] for unit in form.units)
     if form.lane and not scatters(one):
         units *= (sizes[form.lane] + form.tile - 1) // form.tile
@@ -131,12 +122,12 @@ def _in_one_place(kernel: Computation, layout: Layout) -> Layout:
     pack = next((k for k in places if kernel.ranges[k].is_pack), None)
     if pack is None or any(layout.sizes[k] for k in places):
         return layout
-    name, dimensions = kernel.ranges[pack].name, _dimensions(layout)
+    name, dimensions = kernel.ranges[pack].name, dimensions_of(layout)
 
     def led(operand: Operand, spec: OperandSpec) -> OperandSpec:
         if spec.strides is None or name not in operand.ranges:
             return spec
-        first = len(_indices(kernel, dimensions, operand.ranges[: operand.ranges.index(name)]))
+        first = len(indices_of(kernel, dimensions, operand.ranges[: operand.ranges.index(name)]))
         return spec._replace(strides=(*spec.strides[:first], 0, *spec.strides[first:]))
 
     specs = tuple(map(led, kernel.operands, (*layout.inputs, *layout.outputs)))
@@ -145,49 +136,24 @@ def _in_one_place(kernel: Computation, layout: Layout) -> Layout:
     return layout._replace(sizes=sizes, inputs=specs[:count], outputs=specs[count:])
 
 
-def _indices(kernel: Computation, dimensions: Sequence[int], ranges: Collection[str] | None = None) -> tuple[str, ...]:
-    """Return the names of the indices of ranges, or of all of them, outermost first."""
-    return tuple(
-        name
-        for axis, count in zip(kernel.ranges, dimensions, strict=True)
-        if ranges is None or axis.name in ranges
-        for name in ([f"{axis.name}{k}" for k in range(count)] if axis.is_pack else [axis.name])
-    )
-
-
-def _dimensions(layout: Layout) -> tuple[int, ...]:
-    return tuple(map(len, layout.sizes))
-
-
-def _sizes(kernel: Computation, layout: Layout) -> dict[str, int]:
-    """Return the number of values of each index, outermost first."""
-    sizes = (size for pack in layout.sizes for size in pack)
-    return dict(zip(_indices(kernel, _dimensions(layout)), sizes, strict=True))
-
-
 def _details(kernel: Computation, layout: Layout) -> list[int]:
     """Return the words of a plan that the kernel reads: sizes, integer arguments, then strides and sizes of each
     operand.
     """
     details = [*(size for pack in layout.sizes for size in pack), *extra_words(kernel, layout)]
-    for spec, dims in zip((*layout.inputs, *layout.outputs), _dims(kernel, layout), strict=True):
+    for spec, dims in zip((*layout.inputs, *layout.outputs), own_sizes(kernel, layout), strict=True):
         details += [*(spec.strides or ()), *dims]
     return details
-
-
-def _dims(kernel: Computation, layout: Layout) -> Sequence[tuple[int, ...]]:
-    """Return the sizes of each operand's further dimensions."""
-    return layout.dims or [()] * len(kernel.operands)
 
 
 def _words(form: _Form) -> list[str]:
     """Return the names of the words of ``_details``, in the same order."""
     kernel, dimensions = form.kernel, form.strides.dimensions
-    words = [f"{index}_n" for index in _indices(kernel, dimensions)]
+    words = [f"{index}_n" for index in indices_of(kernel, dimensions)]
     words += extra_names(kernel, dimensions)
     for operand in kernel.operands:
         if operand.name not in kernel.numbers:
-            along = len(_indices(kernel, dimensions, operand.ranges))
+            along = len(indices_of(kernel, dimensions, operand.ranges))
             words += [f"{operand.name}_s{d}" for d in range(along + operand.dims)]
             words += [f"{operand.name}_n{d}" for d in range(operand.dims)]
     return words
@@ -197,21 +163,21 @@ def _words(form: _Form) -> list[str]:
 
 
 def _form(kernel: Computation, layout: Layout) -> _Form:
-    strides = _strides_of(kernel, layout)
+    strides = strides_of(kernel, layout)
     if structure_of(kernel) is not Structure.INDICES:
         # Two points may write the same element, so a loop that writes at computed indices is not divided.
-        points = () if scatters(kernel) else _indices(kernel, strides.dimensions, kernel.points)
+        points = () if scatters(kernel) else indices_of(kernel, strides.dimensions, kernel.points)
         return _Form(kernel, strides, points[-1] if points else "", points[:-1], (), False, None)
     inner = _inner(kernel)
-    points = _indices(kernel, strides.dimensions, [name for name in kernel.points if name not in inner])
-    turns = _indices(kernel, strides.dimensions, inner)
-    sizes = _sizes(kernel, layout)
-    lane = next((index for index in reversed(points) if not _is_one(sizes[index])), (points or turns)[-1])
+    points = indices_of(kernel, strides.dimensions, [name for name in kernel.points if name not in inner])
+    turns = indices_of(kernel, strides.dimensions, inner)
+    sizes = sizes_of(kernel, layout)
+    lane = next((index for index in reversed(points) if not is_one(sizes[index])), (points or turns)[-1])
     is_scatter = scatters(kernel)
     lane = _written_along(kernel, strides, points) or lane
-    program = _program(kernel, strides)
+    program = program_of(kernel, strides)
     known = _known_steps(kernel, program, layout, {lane, (turns or points)[-1]})
-    accesses = _accesses(kernel, strides, known)
+    accesses = accesses_of(kernel, strides, known)
     same = _same_sizes(kernel, layout)
     is_tried = bool(turns) and (sizes[turns[-1]] >= _LONG or accesses.skips_unevenly(lane))
     inwards = is_tried and accesses.runs_along(turns[-1], lane, same)
@@ -233,16 +199,16 @@ def _inner(kernel: Computation) -> frozenset[str]:
     return frozenset(folded | {axis.name for axis in kernel.ranges if axis.is_inner})
 
 
-def _written_along(kernel: Computation, strides: _Strides, points: Sequence[str]) -> str | None:
+def _written_along(kernel: Computation, strides: Strides, points: Sequence[str]) -> str | None:
     """Return the index of points along which the output is contiguous; None if there is none."""
     write = kernel.writes[0] if not scatters(kernel) else kernel.writes[-1]
     operand = kernel.operand(write.operand)
-    along = _indices(kernel, strides.dimensions, operand.ranges)
+    along = indices_of(kernel, strides.dimensions, operand.ranges)
     side = strides.arrays[kernel.operands.index(operand)][1]
     return along[side] if 0 <= side < len(along) and along[side] in points else None
 
 
-def _repeated(kernel: Computation, accesses: _Accesses, lane: str, layout: Layout) -> Repeated | None:
+def _repeated(kernel: Computation, accesses: Accesses, lane: str, layout: Layout) -> Repeated | None:
     """Return a dimension of the result along which computed array indices repeat, if computing them only once pays.
 
     Returns None if an array is empty, where an out-of-bounds index has no element to point to.
@@ -250,69 +216,14 @@ def _repeated(kernel: Computation, accesses: _Accesses, lane: str, layout: Layou
     is_empty = any(size == 0 for own in layout.dims[: len(layout.inputs)] for size in own)
     if _inner(kernel) or is_empty or any(read.padding == SKIP for read in kernel.reads):
         return None
-    sizes = _sizes(kernel, layout)
+    sizes = sizes_of(kernel, layout)
     repeated = accesses.repeated(lane)
-    points = _indices(kernel, _dimensions(layout), kernel.points)
+    points = indices_of(kernel, dimensions_of(layout), kernel.points)
     index = next((index for index in reversed(points) if index in repeated and sizes[index] >= 2), None)
     if index is None:
         return None
     inwards = not scatters(kernel) and accesses.lies_along(lane, index) and bool(sizes[index] >= _FILLING)
     return Repeated(index, ScalarType.INT64 if accesses.lies_far(lane, layout) else ScalarType.INT32, inwards)
-
-
-def _strides_of(kernel: Computation, layout: Layout) -> _Strides:
-    sizes = _sizes(kernel, layout)
-    dimensions = _dimensions(layout)
-    arrays = []
-    for operand, spec, own in zip(
-        kernel.operands, (*layout.inputs, *layout.outputs), _dims(kernel, layout), strict=True
-    ):
-        along = [sizes[index] for index in _indices(kernel, dimensions, operand.ranges)]
-        arrays.append(("", -1) if spec.strides is None else (spec.dtype.name, _side(spec, [*along, *own])))
-    return _Strides(dimensions, tuple(arrays))
-
-
-def _side(spec: OperandSpec, sizes: Sequence[int]) -> int:
-    """Return the dimension along which elements are contiguous; -1 for none, ``_REPEATED`` for a single repeated
-    element.
-    """
-    strides = spec.strides or ()
-    if strides and all(type(stride) is int and stride == 0 for stride in strides):
-        return _REPEATED
-    dims = [d for d, size in enumerate(sizes) if strides[d] == spec.dtype.itemsize and not _is_one(size)]
-    return max(dims, default=-1)
-
-
-def _is_one(size: int) -> bool:
-    return type(size) is int and size == 1
-
-
-@functools.lru_cache(maxsize=4096)
-def _program(kernel: Computation, strides: _Strides) -> Program:
-    """Return the loops that all calls of a layout share, built from a call with placeholder sizes."""
-    types = operand_types(kernel)
-    specs = [
-        OperandSpec(to_dtype(types[operand.name].value), None)
-        if not dtype
-        else _spec(to_dtype(dtype), len(_indices(kernel, strides.dimensions, operand.ranges)) + operand.dims, side)
-        for operand, (dtype, side) in zip(kernel.operands, strides.arrays, strict=True)
-    ]
-    count = len(kernel.operands) - len(kernel.outputs)
-    layout = Layout(
-        tuple((_ANY,) * count for count in strides.dimensions),
-        tuple(specs[:count]),
-        tuple(specs[count:]),
-        (None,) * len(kernel.outputs),
-        tuple((_ANY,) * operand.dims for operand in kernel.operands),
-        (_ANY,) * len(kernel.words),
-    )
-    return lowered(kernel, layout, trusted=True).program
-
-
-def _spec(dtype: DType, dims: int, side: int) -> OperandSpec:
-    if side == _REPEATED:
-        return OperandSpec(dtype, (0,) * dims)
-    return OperandSpec(dtype, tuple(dtype.itemsize * (1 if d == side else _ANY) for d in range(dims)))
 
 
 def _known_steps(
@@ -332,154 +243,14 @@ def _same_sizes(kernel: Computation, layout: Layout) -> dict[str, str]:
     size.
     """
     same_sizes: dict[str, str] = {}
-    sizes = _sizes(kernel, layout)
-    dims = dict(zip((operand.name for operand in kernel.operands), _dims(kernel, layout), strict=True))
+    sizes = sizes_of(kernel, layout)
+    dims = dict(zip((operand.name for operand in kernel.operands), own_sizes(kernel, layout), strict=True))
     for access in (*kernel.reads, *kernel.writes):
         for d in range(len(access.at)) if access.padding is not None else ():
-            index = _index_at(kernel, access, d)
+            index = index_at(kernel, access, d)
             if index is not None and dims[access.operand][d] == sizes[index]:
                 same_sizes[f"{access.operand}_n{d}"] = f"{index}_n"
     return same_sizes
-
-
-def _index_at(kernel: Computation, access: Access, d: int) -> str | None:
-    """Return the loop index that indexes a dimension of an access unchanged; None if there is none."""
-    node = kernel.graph.results[access.at[d]]
-    source = kernel.sources[node] if kernel.graph.nodes[node].op == "parameter" else None
-    if not isinstance(source, Index) or len(source.ranges) > 1:
-        return None
-    (name,) = source.ranges
-    return None if any(axis.name == name and axis.is_pack for axis in kernel.ranges) else name
-
-
-class _Accesses:
-    """Analysis of how the indices of reads and writes step along the loops of a program.
-
-    known: words that are replaced by numbers.
-    """
-
-    def __init__(self, kernel: Computation, strides: _Strides, known: Mapping[str, int | str]) -> None:
-        self.kernel, self.strides = kernel, strides
-        self.program = specialised(_program(kernel, strides), known)
-        self.accesses: tuple[Access, ...] = (*kernel.reads, *kernel.writes)
-        self._along: dict[str, dict[str, Step | None]] = {}
-        self._repeated: dict[str, frozenset[str]] = {}
-
-    def along(self, index: str) -> dict[str, Step | None]:
-        """Return by how much each value changes per iteration of the loop over an index."""
-        if index not in self._along:
-            self._along[index] = steps_along(self.program.body, index)
-        return self._along[index]
-
-    def repeated(self, lane: str) -> frozenset[str]:
-        """Return the loop indices along which array indices repeat, of those array indices that step unevenly along the
-        lane.
-        """
-        if lane not in self._repeated:
-            indices = _indices(self.kernel, self.strides.dimensions)
-            self._repeated[lane] = frozenset(
-                index for index in indices if index != lane and is_repeated(self.program, lane, index)
-            )
-        return self._repeated[lane]
-
-    def steps(self, k: int, index: str) -> list[Step | None]:
-        """Return the step of each dimension of access ``k`` along a loop index; reads are numbered before writes."""
-        return [self.along(index)[f"p{k}_{d}"] for d in range(len(self.accesses[k].at))]
-
-    def side(self, k: int) -> int:
-        """Return the dimension of access ``k`` along which elements are contiguous, negative for none."""
-        operand = self.kernel.operand(self.accesses[k].operand)
-        along = len(_indices(self.kernel, self.strides.dimensions, operand.ranges))
-        return self.strides.arrays[self.kernel.operands.index(operand)][1] - along
-
-    def is_even(self, k: int, index: str) -> bool:
-        """Return whether an access steps evenly along a loop index, within limits that stay constant."""
-        limits = [self.along(index).get(f"limit{k}_{d}", STILL) for d in range(len(self.accesses[k].at))]
-        return None not in self.steps(k, index) and all(limit == STILL for limit in limits)
-
-    def skips_unevenly(self, lane: str) -> bool:
-        """Return whether a fold skips different iterations at different points, because windows along a dimension have
-        unequal lengths.
-        """
-        reads = [k for k, read in enumerate(self.kernel.reads) if read.padding == SKIP]
-        return bool(self.kernel.loops) and any(not self.is_even(k, lane) for k in reads)
-
-    def lies_far(self, lane: str, layout: Layout) -> bool:
-        """Return whether offsets along unevenly indexed dimensions may exceed int32."""
-        farthest = 1
-        names = [operand.name for operand in self.kernel.operands]
-        specs = dict(zip(names, (*layout.inputs, *layout.outputs), strict=True))
-        dims = dict(zip(names, _dims(self.kernel, layout), strict=True))
-        for k, access in enumerate(self.accesses):
-            own, strides = dims[access.operand], specs[access.operand].strides or ()
-            strides = strides[len(strides) - len(own) :]
-            uneven = [d for d, step in enumerate(self.steps(k, lane)) if step is None]
-            apart = [(own[d] - 1) * largest(strides[d], -strides[d]) for d in uneven]
-            farthest = largest(farthest, sum(apart), *(own[d] for d in uneven))
-        return bool(farthest >= _FAR)
-
-    def lies_along(self, lane: str, index: str) -> bool:
-        """Return whether several unevenly indexed reads are contiguous along an index, so that loading them as vectors
-        pays off.
-        """
-        flags = [
-            self.steps(k, index)[self.side(k)] == Step(1)
-            for k, read in enumerate(self.kernel.reads)
-            if None in self.steps(k, lane) and 0 <= self.side(k) < len(read.at)
-        ]
-        return len(flags) > 1 and all(flags)
-
-    def runs_along(self, last: str, lane: str, same: Mapping[str, str]) -> bool:
-        """Return whether the innermost loop is to run along the last folded dimension rather than along the lane.
-
-        Args:
-            last: the index of the dimension.
-            lane: the index.
-            same: sizes that equal those of loop ranges, see ``_same_sizes``.
-        """
-        is_along, is_scatter = False, scatters(self.kernel)
-        for k, access in enumerate(self.accesses):
-            if access.padding is not None and not self._is_narrowed(k, access, last, same):
-                return False
-            is_written = k >= len(self.kernel.reads)
-            side = self.side(k)
-            if 0 <= side < len(access.at) and is_written == is_scatter:
-                turns = self.steps(k, last)
-                is_along |= turns[side] == Step(1)
-                is_same = not is_written and all(step == STILL for step in turns)  # it is loaded only once
-                if self.steps(k, lane)[side] == Step(1) and not is_same:
-                    return False
-        return is_along
-
-    def _is_narrowed(self, k: int, access: Access, last: str, same: Mapping[str, str]) -> bool:
-        """Return whether the iterations are known in which a padded access is in bounds, or is mapped into bounds."""
-        if access.padding == SKIP:
-            return self.is_even(k, last)
-        if access.padding not in MARGINS:
-            return False
-        for d, step in enumerate(self.steps(k, last)):
-            index = _index_at(self.kernel, access, d)
-            is_whole = index is not None and same.get(f"{access.operand}_n{d}") == f"{index}_n"
-            if step != STILL and not is_whole:
-                return False
-        return True
-
-
-@functools.lru_cache(maxsize=4096)
-def _accesses(kernel: Computation, strides: _Strides, known: tuple[tuple[str, int | str], ...]) -> _Accesses:
-    return _Accesses(kernel, strides, dict(known))
-
-
-def own_units(kernel: Computation, strides: _Strides) -> tuple[str, ...]:
-    """Return the indices that every write uses unchanged, so that different points of them write different elements."""
-    units = list(_indices(kernel, strides.dimensions, kernel.operand(kernel.writes[0].operand).ranges))
-    for axis in kernel.ranges:
-        places = [
-            [d for d in range(len(write.at)) if _index_at(kernel, write, d) == axis.name] for write in kernel.writes
-        ]
-        if not axis.is_inner and all(places) and len({place[0] for place in places}) == 1:
-            units.append(axis.name)
-    return tuple(units)
 
 
 # ---------------------------------------------------------------------------------------------------------------- text
@@ -487,7 +258,7 @@ def own_units(kernel: Computation, strides: _Strides) -> tuple[str, ...]:
 
 def scheduled(form: _Form) -> Program:
     """Return the scheduled loops of a form."""
-    program = _program(form.kernel, form.strides)
+    program = program_of(form.kernel, form.strides)
     if structure_of(form.kernel) is not Structure.INDICES:
         return place_schedules.pointing(program, form.units, form.lane, form.tile)
     program = certain(specialised(program, dict(form.known)))

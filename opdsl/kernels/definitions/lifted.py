@@ -12,7 +12,7 @@ from opdsl.kernels.functions import reduction
 from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.kernels.iteration.dimensions import reduced_shape, require_elements
 from opdsl.kernels.iteration.numbers import convert
-from opdsl.kernels.iteration.reduction_iterator import reduction_call
+from opdsl.kernels.iteration.reduction_iterator import reduction_layout
 from opdsl.kernels.outputs import OutputSpec, array_of
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.geometry import TensorMeta
@@ -94,7 +94,7 @@ class LiftedDefinition(ReductionDefinition):
         self, state: Reducing, sources: Sequence[TensorMeta], outputs: Sequence[TensorMeta], *, allocate: bool
     ) -> Compiled:
         folding = self.lifted.folding
-        call = reduction_call(
+        layout = reduction_layout(
             sources,
             state.dims,
             outputs,
@@ -102,4 +102,4 @@ class LiftedDefinition(ReductionDefinition):
             in_order=folding.with_index or folding.in_order,
             numbers=self.lifted.numbers,
         )
-        return compiler_for(outputs[0].device.type).compile(reduction(folding), call)
+        return compiler_for(outputs[0].device.type).compile(reduction(folding), layout)

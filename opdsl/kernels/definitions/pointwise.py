@@ -36,7 +36,7 @@ from opdsl.kernels.iteration.tensor_iterator import (
     NumberRole,
     Operand,
     iterate,
-    pointwise_call,
+    pointwise_layout,
 )
 from opdsl.kernels.outputs import OutputSpec, array_of
 from opdsl.runtime.device import Device
@@ -494,14 +494,14 @@ class PointwiseDefinition(Definition):
             else iteration.parameters[index]
             for index, value in enumerate(values)
         ]
-        call = pointwise_call(iteration.shape, inputs, outputs, allocate=allocate)
-        return _compiled(iteration.device.type, self.graph(state), call)
+        layout = pointwise_layout(iteration.shape, inputs, outputs, allocate=allocate)
+        return _compiled(iteration.device.type, self.graph(state), layout)
 
 
 @made_once(1024)
-def _compiled(device_type: str, graph: TypedGraph, call: Layout) -> Compiled:
+def _compiled(device_type: str, graph: TypedGraph, layout: Layout) -> Compiled:
     """Return the compiled kernel, cached, so that a full call and the plan made from it share one."""
-    return compile_elements(device_type, graph, call)
+    return compile_elements(device_type, graph, layout)
 
 
 def _same(value: object, wanted: object) -> bool:

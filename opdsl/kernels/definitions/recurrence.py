@@ -203,7 +203,7 @@ class RecurrenceDefinition(RowwiseDefinition):
             specs, Rowwise(shape, (dim,) if shape else (), order, precision_of(value), cast, value, self)
         )
 
-    def compile(self, state: Rowwise, inputs: Sequence[TensorMeta | DType], call: Layout, device: str) -> Compiled:
+    def compile(self, state: Rowwise, inputs: Sequence[TensorMeta | DType], layout: Layout, device: str) -> Compiled:
         """See ``RowwiseDefinition.compile_call``."""
         value: DType = state.details
         steps = self.steps
@@ -219,7 +219,7 @@ class RecurrenceDefinition(RowwiseDefinition):
         except ScalarFunctionError as error:
             raise UnsupportedDTypeError(f"not implemented for '{value.scalar_type}': {error}") from error
         init = tuple(initial(number, kind) for number, kind in zip(steps.init, carried, strict=True))
-        return compiler_for(device).compile(recurrence(Recurring(init, graph, steps.is_reverse), call), call)
+        return compiler_for(device).compile(recurrence(Recurring(init, graph, steps.is_reverse), layout), layout)
 
 
 def _with_results(step: ScalarFunction, finish: ScalarFunction | None) -> ScalarFunction:

@@ -32,7 +32,7 @@ from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.kernels.iteration.dimensions import reduced_dimensions, reduced_shape, require_elements
 from opdsl.kernels.iteration.dtypes import PRECISION, c_name, precision_of
 from opdsl.kernels.iteration.numbers import Number, convert
-from opdsl.kernels.iteration.reduction_iterator import reduction_call
+from opdsl.kernels.iteration.reduction_iterator import reduction_layout
 from opdsl.kernels.outputs import OutputSpec, array_of
 from opdsl.runtime.device import Device
 from opdsl.runtime.dtype import Category, DType, float64, int64
@@ -255,7 +255,7 @@ class ReductionDefinition(Definition):
     def _compile(
         self, state: Reducing, sources: Sequence[TensorMeta], outputs: Sequence[TensorMeta], *, allocate: bool
     ) -> Compiled:
-        call = reduction_call(
+        layout = reduction_layout(
             sources,
             state.dims,
             outputs,
@@ -263,7 +263,7 @@ class ReductionDefinition(Definition):
             in_order=state.fold.with_index or state.fold.in_order,
             numbers=state.number_dtypes,
         )
-        return compiler_for(outputs[0].device.type).compile(reduction(state.functions), call)
+        return compiler_for(outputs[0].device.type).compile(reduction(state.functions), layout)
 
 
 def _together(sources: Sequence[Tensor]) -> tuple[Device, DType, tuple[int, ...]]:

@@ -221,9 +221,9 @@ class RowDefinition(RowwiseDefinition):
     def _error(self, problem: str, remedy: str) -> KernelError:
         return KernelError(f"{self.name}: the shape function {self.meta.__name__} {problem}. {remedy}.")
 
-    def compile(self, state: Rowwise, inputs: Sequence[TensorMeta | DType], call: Layout, device: str) -> Compiled:
+    def compile(self, state: Rowwise, inputs: Sequence[TensorMeta | DType], layout: Layout, device: str) -> Compiled:
         """See ``RowwiseDefinition.compile_call``."""
-        return compiler_for(device).compile(*rows(self.graph(state, inputs), call))
+        return compiler_for(device).compile(*rows(self.graph(state, inputs), layout))
 
     def graph(self, state: Rowwise, inputs: Sequence[TensorMeta | DType]) -> TypedGraph:
         """Return the typed row function of a call.

@@ -11,7 +11,7 @@ from opdsl.kernels.compiler import Compiled, apart
 from opdsl.kernels.definitions.structured import Arguments, CompiledCall, Definition, PreparedCall
 from opdsl.kernels.iteration.dtypes import c_name
 from opdsl.kernels.iteration.numbers import convert
-from opdsl.kernels.iteration.row_iterator import row_call
+from opdsl.kernels.iteration.row_iterator import row_layout
 from opdsl.kernels.iteration.strides import steps
 from opdsl.kernels.outputs import OutputSpec, array_of
 from opdsl.runtime.device import MemoryFormat
@@ -50,13 +50,13 @@ class RowwiseDefinition(Definition):
     # Whether a kernel reads each element before it writes it, so that an output may be an input's memory.
     reads_before_writing = False
 
-    def compile(self, state: Rowwise, inputs: Sequence[TensorMeta | DType], call: Layout, device: str) -> Compiled:
+    def compile(self, state: Rowwise, inputs: Sequence[TensorMeta | DType], layout: Layout, device: str) -> Compiled:
         """Compile the kernel of a call.
 
         Args:
             state: of the call.
             inputs: the geometry of each array, the dtype of each number.
-            call: sizes and strides of the operands.
+            layout: sizes and strides of the operands.
             device: the type of the device.
         """
         raise NotImplementedError
@@ -80,7 +80,7 @@ class RowwiseDefinition(Definition):
         if aliased and (not self.reads_before_writing or state.cast is not None):
             return True
         fits = output.shape == spec.shape
-        return fits and row_call(state.shape, state.dims, [], [output.geometry]) is None
+        return fits and row_layout(state.shape, state.dims, [], [output.geometry]) is None
 
     def compile_call(
         self, prepared: PreparedCall, arguments: Arguments, outputs: Sequence[TensorMeta], key: str, *, allocate: bool
@@ -91,11 +91,11 @@ class RowwiseDefinition(Definition):
         state: Rowwise = prepared.state
         values = [self.laid_out(state, arguments[index]) for index in state.places]
         device = outputs[0].device.type
-        call = self._call(state, values, outputs, allocate=allocate)
-        for place in apart(call, device):
+        layout = self._layout(state, values, outputs, allocate=allocate)
+        for place in apart(layout, device):
             values[place] = clone(values[place], MemoryFormat.contiguous_format)
-            call = self._call(state, values, outputs, allocate=allocate)
-        compute = self.compile(state, self._geometries(state, values), call, device)
+            layout = self._layout(state, values, outputs, allocate=allocate)
+        compute = self.compile(state, self._geometries(state, values), layout, device)
         return CompiledCall(compute, tuple(array_of(value) if isinstance(value, Tensor) else value for value in values))
 
     def laid_out(self, state: Rowwise, value: Any) -> Any:
@@ -106,14 +106,16 @@ class RowwiseDefinition(Definition):
             return convert(value, state.precision)
         if state.cast is not None and value.dtype is not state.cast:
             value = cast(value, state.cast)
-        if row_call(state.shape, state.dims, [value.geometry], []) is None:
+        if row_layout(state.shape, state.dims, [value.geometry], []) is None:
             return clone(_with_rows(value, state), MemoryFormat.contiguous_format)
         return value
 
-    def _call(self, state: Rowwise, values: Sequence[Any], outputs: Sequence[TensorMeta], *, allocate: bool) -> Layout:
-        call = row_call(state.shape, state.dims, self._geometries(state, values), outputs, allocate=allocate)
-        assert call is not None, "operands have been laid out"
-        return call
+    def _layout(
+        self, state: Rowwise, values: Sequence[Any], outputs: Sequence[TensorMeta], *, allocate: bool
+    ) -> Layout:
+        layout = row_layout(state.shape, state.dims, self._geometries(state, values), outputs, allocate=allocate)
+        assert layout is not None, "operands have been laid out"
+        return layout
 
     def _geometries(self, state: Rowwise, values: Sequence[Any]) -> list[TensorMeta | DType]:
         """Return the geometry of each array and the dtype of each number."""

@@ -236,9 +236,9 @@ class ScanDefinition(RowwiseDefinition):
         cast = value if value in PRECISION else None
         return PreparedCall(specs, Rowwise(source.shape, dims, (0,), value, cast, value, self))
 
-    def compile(self, state: Rowwise, inputs: Sequence[TensorMeta | DType], call: Layout, device: str) -> Compiled:
+    def compile(self, state: Rowwise, inputs: Sequence[TensorMeta | DType], layout: Layout, device: str) -> Compiled:
         """See ``RowwiseDefinition.compile_call``."""
-        return compiler_for(device).compile(scan(self.scanning(state.details)), call)
+        return compiler_for(device).compile(scan(self.scanning(state.details)), layout)
 
     def latest(self) -> Sequence[ScalarFunction]:
         """See ``Definition.latest``."""

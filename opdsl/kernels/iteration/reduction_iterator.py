@@ -12,7 +12,7 @@ from opdsl.runtime.dtype import DType
 from opdsl.runtime.geometry import TensorMeta
 
 
-def reduction_call(
+def reduction_layout(
     sources: Sequence[TensorMeta],
     dims: tuple[int, ...],
     outputs: Sequence[TensorMeta],

@@ -11,7 +11,7 @@ from opdsl.runtime.dtype import DType
 from opdsl.runtime.geometry import TensorMeta
 
 
-def row_call(
+def row_layout(
     shape: tuple[int, ...],
     dims: tuple[int, ...],
     inputs: Sequence[TensorMeta | DType],

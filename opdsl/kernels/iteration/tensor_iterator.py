@@ -1,7 +1,7 @@
 """TensorIterator: the loop nest of a pointwise operator, computed by pure functions from geometries and number types.
 
-``iterate`` computes the properties of the result (shape, dtype, strides, device), ``pointwise_call`` describes the loop
-once the outputs are known. Both follow ATen/TensorIterator.cpp.
+``iterate`` computes the properties of the result (shape, dtype, strides, device), ``pointwise_layout`` the sizes and
+strides of the loop once the outputs are known. Both follow ATen/TensorIterator.cpp.
 """
 
 from __future__ import annotations
@@ -229,7 +229,7 @@ def common_device(tensors: Sequence[TensorMeta]) -> Device:
     return device
 
 
-def pointwise_call(
+def pointwise_layout(
     shape: tuple[int, ...],
     inputs: Sequence[TensorMeta | DType],
     outputs: Sequence[TensorMeta],

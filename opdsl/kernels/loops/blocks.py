@@ -23,7 +23,7 @@ __all__ = ["Block", "Owner", "Scope"]
 
 
 class Scope(NamedTuple):
-    """Place of statements in a nest of loops.
+    """Position of statements in a nest of loops.
 
     active: the ranges whose loops are around them.
     parts: the names of results of folds and scans.

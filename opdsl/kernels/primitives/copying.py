@@ -12,7 +12,7 @@ from opdsl.kernels.iteration.broadcasting import broadcast
 from opdsl.kernels.iteration.dtypes import c_name, precision_of
 from opdsl.kernels.iteration.numbers import Number, to_element
 from opdsl.kernels.iteration.strides import dense_strides
-from opdsl.kernels.iteration.tensor_iterator import pointwise_call
+from opdsl.kernels.iteration.tensor_iterator import pointwise_layout
 from opdsl.kernels.outputs import (
     OutputSpec,
     Target,
@@ -300,8 +300,8 @@ def elements_loop(target: TensorMeta, source: TensorMeta) -> Compiled:
         target, source = _bits(target), _bits(source)
     kind = ScalarType(precision_of(source.dtype).name)
     graph = TypedGraph("copy", (Node("parameter", (), kind, "value"),), (0,))
-    call = pointwise_call(target.shape, [source], [target])
-    return compile_elements(target.device.type, graph, call)
+    layout = pointwise_layout(target.shape, [source], [target])
+    return compile_elements(target.device.type, graph, layout)
 
 
 def _bits(form: TensorMeta) -> TensorMeta:
@@ -344,5 +344,5 @@ def fill_loop(target: TensorMeta) -> Compiled:
 
     dtype = precision_of(target.dtype)
     graph = TypedGraph("fill", (Node("parameter", (), ScalarType(dtype.name), "value"),), (0,))
-    call = pointwise_call(target.shape, [dtype], [target])
-    return compile_elements(target.device.type, graph, call)
+    layout = pointwise_layout(target.shape, [dtype], [target])
+    return compile_elements(target.device.type, graph, layout)

@@ -11,7 +11,7 @@ import numpy
 
 from opdsl.kernels.compiler import Compiled, abilities, compile_elements
 from opdsl.kernels.iteration.dtypes import precision_of
-from opdsl.kernels.iteration.tensor_iterator import pointwise_call
+from opdsl.kernels.iteration.tensor_iterator import pointwise_layout
 from opdsl.kernels.outputs import array_of, check_written, new_tensor
 from opdsl.kernels.primitives.copying import copy_elements
 from opdsl.kernels.primitives.host import is_beyond, through_host
@@ -251,11 +251,11 @@ def _compiled(
     types = {name: precision_of(dtype).name for name, dtype in zip(scalar.parameters, dtypes, strict=True)}
     precision = numbers[float].name
     graph = scalar.specialise(types, results=(precision_of(target.dtype).name,) * results, default_float=precision)
-    call = pointwise_call(target.shape, inputs, [target] * results)
+    layout = pointwise_layout(target.shape, inputs, [target] * results)
     if abilities(device).counts:
-        start, index, *others = call.inputs
-        call = call._replace(inputs=(start, index._replace(counts=True), *others))
-    return compile_elements(device, graph, call)
+        start, index, *others = layout.inputs
+        layout = layout._replace(inputs=(start, index._replace(counts=True), *others))
+    return compile_elements(device, graph, layout)
 
 
 @lru_cache(maxsize=64)

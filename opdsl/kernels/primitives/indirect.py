@@ -19,7 +19,7 @@ from opdsl.kernels.compiler import Compiled, compiler_for
 from opdsl.kernels.functions import gathering, reduction
 from opdsl.kernels.iteration.coalescing import coalesce
 from opdsl.kernels.iteration.dtypes import precision_of
-from opdsl.kernels.iteration.reduction_iterator import reduction_call
+from opdsl.kernels.iteration.reduction_iterator import reduction_layout
 from opdsl.kernels.iteration.strides import Shape, Strides, loop_order, steps
 from opdsl.kernels.outputs import array_of
 from opdsl.kernels.primitives.host import is_beyond, through_host
@@ -352,22 +352,22 @@ def _scalar_function(function: FunctionType) -> ScalarFunction:
 def range_loop(form: TensorMeta) -> Compiled:
     """Return the compiled reduction of ``range_of``: an array -> arrays of the smallest and the largest element."""
     results = [geometry(int64, form.device, ())] * 2
-    call = reduction_call([form], tuple(range(form.ndim)), results, allocate=True)
-    return _folded(form, _both, ["int64"] * 2, call)
+    layout = reduction_layout([form], tuple(range(form.ndim)), results, allocate=True)
+    return _folded(form, _both, ["int64"] * 2, layout)
 
 
 def _inside_loop(form: TensorMeta) -> Compiled:
     """Return the compiled reduction: an array and the ends of a range -> whether all elements are in the range."""
     result = geometry(bool_, form.device, ())
-    call = reduction_call([form], tuple(range(form.ndim)), [result], allocate=True, numbers=(int64, int64))
-    return _folded(form, _within, ["bool"], call)
+    layout = reduction_layout([form], tuple(range(form.ndim)), [result], allocate=True, numbers=(int64, int64))
+    return _folded(form, _within, ["bool"], layout)
 
 
-def _folded(form: TensorMeta, finish: Callable[..., Any], results: list[str], call: Layout) -> Compiled:
+def _folded(form: TensorMeta, finish: Callable[..., Any], results: list[str], layout: Layout) -> Compiled:
     """Compile a reduction to the smallest and the largest element, finished by a function of them."""
     lift, combine = (_integers(function, ["int64"] * 2) for function in (_twice, _wider))
     folding = Folding((_LARGEST, -_LARGEST - 1), lift, combine, _integers(finish, results))
-    return compiler_for(form.device.type).compile(reduction(folding), call)
+    return compiler_for(form.device.type).compile(reduction(folding), layout)
 
 
 def _integers(function: Callable[..., Any], results: list[str]) -> TypedGraph:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from opdsl.kernels.calls import Ordering
 from opdsl.kernels.compiler import Compiled, compile_elements, compiler_for
 from opdsl.kernels.iteration.dtypes import precision_of
-from opdsl.kernels.iteration.row_iterator import row_call
-from opdsl.kernels.iteration.tensor_iterator import pointwise_call
+from opdsl.kernels.iteration.row_iterator import row_layout
+from opdsl.kernels.iteration.tensor_iterator import pointwise_layout
 from opdsl.kernels.outputs import array_of
 from opdsl.runtime.geometry import TensorMeta, geometry
 from opdsl.runtime.lowering import made_once
@@ -39,10 +39,10 @@ def _compiled(dim: int, descending: bool, source: TensorMeta, values: TensorMeta
     dims = (dim,) if source.ndim else ()
     # Outputs with only the first elements are described as if they were as long as the row, with the same strides.
     whole = [geometry(output.dtype, output.device, source.shape, output.strides) for output in (values, indices)]
-    call = row_call(source.shape, dims, [source], whole)
-    assert call is not None, "a single dimension is stepped through evenly"
+    layout = row_layout(source.shape, dims, [source], whole)
+    assert layout is not None, "a single dimension is stepped through evenly"
     ordering = Ordering(descending, values.shape[dim] if source.ndim else 1)
-    return compiler_for(source.device.type).order(ordering, call)
+    return compiler_for(source.device.type).order(ordering, layout)
 
 
 _SMALLEST = -(1 << 63)
@@ -62,7 +62,7 @@ def key_loop(source: TensorMeta, keys: TensorMeta, descending: bool) -> Compiled
     from opdsl.scalar.types import ScalarType
 
     graph = key_graph(ScalarType(precision_of(source.dtype).name), descending)
-    return compile_elements(source.device.type, graph, pointwise_call(keys.shape, [source], [keys]))
+    return compile_elements(source.device.type, graph, pointwise_layout(keys.shape, [source], [keys]))
 
 
 def key_graph(kind: ScalarType, descending: bool) -> TypedGraph:

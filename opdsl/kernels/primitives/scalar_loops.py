@@ -9,7 +9,7 @@ from typing import Any
 
 from opdsl.kernels.compiler import Compiled, compile_elements
 from opdsl.kernels.iteration.dtypes import precision_of
-from opdsl.kernels.iteration.tensor_iterator import pointwise_call
+from opdsl.kernels.iteration.tensor_iterator import pointwise_layout
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.geometry import TensorMeta
 from opdsl.runtime.lowering import made_once
@@ -28,7 +28,7 @@ def scalar_loop(function: Callable[..., Any], inputs: tuple[TensorMeta | DType, 
     dtypes = [input.dtype if isinstance(input, TensorMeta) else input for input in inputs]
     types = {name: precision_of(dtype).name for name, dtype in zip(scalar.parameters, dtypes, strict=True)}
     graph = scalar.specialise(types, results=(precision_of(target.dtype).name,))
-    return compile_elements(target.device.type, graph, pointwise_call(target.shape, inputs, [target]))
+    return compile_elements(target.device.type, graph, pointwise_layout(target.shape, inputs, [target]))
 
 
 @lru_cache(maxsize=64)

@@ -184,7 +184,7 @@ def test_the_first_call_of_a_library_in_several_threads(expression: str, outcome
 # Types of values that machine code does not refer to, and that equal values can replace.
 _PLAIN = (
     "int float str bool bytes None type tuple dict list ModuleType CodeType FunctionDef Array TypedGraph Program "
-    "_Accesses CDLL Target Field Variants _Owner Device TensorMeta Layout Places Source Argument Path Processor "
+    "Accesses CDLL Target Field Variants _Owner Device TensorMeta Layout Places Source Argument Path Processor "
     "Signature Computation"
 )
 # Types of values that calls own while they use them: a cache that evicts entries may return them.

@@ -12,7 +12,7 @@ import torch
 from hypothesis import given, settings, strategies
 
 from opdsl.errors import DimensionError, DTypeError, KernelSignatureError, OverlapError, ShapeError
-from opdsl.kernels.iteration.reduction_iterator import reduction_call
+from opdsl.kernels.iteration.reduction_iterator import reduction_layout
 from opdsl.kernels.structure import Structure, structure_of
 from opdsl.runtime import cpu, float32, to_dtype
 from opdsl.runtime.geometry import geometry
@@ -400,22 +400,22 @@ def test_functions_that_do_not_fit_are_refused(options, message):
 
 def test_folded_dimensions_coalesce():
     source = geometry(float32, cpu, (2, 3, 4))
-    call = reduction_call([source], (1, 2), [geometry(float32, cpu, (2,))])
-    assert (call.sizes, call.inputs[0].strides) == (((2,), (12,)), (48, 4))
+    layout = reduction_layout([source], (1, 2), [geometry(float32, cpu, (2,))])
+    assert (layout.sizes, layout.inputs[0].strides) == (((2,), (12,)), (48, 4))
 
 
 def test_folded_dimensions_run_in_memory_order():
     source = geometry(float32, cpu, (4, 3), (1, 4))
-    assert reduction_call([source], (0, 1), [geometry(float32, cpu, ())]).sizes == ((), (12,))
+    assert reduction_layout([source], (0, 1), [geometry(float32, cpu, ())]).sizes == ((), (12,))
 
 
 def test_but_not_where_positions_count():
     source = geometry(float32, cpu, (4, 3), (1, 4))
-    call = reduction_call([source], (0, 1), [geometry(float32, cpu, ())], in_order=True)
-    assert (call.sizes, call.inputs[0].strides) == (((), (4, 3)), (4, 16))
+    layout = reduction_layout([source], (0, 1), [geometry(float32, cpu, ())], in_order=True)
+    assert (layout.sizes, layout.inputs[0].strides) == (((), (4, 3)), (4, 16))
 
 
 def test_kept_dimensions_of_the_output_have_no_strides_of_folded_ones():
     source = geometry(float32, cpu, (2, 3, 4))
-    call = reduction_call([source], (1,), [geometry(float32, cpu, (2, 1, 4))])
-    assert (call.sizes[0], call.outputs[0].strides, call.inputs[0].strides) == ((2, 4), (16, 4), (48, 4, 16))
+    layout = reduction_layout([source], (1,), [geometry(float32, cpu, (2, 1, 4))])
+    assert (layout.sizes[0], layout.outputs[0].strides, layout.inputs[0].strides) == ((2, 4), (16, 4), (48, 4, 16))

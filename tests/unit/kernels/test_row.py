@@ -16,7 +16,7 @@ from opdsl.autograd.derived_operators import defined
 from opdsl.errors import KernelError, KernelSignatureError, ScalarFunctionError, UnsupportedDTypeError
 from opdsl.kernels.calls import OperandSpec
 from opdsl.kernels.definitions.row import RowDefinition
-from opdsl.kernels.iteration.row_iterator import row_call
+from opdsl.kernels.iteration.row_iterator import row_layout
 from opdsl.kernels.loops.lowering import kept_types, lowered
 from opdsl.kernels.loops.model import Fold, Store
 from opdsl.runtime import cpu
@@ -221,8 +221,8 @@ def test_a_result_of_another_shape_than_rows_have_is_refused():
 def test_a_row_through_which_an_operand_steps_unevenly_is_no_loop():
     even = geometry(opdsl.float32, cpu, (2, 3, 4))
     spread = geometry(opdsl.float32, cpu, (2, 3, 4), (12, 1, 3))
-    assert row_call((2, 3, 4), (1, 2), [spread], [even]) is None
-    assert row_call((2, 3, 4), (1, 2), [even], [even]) is not None
+    assert row_layout((2, 3, 4), (1, 2), [spread], [even]) is None
+    assert row_layout((2, 3, 4), (1, 2), [even], [even]) is not None
 
 
 def test_what_costs_much_is_kept_between_stages():

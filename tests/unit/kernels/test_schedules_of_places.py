@@ -9,6 +9,7 @@ import pytest
 
 import opdsl
 from opdsl.backends.cpu import indexed as chosen
+from opdsl.backends.cpu.accesses import program_of
 from opdsl.kernels.calls import Layout
 from opdsl.kernels.kernel import Kernel
 from opdsl.kernels.loops.checking import check_program
@@ -92,7 +93,7 @@ def test_a_schedule_does_what_its_loops_do(name: str, monkeypatch: pytest.Monkey
     assert forms
     for form, layout in forms:
         words = words_of(form, layout)
-        plain = specialised(chosen._program(form.kernel, form.strides), dict(form.known))
+        plain = specialised(program_of(form.kernel, form.strides), dict(form.known))
         for one, other in zip(ran(plain, words), ran(chosen.scheduled(form), words), strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
 

@@ -11,7 +11,7 @@ from opdsl.errors import DeviceError, ShapeError
 from opdsl.kernels.iteration.broadcasting import broadcast, broadcast_all
 from opdsl.kernels.iteration.dtypes import PROMOTIONS, OutputCast
 from opdsl.kernels.iteration.strides import loop_order
-from opdsl.kernels.iteration.tensor_iterator import Configuration, Number, NumberRole, iterate, pointwise_call
+from opdsl.kernels.iteration.tensor_iterator import Configuration, Number, NumberRole, iterate, pointwise_layout
 from opdsl.runtime import bool_, cpu, float16, float32, float64, int32, int64, meta
 from opdsl.runtime.geometry import geometry
 from tests.unit.kernels.geometries import form, operand, operands
@@ -76,7 +76,7 @@ def test_channels_last_stays(memory_format, shape):
 def test_64_dimensions_are_one_loop():
     shape = (1,) * 60 + (2, 3, 1, 4)
     whole = geometry(float32, cpu, shape)
-    assert pointwise_call(shape, [whole, whole], [whole]).sizes == ((24,),)
+    assert pointwise_layout(shape, [whole, whole], [whole]).sizes == ((24,),)
 
 
 def test_the_default_dtype_is_what_integers_become():
@@ -172,7 +172,7 @@ def test_a_coalesced_loop_visits_every_element_once(values):
     forms = [form(value) for value in values]
     actual = iterate(forms, DEFAULT, float32)
     output = geometry(actual.result, cpu, actual.shape, actual.strides)
-    call = pointwise_call(actual.shape, forms, [output])
+    layout = pointwise_layout(actual.shape, forms, [output])
     expected = set()
     broadcast_strides = [value.expand(actual.shape).stride() for value in values] + [actual.strides]
     sizes = [operand.dtype.itemsize for operand in (*forms, output)]
@@ -183,28 +183,28 @@ def test_a_coalesced_loop_visits_every_element_once(values):
                 for strides, size in zip(broadcast_strides, sizes, strict=True)
             )
         )
-    assert visited(call, [*call.inputs, *call.outputs]) == expected
+    assert visited(layout, [*layout.inputs, *layout.outputs]) == expected
 
 
 def test_contiguous_operands_coalesce_to_one_dimension():
     whole = geometry(float32, cpu, (2, 3, 4))
-    assert pointwise_call((2, 3, 4), [whole], [whole]).sizes == ((24,),)
+    assert pointwise_layout((2, 3, 4), [whole], [whole]).sizes == ((24,),)
 
 
 def test_the_innermost_dimension_is_the_outputs():
     transposed = geometry(float32, cpu, (3, 4), (1, 3))
-    call = pointwise_call((3, 4), [transposed], [geometry(float32, cpu, (3, 4))])
-    assert (call.sizes[0], call.inputs[0].strides, call.outputs[0].strides) == ((3, 4), (4, 12), (16, 4))
+    layout = pointwise_layout((3, 4), [transposed], [geometry(float32, cpu, (3, 4))])
+    assert (layout.sizes[0], layout.inputs[0].strides, layout.outputs[0].strides) == ((3, 4), (4, 12), (16, 4))
 
 
 def test_empty_loops_have_size_zero():
     empty = geometry(float32, cpu, (3, 0, 2))
-    assert pointwise_call((3, 0, 2), [empty], [empty]).sizes == ((0,),)
+    assert pointwise_layout((3, 0, 2), [empty], [empty]).sizes == ((0,),)
 
 
 def test_single_elements_have_no_dimensions():
     one = geometry(float32, cpu, (1, 1))
-    assert pointwise_call((1, 1), [one, float32], [one]).inputs[1].strides is None
+    assert pointwise_layout((1, 1), [one, float32], [one]).inputs[1].strides is None
 
 
 def test_a_broadcast_dimension_does_not_change_the_order_of_others():
