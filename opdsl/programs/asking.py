@@ -22,7 +22,7 @@ _BODIES = ("opdsl.aten.", "opdsl.nn.")
 def is_asked_by_operators() -> bool:
     """Return whether the code that compares a symbol is the traced function, or the body of an operator.
 
-    To be called by the function that is told about the comparison: the module of the innermost frame outside of
+    Call it in the callback that receives a comparison: the module of the innermost frame outside of
     ``_COMPARING`` decides, since comparisons by opdsl's own code, such as those of strides, hold for all sizes.
     """
     frame: FrameType | None = sys._getframe(2)
