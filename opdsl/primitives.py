@@ -134,9 +134,12 @@ def _integer(name: str, *kinds: str) -> Rule:
     return Rule(operation(name), dtypes=("integer", *kinds))
 
 
-def _truth(name: str) -> Rule:
+_ALL = ("bool", "integer", "floating", "complex", "stored")
+
+
+def _truth(name: str, dtypes: tuple[str, ...] = ()) -> Rule:
     """Return the rule of an operation with boolean result."""
-    return Rule(operation(name), "bool")
+    return Rule(operation(name), "bool", dtypes=dtypes)
 
 
 def _remainder(name: str) -> Rule:
@@ -163,21 +166,22 @@ fmod = Binary("fmod", _remainder("fmod"))
 remainder = Binary("remainder", _remainder("remainder"))
 maximum = Binary("maximum")
 minimum = Binary("minimum")
-abs = Unary("abs", Rule(operation("absolute"), "complex_to_real", dtypes=("integer", "floating", "complex")))
+abs = Unary("abs", Rule(operation("absolute"), "complex_to_real", dtypes=_ALL[1:]))
 
 # Comparisons, choice and truth.
-eq = Binary("eq", _truth("equal"))
-ne = Binary("ne", _truth("not_equal"))
+eq = Binary("eq", _truth("equal", _ALL))
+ne = Binary("ne", _truth("not_equal", _ALL))
 lt = Binary("lt", _truth("less"))
 le = Binary("le", _truth("less_equal"))
 gt = Binary("gt", _truth("greater"))
 ge = Binary("ge", _truth("greater_equal"))
-where = Ternary("where", Rule(Applied("select", (Applied("truth", (_X,)), _Y, Operand(2))), keep=(0,)))
+_CHOICE = Applied("select", (Applied("truth", (_X,)), _Y, Operand(2)))
+where = Ternary("where", Rule(_CHOICE, keep=(0,), dtypes=_ALL))
 logical_and = Binary("logical_and", Rule(Applied("logical_and", _TRUTHS), "bool"))
 logical_or = Binary("logical_or", Rule(Applied("logical_or", _TRUTHS), "bool"))
 logical_xor = Binary("logical_xor", Rule(Applied("not_equal", _TRUTHS), "bool"))
 logical_not = Unary("logical_not", _truth("logical_not"))
-isnan = Unary("isnan", _truth("isnan"))
+isnan = Unary("isnan", _truth("isnan", _ALL))
 isinf = Unary("isinf", _truth("isinf"))
 isfinite = Unary("isfinite", _truth("isfinite"))
 isreal = Unary("isreal", Rule(Applied("equal", (Applied("imag", (_X,)), 0)), "bool"))

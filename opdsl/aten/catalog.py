@@ -255,6 +255,7 @@ PACKETS: dict[str, str] = {
     "_scaled_dot_product_flash_attention_for_cpu_backward": "nn.attention",
     "_scaled_dot_product_fused_attention_overrideable": "nn.attention_backends",
     "_scaled_dot_product_fused_attention_overrideable_backward": "nn.attention_backends",
+    "_scaled_mm": "linalg.scaled_products",
     "_segment_reduce_backward": "index.segments",
     "_shape_as_tensor": "python.properties",
     "_slow_conv2d_backward": "nn.conv_kernels",

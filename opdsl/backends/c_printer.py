@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from opdsl.runtime.dtype import DType
+from opdsl.scalar.formats import NARROW
 from opdsl.scalar.graph import Loop, Node, Number, TypedGraph
 from opdsl.scalar.lowering import lower, split_rare
 from opdsl.scalar.operations import LIBM
@@ -82,8 +83,8 @@ class Dialect:
 
 
 def loaded_kind(dtype: DType) -> ScalarType:
-    """Return the scalar type of a loaded element: float32 for float16 and bfloat16, which exist in memory only."""
-    return ScalarType.FLOAT32 if dtype.name in ("float16", "bfloat16") else ScalarType(dtype.name)
+    """Return the scalar type of a loaded element: float32 for narrower floats, which exist in memory only."""
+    return ScalarType.FLOAT32 if dtype.name in NARROW else ScalarType(dtype.name)
 
 
 def conversions(to: Dialect, floats: Sequence[ScalarType]) -> list[str]:

@@ -229,6 +229,6 @@ def _with_print(function: FunctionType, printed: Callable[..., None]) -> Functio
 
 
 def _array(tensor: Tensor) -> numpy.ndarray[Any, Any]:
-    """Return the elements of a tensor as a NumPy array, bfloat16 as float32."""
+    """Return the elements of a tensor as a NumPy array, those that NumPy lacks as float32."""
     host = tensor.detach().cpu()
-    return numpy.asarray((host.float() if host.dtype.name == "bfloat16" else host).numpy())
+    return numpy.asarray((host.float() if host.dtype.is_encoded else host).numpy())

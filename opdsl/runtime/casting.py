@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy
 
-import opdsl.runtime.bfloat16_values as bfloat16_values
 from opdsl.errors import ConversionError
-from opdsl.runtime.dtype import Category, DType, bfloat16, bool_, float16, float32, float64, int64, uint64
+from opdsl.runtime.dtype import Category, DType, bool_, float16, float32, float64, int64, uint64
 from opdsl.runtime.strides import contiguous_strides
+from opdsl.scalar.narrow_values import narrow, widen
 
 _Array = numpy.ndarray[Any, Any]
 
@@ -24,18 +24,18 @@ def cast_array(elements: _Array, source: DType, target: DType) -> _Array:
     """Convert an array from dtype ``source`` to dtype ``target``; return the array itself if both are the same.
 
     Complex numbers lose their imaginary part, floating-point numbers their fraction, and float64 is converted to the
-    16-bit types through float32, all as in PyTorch.
+    narrower types through float32, all as in PyTorch.
     """
     if source is target:
         return elements
-    values = bfloat16_values.widen(elements) if source is bfloat16 else elements
+    values = widen(elements, source.name) if source.is_encoded else elements
     if target is bool_:
         return numpy.asarray(values != 0)
     if not target.is_complex:
         values = values.real
     with numpy.errstate(all="ignore"):
-        if target is bfloat16:
-            return bfloat16_values.narrow(values)
+        if target.is_encoded:
+            return narrow(values, target.name)
         if target is float16 and values.dtype.kind == "f":
             values = values.astype(numpy.float32)
         return values.astype(target.numpy)

@@ -1,7 +1,7 @@
-"""DLPack capsules for arrays, by NumPy's support and with bfloat16 in addition.
+"""DLPack capsules for arrays, by NumPy's support and with bfloat16 and float8 in addition.
 
-NumPy has no bfloat16. The capsule that it makes from, or accepts for, the uint16 storage differs from the right one in
-a single byte, the type code, which is rewritten here.
+NumPy lacks these. The capsule that it makes from, or accepts for, the unsigned integers that store them differs from
+the right one in a single byte, the type code, which is rewritten here.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy
 
 from opdsl.errors import InterchangeError, OpdslError
 from opdsl.runtime.device import Device
-from opdsl.runtime.dtype import DType, bfloat16, to_dtype
+from opdsl.runtime.dtype import ALL_DTYPES, DType, to_dtype
 from opdsl.runtime.memory import device_memory
 from opdsl.runtime.tensor_base import TensorBase
 from opdsl.runtime.views import required_storage
@@ -26,7 +26,8 @@ _DEVICE_TYPES = {"cpu": _CPU, "cuda": _CUDA}
 
 # DLDataTypeCode in dlpack.h
 _UNSIGNED = 1
-_BFLOAT = 4
+# The dtypes that NumPy lacks, by type code and number of bits.
+_ENCODED = {(dtype.dlpack, 8 * dtype.itemsize): dtype for dtype in ALL_DTYPES if dtype.is_encoded}
 
 # Byte offsets of DLTensor in DLManagedTensor and DLManagedTensorVersioned, and of fields in DLTensor.
 _TENSOR_OFFSETS = {b"dltensor": 0, b"dltensor_versioned": 32}
@@ -66,8 +67,8 @@ def export(
     if dl_device is not None and tuple(dl_device) != own_device:
         raise InterchangeError(f"a tensor on the CPU is device {own_device} to DLPack (got dl_device={dl_device})")
     capsule = _export_array(tensor.array, stream, max_version, copy)
-    if form.dtype is bfloat16:
-        _Capsule(capsule).type_code = _BFLOAT
+    if form.dtype.is_encoded:
+        _Capsule(capsule).type_code = form.dtype.dlpack
     return capsule
 
 
@@ -159,15 +160,15 @@ def _held(source: object) -> object:
 def _take_from_host(source: object) -> Taken:
     capsule = source if type(source).__name__ == "PyCapsule" else _ask(source)
     content = _Capsule(capsule)
-    brain = content.type_code == _BFLOAT and content.bits == 16
-    if brain:
+    code = content.type_code
+    encoded = _ENCODED.get((code, content.bits))
+    if encoded is not None:
         content.type_code = _UNSIGNED
     try:
         array = numpy.from_dlpack(_Producer(capsule))  # type: ignore[arg-type]
-        dtype = bfloat16 if brain else to_dtype(array.dtype)
+        dtype = encoded or to_dtype(array.dtype)
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
-        if brain:
-            content.type_code = _BFLOAT
+        content.type_code = code
         reason = str(error) if isinstance(error, OpdslError) else f"NumPy refuses it: {error}"
         raise InterchangeError(f"from_dlpack cannot take this array: {reason}") from error
     if not content.versioned:

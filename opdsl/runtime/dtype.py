@@ -31,14 +31,27 @@ class DType:
     code: the number in ``c10::ScalarType``.
     itemsize: the size of one element in bytes.
     category: bool, integer, floating point or complex.
-    numpy: the NumPy dtype that stores it; bfloat16, which NumPy lacks, is stored as uint16.
+    numpy: the NumPy dtype that stores it; bfloat16 and float8, which NumPy lacks, are stored as unsigned integers.
+    safetensors: the name in files of that format; empty if it has none.
+    dlpack: the number in DLPack's ``DLDataTypeCode``.
 
     >>> float32, float32.itemsize, float32.is_floating_point
     (opdsl.float32, 4, True)
     """
 
     __schema_type__: ClassVar[str] = "ScalarType"
-    __slots__ = ("__weakref__", "category", "code", "itemsize", "name", "numpy", "scalar_type", "schema_name")
+    __slots__ = (
+        "__weakref__",
+        "category",
+        "code",
+        "dlpack",
+        "itemsize",
+        "name",
+        "numpy",
+        "safetensors",
+        "scalar_type",
+        "schema_name",
+    )
 
     name: str
     schema_name: str
@@ -47,6 +60,8 @@ class DType:
     itemsize: int
     category: Category
     numpy: NumpyDType
+    safetensors: str
+    dlpack: int
 
     def __init__(
         self,
@@ -57,7 +72,10 @@ class DType:
         itemsize: int,
         category: Category,
         numpy: NumpyDType,
+        safetensors: str,
+        dlpack: int | None = None,
     ) -> None:
+        dlpack = _DLPACK[numpy.kind] if dlpack is None else dlpack
         arguments = locals()
         for slot in self.__slots__[1:]:
             object.__setattr__(self, slot, arguments[slot])
@@ -70,18 +88,19 @@ class DType:
 
     @property
     def __numpy_dtype__(self) -> NumpyDType:
-        """Return the NumPy dtype, so that ``numpy.dtype(opdsl.float32)`` works; for bfloat16 that of ml_dtypes.
+        """Return the NumPy dtype, so that ``numpy.dtype(opdsl.float32)`` works; that of ml_dtypes for those that NumPy
+        lacks.
 
         Raises:
-            AttributeError: it is bfloat16, and ml_dtypes is not installed.
+            AttributeError: NumPy lacks it, and ml_dtypes is not installed.
         """
-        if self is not bfloat16:
+        if not self.is_encoded:
             return self.numpy
         try:
             import ml_dtypes
         except ImportError:
-            raise AttributeError("NumPy has no bfloat16. Install ml_dtypes (pip install ml_dtypes)") from None
-        numpy_dtype: NumpyDType = numpy.dtype(ml_dtypes.bfloat16)
+            raise AttributeError(f"NumPy has no {self.name}. Install ml_dtypes (pip install ml_dtypes)") from None
+        numpy_dtype: NumpyDType = numpy.dtype(getattr(ml_dtypes, self.name))
         return numpy_dtype
 
     dtype = __numpy_dtype__  # the attribute that NumPy before 2.4 reads
@@ -100,6 +119,16 @@ class DType:
     def is_floating_point(self) -> bool:
         """Return whether the dtype is a real floating-point type."""
         return self.category is Category.FLOAT
+
+    @property
+    def is_encoded(self) -> bool:
+        """Return whether NumPy lacks the dtype, so that its elements are stored as unsigned integers."""
+        return self.category is Category.FLOAT and self.numpy.kind == "u"
+
+    @property
+    def is_stored_only(self) -> bool:
+        """Return whether operators do not compute in the dtype: float8 is stored, moved, compared and converted."""
+        return self.is_encoded and self.itemsize == 1
 
     @property
     def is_complex(self) -> bool:
@@ -151,21 +180,30 @@ class DType:
 
 _CONSTANT_NAMES = {"bool": "bool_"}
 
-bool_ = DType("bool", "bool", "Bool", 11, 1, Category.BOOL, numpy.dtype("?"))
-uint8 = DType("uint8", "uint8", "Byte", 0, 1, Category.INT, numpy.dtype("u1"))
-int8 = DType("int8", "int8", "Char", 1, 1, Category.INT, numpy.dtype("i1"))
-int16 = DType("int16", "int16", "Short", 2, 2, Category.INT, numpy.dtype("i2"))
-int32 = DType("int32", "int", "Int", 3, 4, Category.INT, numpy.dtype("i4"))
-int64 = DType("int64", "long", "Long", 4, 8, Category.INT, numpy.dtype("i8"))
-uint16 = DType("uint16", "uint16", "UInt16", 27, 2, Category.INT, numpy.dtype("u2"))
-uint32 = DType("uint32", "uint32", "UInt32", 28, 4, Category.INT, numpy.dtype("u4"))
-uint64 = DType("uint64", "uint64", "UInt64", 29, 8, Category.INT, numpy.dtype("u8"))
-float16 = DType("float16", "half", "Half", 5, 2, Category.FLOAT, numpy.dtype("f2"))
-bfloat16 = DType("bfloat16", "bfloat16", "BFloat16", 15, 2, Category.FLOAT, numpy.dtype("u2"))
-float32 = DType("float32", "float", "Float", 6, 4, Category.FLOAT, numpy.dtype("f4"))
-float64 = DType("float64", "double", "Double", 7, 8, Category.FLOAT, numpy.dtype("f8"))
-complex64 = DType("complex64", "cfloat", "ComplexFloat", 9, 8, Category.COMPLEX, numpy.dtype("c8"))
-complex128 = DType("complex128", "cdouble", "ComplexDouble", 10, 16, Category.COMPLEX, numpy.dtype("c16"))
+# DLDataTypeCode, by the kind of NumPy's dtype.
+_DLPACK = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
+
+bool_ = DType("bool", "bool", "Bool", 11, 1, Category.BOOL, numpy.dtype("?"), "BOOL")
+uint8 = DType("uint8", "uint8", "Byte", 0, 1, Category.INT, numpy.dtype("u1"), "U8")
+int8 = DType("int8", "int8", "Char", 1, 1, Category.INT, numpy.dtype("i1"), "I8")
+int16 = DType("int16", "int16", "Short", 2, 2, Category.INT, numpy.dtype("i2"), "I16")
+int32 = DType("int32", "int", "Int", 3, 4, Category.INT, numpy.dtype("i4"), "I32")
+int64 = DType("int64", "long", "Long", 4, 8, Category.INT, numpy.dtype("i8"), "I64")
+uint16 = DType("uint16", "uint16", "UInt16", 27, 2, Category.INT, numpy.dtype("u2"), "U16")
+uint32 = DType("uint32", "uint32", "UInt32", 28, 4, Category.INT, numpy.dtype("u4"), "U32")
+uint64 = DType("uint64", "uint64", "UInt64", 29, 8, Category.INT, numpy.dtype("u8"), "U64")
+float16 = DType("float16", "half", "Half", 5, 2, Category.FLOAT, numpy.dtype("f2"), "F16")
+bfloat16 = DType("bfloat16", "bfloat16", "BFloat16", 15, 2, Category.FLOAT, numpy.dtype("u2"), "BF16", 4)
+float8_e5m2 = DType(
+    "float8_e5m2", "float8_e5m2", "Float8_e5m2", 23, 1, Category.FLOAT, numpy.dtype("u1"), "F8_E5M2", 12
+)
+float8_e4m3fn = DType(
+    "float8_e4m3fn", "float8_e4m3fn", "Float8_e4m3fn", 24, 1, Category.FLOAT, numpy.dtype("u1"), "F8_E4M3", 10
+)
+float32 = DType("float32", "float", "Float", 6, 4, Category.FLOAT, numpy.dtype("f4"), "F32")
+float64 = DType("float64", "double", "Double", 7, 8, Category.FLOAT, numpy.dtype("f8"), "F64")
+complex64 = DType("complex64", "cfloat", "ComplexFloat", 9, 8, Category.COMPLEX, numpy.dtype("c8"), "C64")
+complex128 = DType("complex128", "cdouble", "ComplexDouble", 10, 16, Category.COMPLEX, numpy.dtype("c16"), "")
 
 # PyTorch's alternative names. ``float``, ``int`` and ``bool`` would hide the built-ins here: they are only in ALIASES.
 half = float16
@@ -191,6 +229,8 @@ ALL_DTYPES: tuple[DType, ...] = (
     float64,
     complex64,
     complex128,
+    float8_e5m2,
+    float8_e4m3fn,
 )
 
 ALIASES: dict[str, DType] = {
@@ -208,9 +248,8 @@ _REAL_OF_COMPLEX = {complex64: float32, complex128: float64}
 _COMPLEX_OF_REAL = {float64: complex128, float32: complex64, bfloat16: complex64}
 
 _BY_NAME: dict[str, DType] = {dtype.name: dtype for dtype in ALL_DTYPES} | ALIASES
-BY_NUMPY: dict[numpy.dtype[numpy.generic], DType] = {
-    dtype.numpy: dtype for dtype in ALL_DTYPES if dtype is not bfloat16
-}
+BY_NUMPY: dict[numpy.dtype[numpy.generic], DType] = {dtype.numpy: dtype for dtype in ALL_DTYPES if not dtype.is_encoded}
+_ENCODED: dict[str, DType] = {dtype.name: dtype for dtype in ALL_DTYPES if dtype.is_encoded}
 _BY_PYTHON_TYPE: dict[type, DType] = {bool: bool_, int: int64, float: float64, complex: complex128}
 
 
@@ -252,8 +291,8 @@ def _from_numpy(value: numpy.dtype[numpy.generic]) -> DType | None:
     dtype = BY_NUMPY.get(value)
     if dtype is not None:
         return dtype
-    # ml_dtypes registers bfloat16 with NumPy as a structured-like dtype that is only known by its name.
-    return bfloat16 if value.name == "bfloat16" else None
+    # ml_dtypes registers its dtypes with NumPy as structured-like ones that are only known by their names.
+    return _ENCODED.get(value.name)
 
 
 def _from_type(value: type) -> DType | None:

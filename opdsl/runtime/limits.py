@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 
 from opdsl.errors import DTypeError
-from opdsl.runtime.dtype import Category, DType, bfloat16, float16, float32, float64, to_dtype
-
-# The number of fraction bits, and the largest exponent.
-_FORMATS = {float16: (10, 15), bfloat16: (7, 127), float32: (23, 127), float64: (52, 1023)}
+from opdsl.runtime.dtype import Category, DType, float32, to_dtype
+from opdsl.scalar.formats import FORMATS
 
 
 class finfo:
@@ -36,14 +34,14 @@ class finfo:
     def __init__(self, type: DType | str | type = float32) -> None:
         dtype = to_dtype(type)
         self.dtype = dtype.to_real()
-        if self.dtype not in _FORMATS:
+        form = FORMATS.get(self.dtype.name)
+        if form is None:
             raise DTypeError(f"finfo needs a floating-point or complex dtype (got {dtype!r}). Use iinfo for integers.")
-        digits, exponent = _FORMATS[self.dtype]
-        self.bits = 8 * self.dtype.itemsize
-        self.eps = 2.0**-digits
-        self.max = (2.0 - self.eps) * 2.0**exponent
+        self.bits = form.bits
+        self.eps = 2.0**-form.fraction_bits
+        self.max = form.largest
         self.min = -self.max
-        self.smallest_normal = self.tiny = 2.0 ** (1 - exponent)
+        self.smallest_normal = self.tiny = form.smallest_normal
         self.resolution = float(f"1e{-int(-math.log10(self.eps))}")
 
     def __repr__(self) -> str:

@@ -43,7 +43,8 @@ def promote_types(first: DType, second: DType) -> DType:
     """Return the smallest dtype that represents the values of both dtypes.
 
     Raises:
-        DTypeError: one is an unsigned integer of 16 bits or more, and the other is no floating-point dtype.
+        DTypeError: one is an unsigned integer of 16 bits or more, and the other is no floating-point dtype; or one is
+            float8.
 
     >>> from opdsl.runtime import dtype
     >>> promote_types(dtype.uint8, dtype.int8), promote_types(dtype.float16, dtype.bfloat16)
@@ -51,6 +52,11 @@ def promote_types(first: DType, second: DType) -> DType:
     """
     if first is second:
         return first
+    if first.is_stored_only or second.is_stored_only:
+        raise DTypeError(
+            "Promotion for Float8 Types is not supported, "
+            f"attempted to promote {first.scalar_type} and {second.scalar_type}. Convert one first: x.to(float32)."
+        )
     low, high = sorted((first, second), key=_rank)
     if not high.is_floating_point and not _WITHOUT_PROMOTION.isdisjoint((first, second)):
         raise DTypeError(
@@ -123,9 +129,9 @@ def _combine(higher: DType | None, lower: DType | None) -> DType | None:
         return higher
     if higher.is_floating_point:
         return higher.to_complex() if lower.is_complex else higher
-    if lower.category > Category.INT:
+    if lower.is_complex:
         return lower
-    return promote_types(higher, lower) if higher is bool_ else higher
+    return promote_types(higher, lower) if higher is bool_ or lower.is_floating_point else higher
 
 
 _NUMPY_KINDS = {"b": bool, "i": int, "u": int, "f": float, "c": complex}

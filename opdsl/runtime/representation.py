@@ -8,11 +8,11 @@ from typing import Any, Literal, NamedTuple
 
 import numpy
 
-import opdsl.runtime.bfloat16_values as bfloat16_values
 from opdsl.errors import OptionError
-from opdsl.runtime.dtype import DType, bfloat16, bool_, float32, int64
+from opdsl.runtime.dtype import DType, bool_, float32, int64
 from opdsl.runtime.tensor_base import TensorBase
 from opdsl.runtime.values import host_array
+from opdsl.scalar.narrow_values import widen
 
 _PREFIX = "tensor("
 
@@ -110,9 +110,12 @@ def representation(tensor: TensorBase, default_dtype: DType = float32, suffixes:
 
 
 def host_values(tensor: TensorBase) -> _Values:
-    """Return the elements of a tensor as an array on the host, bfloat16 as float32; memory is shared if possible."""
+    """Return the elements of a tensor as an array on the host, of float32 if NumPy lacks the dtype; memory is shared if
+    possible.
+    """
     array = host_array(tensor)
-    return bfloat16_values.widen(array) if tensor.geometry.dtype is bfloat16 else array
+    dtype = tensor.geometry.dtype
+    return widen(array, dtype.name) if dtype.is_encoded else array
 
 
 def _needs_no_mention(dtype: DType, default_dtype: DType) -> bool:

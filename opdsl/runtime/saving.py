@@ -16,23 +16,7 @@ import numpy
 
 from opdsl.errors import ConversionError, DTypeError, FileFormatError, MissingDependencyError
 from opdsl.runtime.device import Device
-from opdsl.runtime.dtype import (
-    bfloat16,
-    bool_,
-    complex64,
-    complex128,
-    float16,
-    float32,
-    float64,
-    int8,
-    int16,
-    int32,
-    int64,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-)
+from opdsl.runtime.dtype import ALL_DTYPES, complex128, float64
 from opdsl.runtime.tensor import Tensor, wrap
 from opdsl.runtime.values import host_array
 
@@ -40,22 +24,7 @@ __all__ = ["load", "save"]
 
 File = str | os.PathLike[str] | IO[bytes]
 
-_DTYPES = {
-    "BOOL": bool_,
-    "U8": uint8,
-    "I8": int8,
-    "I16": int16,
-    "I32": int32,
-    "I64": int64,
-    "U16": uint16,
-    "U32": uint32,
-    "U64": uint64,
-    "F16": float16,
-    "BF16": bfloat16,
-    "F32": float32,
-    "F64": float64,
-    "C64": complex64,
-}
+_DTYPES = {dtype.safetensors: dtype for dtype in ALL_DTYPES if dtype.safetensors}
 
 # Keys of the metadata: the structure of the saved object, and the complex128 tensors, stored as pairs of float64.
 _STRUCTURE, _PAIRS = "opdsl.structure", "opdsl.complex128"

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy
 
-import opdsl.runtime.bfloat16_values as bfloat16_values
 from opdsl.errors import (
     ConversionError,
     DTypeError,
@@ -18,12 +17,13 @@ from opdsl.errors import (
     RequiresGradError,
 )
 from opdsl.runtime.device import backends
-from opdsl.runtime.dtype import BY_NUMPY, DType, bfloat16, to_dtype
+from opdsl.runtime.dtype import BY_NUMPY, DType, to_dtype
 from opdsl.runtime.geometry import TensorMeta
 from opdsl.runtime.lowering import SymbolicArray
 from opdsl.runtime.memory import device_memory
 from opdsl.runtime.tensor_base import TensorBase
 from opdsl.runtime.views import required_storage
+from opdsl.scalar.narrow_values import widen
 
 _Array = numpy.ndarray[Any, Any]
 
@@ -114,12 +114,13 @@ def _resolved(array: _Array, form: TensorMeta) -> _Array:
     if form.is_conj:
         array = numpy.conjugate(array)
     if form.is_neg:
-        array = array ^ _SIGN if form.dtype is bfloat16 else numpy.negative(array)
+        array = array ^ _sign(form.dtype) if form.dtype.is_encoded else numpy.negative(array)
     return numpy.asarray(array)  # for a zero-dim array NumPy returns a scalar
 
 
-# The sign bit of bfloat16 elements as stored.
-_SIGN = numpy.uint16(1 << 15)
+def _sign(dtype: DType) -> numpy.generic:
+    """Return the sign bit of the stored elements of a dtype that NumPy lacks."""
+    return dtype.numpy.type(1 << 8 * dtype.itemsize - 1)
 
 
 def require_no_bits(tensor: TensorBase, call: str) -> None:
@@ -139,8 +140,8 @@ def require_no_bits(tensor: TensorBase, call: str) -> None:
 
 
 def readable(tensor: TensorBase, method: str) -> _Array:
-    """Return the elements of a tensor as a NumPy array that Python can read (bfloat16 as float32); ``method`` is the
-    name of the calling Tensor method, for the error message.
+    """Return the elements of a tensor as a NumPy array that Python can read, of float32 if NumPy lacks the dtype;
+    ``method`` is the name of the calling Tensor method, for the error message.
 
     Raises:
         ConversionError: a meta tensor has no elements.
@@ -148,7 +149,8 @@ def readable(tensor: TensorBase, method: str) -> _Array:
     if tensor.geometry.device.type == "meta":
         raise ConversionError(f"Tensor.{method}() cannot be called on meta tensors: they have no data")
     array = host_array(tensor)
-    return bfloat16_values.widen(array) if tensor.geometry.dtype is bfloat16 else array
+    dtype = tensor.geometry.dtype
+    return widen(array, dtype.name) if dtype.is_encoded else array
 
 
 def single_item(tensor: TensorBase) -> bool | int | float | complex:
@@ -206,10 +208,10 @@ def numpy_array(tensor: TensorBase, force: bool, *, may_copy: bool = False) -> _
             "Use Tensor.cpu() to copy the tensor to host memory first."
         )
     array = host_array(tensor)
-    if tensor.geometry.dtype is not bfloat16:
+    if not tensor.geometry.dtype.is_encoded:
         return array
     try:
-        return array.view(bfloat16.__numpy_dtype__)
+        return array.view(tensor.geometry.dtype.__numpy_dtype__)
     except AttributeError as error:
         raise InterchangeError(f"{error} or convert with .to(opdsl.float32) first.") from error
 
@@ -255,4 +257,4 @@ def stored(array: _Array) -> tuple[_Array, DType]:
         ) from error
     # A subclass could change the meaning of elements (a mask, a unit), and would pass on to every view.
     plain = numpy.asarray(array)
-    return (plain.view(bfloat16.numpy) if dtype is bfloat16 else plain), dtype
+    return (plain.view(dtype.numpy) if dtype.is_encoded else plain), dtype

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
+from opdsl.scalar.formats import NARROW, FloatFormat
 from opdsl.scalar.graph import Loop, Node, Number, TypedGraph
+from opdsl.scalar.narrow_values import widen
 from opdsl.scalar.operations import LIBM
 from opdsl.scalar.types import COMPLEX, INTEGER, ScalarType
 
@@ -197,6 +199,21 @@ def _round_bfloat16(value: Array) -> Array:
     return np.where(np.isnan(value), value, rounded.astype("uint32").view("float32"))
 
 
+def _nearest(narrow: FloatFormat, value: Array) -> Array:
+    """Return the nearest numbers of a format of 8 bits, found in the list of all; ties go to those whose bits are
+    even.
+    """
+    numbers = widen(np.arange(narrow.infinite + 1, dtype="uint8"), narrow.name)
+    if narrow.has_infinity:
+        numbers[-1] = 2.0 * numbers[-2] - numbers[-3]  # numbers from the middle on become infinite
+    magnitude = np.abs(value)
+    upper = np.clip(np.searchsorted(numbers, magnitude), 1, narrow.infinite)
+    middle = (numbers[upper - 1] + numbers[upper]) / 2  # exact in float32
+    is_upper = (magnitude > middle) | ((magnitude == middle) & (upper % 2 == 0))
+    chosen = widen(np.where(is_upper, upper, upper - 1).astype("uint8"), narrow.name)
+    return np.where(np.isnan(value), value, np.copysign(chosen, value))
+
+
 def _nextafter_bfloat16(value: Array, other: Array) -> Array:
     """Return the next bfloat16 after each value, computed on the bits as integers, which are in the same order."""
     bits = (value.view("uint32") >> 16).astype("int64")
@@ -311,6 +328,8 @@ _EVALUATORS: Final[dict[str, Evaluator]] = {
     "bits_right_logical": _bits_right_logical,
     "round_float16": lambda value: value.astype("float16").astype(value.dtype),
     "round_bfloat16": _round_bfloat16,
+    "round_float8_e5m2": partial(_nearest, NARROW["float8_e5m2"]),
+    "round_float8_e4m3fn": partial(_nearest, NARROW["float8_e4m3fn"]),
     "nextafter_float16": lambda value, other: np.nextafter(value.astype("float16"), other.astype("float16")),
     "nextafter_bfloat16": _nextafter_bfloat16,
     "select": np.where,

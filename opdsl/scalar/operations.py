@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from opdsl.scalar.formats import NARROW
+
 __all__ = ["LIBM", "OF_ROWS", "OPERATIONS", "ROW_FOLDS", "ROW_VALUES", "Operation"]
 
 
@@ -96,7 +98,7 @@ OPERATIONS: Final[dict[str, Operation]] = _table(
     ("rounded", 1, "rounded", "rounded"),
     ("largest", 1, "largest", "largest"),
     ("nextafter", 2, "neighbour", "nextafter"),
-    *((f"round_{name}", 1, "lowered", f"round_{name}") for name in ("float16", "bfloat16")),
+    *((f"round_{name}", 1, "lowered", f"round_{name}") for name in NARROW),
     *((f"nextafter_{name}", 2, "lowered", f"nextafter_{name}") for name in ("float16", "bfloat16")),
     # over all elements of a row, in row definitions only (see ``rows``)
     ("row_sum", 1, "row", "row_sum"),

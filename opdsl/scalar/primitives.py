@@ -45,7 +45,8 @@ class Rule(NamedTuple):
     nonzero: indices of operands that must not be 0 if they are integers.
     rounded: indices of operands that, if numbers, are rounded to the 16 bits of the other operands.
     numbers: indices of operands that are numbers, and take no part in promotion either.
-    dtypes: the kinds of dtypes that it takes, after promotion; empty for all.
+    dtypes: the kinds of dtypes that it takes, after promotion; empty for all in which operators
+        compute.
     """
 
     expression: Expression

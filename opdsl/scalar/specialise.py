@@ -14,24 +14,13 @@ from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from opdsl.errors import ScalarFunctionError
 from opdsl.scalar.builder import GraphBuilder, with_results
+from opdsl.scalar.formats import FORMATS, NARROW
 from opdsl.scalar.graph import Loop, Node, Number, TypedGraph
 from opdsl.scalar.operations import OPERATIONS
 from opdsl.scalar.types import BOOL, COMPLEX, FLOAT, INTEGER, ScalarType, literal_category, promote, with_category
 from opdsl.scalar.untyped import Place, UntypedLoop, UntypedNode
 
 __all__ = ["specialise"]
-
-
-# The largest finite number of each floating-point type.
-LARGEST: Final = {
-    "float16": 65504.0,
-    "bfloat16": float.fromhex("0x1.fep127"),
-    "float32": float.fromhex("0x1.fffffep127"),
-    "float64": float.fromhex("0x1.fffffffffffffp1023"),
-}
-
-
-_NARROW: Final = frozenset({"float16", "bfloat16"})
 
 
 class Literal(NamedTuple):
@@ -171,7 +160,7 @@ class Typer:
 
     def stored(self, op: str, dtype: str, operands: list[Operand]) -> Operand:
         """Add a conversion to a dtype, or an operation on operands that are stored in a 16-bit dtype."""
-        before, self.storage = self.storage, dtype if dtype in _NARROW else None
+        before, self.storage = self.storage, dtype if dtype in NARROW else None
         try:
             if op != "convert":
                 return _RULES[OPERATIONS[op].rule](self, op, operands)
@@ -446,7 +435,7 @@ def _rounded(typer: Typer, op: str, operands: list[Operand]) -> Value:
 def _largest(typer: Typer, op: str, operands: list[Operand]) -> Value:
     kind = typer.settle(operands[0]).type.real
     stored = typer.storage if typer.storage and kind is ScalarType.FLOAT32 else kind.value
-    return typer.cast(Literal(kind.bounds[1] if kind.category <= INTEGER else LARGEST[stored]), kind)
+    return typer.cast(Literal(kind.bounds[1] if kind.category <= INTEGER else FORMATS[stored].largest), kind)
 
 
 def _neighbour(typer: Typer, op: str, operands: list[Operand]) -> Value:

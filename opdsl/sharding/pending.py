@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from attrs import frozen
 
+from opdsl.scalar.formats import NARROW
 from opdsl.scalar.types import BOOL, COMPLEX, FLOAT
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def through(
 # ------------------------------------------------------------------------------------------------------- linear in it
 
 # Operations that round numbers to 16-bit dtypes.
-_ROUNDING = ("round_float16", "round_bfloat16")
+_ROUNDING = tuple(f"round_{name}" for name in NARROW)
 
 # Degrees of a value in the pending values: equal for all pieces, a sum over pieces, or such a sum plus a constant.
 _CONSTANT, _LINEAR, _AFFINE, _OTHER = "constant", "linear", "affine", "other"

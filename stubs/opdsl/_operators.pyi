@@ -6100,6 +6100,80 @@ class _packet__scaled_dot_product_fused_attention_overrideable_backward(
     ) -> _results__scaled_dot_product_fused_attention_overrideable_backward:
         """Return the gradients of queries, keys, values and bias that ``grad_input_mask`` selects."""
 
+class _packet__scaled_mm(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        mat2: Tensor,
+        scale_a: Tensor,
+        scale_b: Tensor,
+        bias: Tensor | None = None,
+        scale_result: Tensor | None = None,
+        out_dtype: DType | None = None,
+        use_fast_accum: bool = False,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """Return the product of two float8 matrices, each times its scale, computed in float32.
+
+        Args:
+            self: ``(rows, inner)``.
+            mat2: ``(inner, columns)``.
+            scale_a, scale_b: of float32 with one element each, or ``(rows, 1)`` and ``(1, columns)``.
+            bias: ``(columns,)``.
+            scale_result: what the result is divided by if ``out_dtype`` is float8, as on PyTorch's CPU.
+            out_dtype: of the result; by default that of ``self``.
+            use_fast_accum: has no effect: sums are in float32.
+        """
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        mat2: Tensor,
+        scale_a: Tensor,
+        scale_b: Tensor,
+        bias: Tensor | None = None,
+        scale_result: Tensor | None = None,
+        out_dtype: DType | None = None,
+        use_fast_accum: bool = False,
+    ) -> Tensor:
+        """Return the product of two float8 matrices, each times its scale, computed in float32.
+
+        Args:
+            self: ``(rows, inner)``.
+            mat2: ``(inner, columns)``.
+            scale_a, scale_b: of float32 with one element each, or ``(rows, 1)`` and ``(1, columns)``.
+            bias: ``(columns,)``.
+            scale_result: what the result is divided by if ``out_dtype`` is float8, as on PyTorch's CPU.
+            out_dtype: of the result; by default that of ``self``.
+            use_fast_accum: has no effect: sums are in float32.
+        """
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        mat2: Tensor,
+        scale_a: Tensor,
+        scale_b: Tensor,
+        bias: Tensor | None = None,
+        scale_result: Tensor | None = None,
+        out_dtype: DType | None = None,
+        use_fast_accum: bool = False,
+        *,
+        out: Tensor,
+    ) -> Tensor:
+        """Return the product of two float8 matrices, each times its scale, computed in float32.
+
+        Args:
+            self: ``(rows, inner)``.
+            mat2: ``(inner, columns)``.
+            scale_a, scale_b: of float32 with one element each, or ``(rows, 1)`` and ``(1, columns)``.
+            bias: ``(columns,)``.
+            scale_result: what the result is divided by if ``out_dtype`` is float8, as on PyTorch's CPU.
+            out_dtype: of the result; by default that of ``self``.
+            use_fast_accum: has no effect: sums are in float32.
+        """
+
 class _packet__segment_reduce_backward(Operator[..., Tensor], Protocol):
     def __call__(
         cls,
@@ -28403,6 +28477,7 @@ _scaled_dot_product_attention_math: _packet__scaled_dot_product_attention_math
 _scaled_dot_product_efficient_attention: _packet__scaled_dot_product_efficient_attention
 _scaled_dot_product_flash_attention: _packet__scaled_dot_product_flash_attention
 _scaled_dot_product_flash_attention_for_cpu: _packet__scaled_dot_product_flash_attention_for_cpu
+_scaled_mm: _packet__scaled_mm
 _shape_as_tensor: _packet__shape_as_tensor
 _sobol_engine_draw: _packet__sobol_engine_draw
 _sobol_engine_ff_: _packet__sobol_engine_ff_
@@ -29511,6 +29586,7 @@ class _namespace_aten:
     _scaled_dot_product_fused_attention_overrideable_backward: (
         _packet__scaled_dot_product_fused_attention_overrideable_backward
     )
+    _scaled_mm: _packet__scaled_mm
     _segment_reduce_backward: _packet__segment_reduce_backward
     _shape_as_tensor: _packet__shape_as_tensor
     _slow_conv2d_backward: _packet__slow_conv2d_backward

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from opdsl.runtime.bfloat16_values import narrow, widen
+from opdsl.scalar.narrow_values import narrow, widen
 from tests.emulation.driver import EmulatedDriver
 
 __all__ = ["HostProducts"]
@@ -67,7 +67,7 @@ class HostProducts:
                 target = _matrix(out, 0, rows, columns, at)
                 # With beta = 0 the target is not read.
                 output = scale * (one @ two) + (kept * _numbers(target, kind) if kept else 0)
-                target[...] = narrow(output.astype(wide)) if kind == _BFLOAT16 else output
+                target[...] = narrow(output.astype(wide), "bfloat16") if kind == _BFLOAT16 else output
 
         self.driver.queue(self.stream, run)
         return 0
@@ -89,4 +89,4 @@ def _matrix(said: Any, transposed: int, rows: int, columns: int, at: int) -> np.
 
 def _numbers(matrix: np.ndarray, kind: int) -> np.ndarray:
     """Convert elements to the dtype of the computation."""
-    return widen(matrix) if kind == _BFLOAT16 else matrix.astype(_DTYPES[kind][1])
+    return widen(matrix, "bfloat16") if kind == _BFLOAT16 else matrix.astype(_DTYPES[kind][1])

@@ -9,7 +9,7 @@ import numpy
 from opdsl.errors import PositionError
 from opdsl.kernels import Positions, cast, known_inside, looked_at_later, range_of
 from opdsl.kernels.outputs import in_this_mode, tensor_over
-from opdsl.runtime import Tensor, bfloat16, bool_, contiguous_strides, cpu, int32, int64, wrap
+from opdsl.runtime import Tensor, bool_, contiguous_strides, cpu, int32, int64, wrap
 from opdsl.runtime.geometry import geometry
 from opdsl.runtime.lowering import Lowering, SymbolicArray, lowering
 from opdsl.runtime.values import readable
@@ -154,9 +154,9 @@ def nonzero_rows(tensor: Tensor) -> Tensor:
 def is_quickly_searched(tensor: Tensor) -> bool:
     """Return whether NumPy's ``nonzero`` is applied to a tensor itself, not to the comparison of the tensor with 0.
 
-    NumPy searches bools faster than numbers, which pays off for large tensors, and cannot search bfloat16.
+    NumPy searches bools faster than numbers, which pays off for large tensors, and cannot search dtypes that it lacks.
     """
-    return tensor.dtype is bool_ or (tensor.dtype is not bfloat16 and tensor.geometry.numel < _FEW)
+    return tensor.dtype is bool_ or (not tensor.dtype.is_encoded and tensor.geometry.numel < _FEW)
 
 
 def _rows_where(array: Any) -> Any:

@@ -23,7 +23,7 @@ def check_parts(first: Tensor, second: Tensor) -> DType:
         UnsupportedDTypeError: there is no such complex dtype.
     """
     for tensor in (first, second):
-        if not tensor.dtype.is_floating_point or tensor.dtype.name == "bfloat16":
+        if not tensor.dtype.is_floating_point or tensor.dtype.is_encoded:
             raise DTypeError(
                 "Expected both inputs to be Half, Float or Double tensors but got "
                 f"{first.dtype.scalar_type} and {second.dtype.scalar_type}"

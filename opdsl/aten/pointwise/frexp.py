@@ -6,11 +6,13 @@ import math
 from typing import Any, NamedTuple
 
 from opdsl import primitives
+from opdsl.aten._shared.checks import require_kernel
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.pointwise.powers import number_pow
 from opdsl.declare import Out, formula, op
 from opdsl.kernels import check
-from opdsl.runtime import DType, Tensor, bfloat16, float16, float32, float64, int16, int32, int64
+from opdsl.runtime import DType, Tensor, int16, int32, int64
+from opdsl.scalar.formats import FORMATS
 from opdsl.scalar.intrinsics import conjugate
 from opdsl.schema import Alias
 
@@ -88,22 +90,8 @@ class MantissaExponent(NamedTuple):
     exponent: Tensor
 
 
-class Fields(NamedTuple):
-    """Bit layout of a floating-point dtype: the integer dtype of its size, and its number of mantissa and exponent
-    bits.
-    """
-
-    integer: DType
-    digits: int
-    width: int
-
-
-FIELDS: dict[DType, Fields] = {
-    float16: Fields(int16, 10, 5),
-    bfloat16: Fields(int16, 7, 8),
-    float32: Fields(int32, 23, 8),
-    float64: Fields(int64, 52, 11),
-}
+INTEGERS: dict[int, DType] = {2: int16, 4: int32, 8: int64}
+"""Integer dtypes by their size in bytes."""
 
 
 @op(
@@ -116,10 +104,11 @@ FIELDS: dict[DType, Fields] = {
 def frexp(self: Tensor) -> MantissaExponent:
     """Return mantissas in [1/2, 1) by magnitude and exponents, so that ``self == mantissa * 2**exponent``."""
     check(self.dtype.is_floating_point, "torch.frexp() only supports floating-point dtypes")
-    integer, digits, width = FIELDS[self.dtype]
-    bias, mask = (1 << width - 1) - 1, (1 << width) - 1
+    require_kernel(not self.dtype.is_stored_only, "frexp", self.dtype)
+    integer, form = INTEGERS[self.dtype.itemsize], FORMATS[self.dtype.name]
+    digits, bias, mask = form.fraction_bits, form.bias, (1 << form.exponent_bits) - 1
     # Scale denormals first, as they have no exponent bits.
-    small = self.abs() < 2.0 ** (1 - bias)
+    small = self.abs() < form.smallest_normal
     bits: Any = where(small, self * 2.0**digits, self).view(integer)
     exponent = ((bits >> digits) & mask) - (bias - 1) - where(small, digits, 0)
     mantissa = ((bits & ~(mask << digits)) | (bias - 1 << digits)).view(self.dtype)

@@ -21,7 +21,7 @@ from opdsl.aten.shape.joining import cat
 from opdsl.declare import Out, forward, op
 from opdsl.errors import DimensionError, DTypeError
 from opdsl.kernels import check, step
-from opdsl.runtime import Array, Tensor, bfloat16, cpu, float32, float64, int64, wrap_dimension
+from opdsl.runtime import Array, Tensor, cpu, float32, float64, int64, wrap_dimension
 from opdsl.schema.spelling import spelled
 
 BOTH = "function, method"
@@ -103,7 +103,7 @@ def declare_median(name: str, *, skips_nan: bool, text: str) -> Any:
         require_kernel(is_ordered(self.dtype), "median_cpu", self.dtype, CONVERT)
         if self.numel() == 0:
             return self.new_full((), math.nan, dtype=float64).to(self.dtype)
-        if self.device is cpu and self.dtype is not bfloat16:
+        if self.device is cpu and not self.dtype.is_encoded:
             median_kernel = self.new_empty(())
             write_median(self, skips_nan, median_kernel)
             return median_kernel

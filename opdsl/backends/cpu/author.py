@@ -14,7 +14,7 @@ import functools
 import importlib
 import importlib.util
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -36,6 +36,8 @@ from opdsl.errors import BoundsError, KernelError, MissingDependencyError, Numbe
 from opdsl.kernels.calls import ArraySpec
 from opdsl.runtime.lowering import Noted, sizes_are_symbols
 from opdsl.runtime.scopes import Setting
+from opdsl.scalar.formats import NARROW
+from opdsl.scalar.narrow_values import narrow, widen
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import AuthorCall
@@ -49,7 +51,6 @@ _NUMBERS: dict[Any, Input] = {
     None: _NOTHING,
     type(None): _NOTHING,
 }
-_HALVES = ("float16", "bfloat16")
 
 _NEEDS_NUMBA = "CPU kernels in Python need numba, which cannot be imported. Install it: pip install numba"
 
@@ -110,7 +111,7 @@ def _author(function: FunctionType, call: AuthorCall, checks_bounds: bool) -> Ke
     loaded = _load_or_compile(function, arguments, checks_bounds)
     leaves = list(_leaves(arguments))
     kernel = _builtin(function, loaded, [_input(leaf) for leaf in leaves])
-    if any(isinstance(leaf, ArraySpec) and leaf.dtype.name in _HALVES for leaf in leaves):
+    if any(isinstance(leaf, ArraySpec) and leaf.dtype.name in NARROW for leaf in leaves):
         written = {len(leaves) - 1 - k for k in range(len(call.outputs))}
         kernel = _with_temporaries(kernel, leaves, written)
     if any(type(argument) in (tuple, list) or argument is str for argument in arguments):
@@ -236,7 +237,7 @@ def _interpreted(function: FunctionType, call: AuthorCall) -> Kernel:
             specs[len(call.inputs) :], handed[len(call.inputs) :], arguments[len(call.inputs) :], strict=True
         ):
             if value is not argument:
-                _NARROW[spec.dtype.name](value, argument)
+                _narrow(spec.dtype.name, value, argument)
 
     return run
 
@@ -244,7 +245,7 @@ def _interpreted(function: FunctionType, call: AuthorCall) -> Kernel:
 def _widened(spec: Any, value: Any) -> Any:
     if type(spec) is tuple:
         return tuple(_widened(element_spec, one) for element_spec, one in zip(spec, value, strict=True))
-    return _WIDEN[spec.dtype.name](value) if isinstance(spec, ArraySpec) and spec.dtype.name in _HALVES else value
+    return _widen(spec.dtype.name, value) if isinstance(spec, ArraySpec) and spec.dtype.name in NARROW else value
 
 
 def _with_flat_arguments(kernel: Kernel, function: FunctionType) -> Kernel:
@@ -280,39 +281,27 @@ def _with_temporaries(kernel: Kernel, leaves: Sequence[Any], written: set[int]) 
     afterwards.
     """
     dtypes = {k: leaf.dtype.name for k, leaf in enumerate(leaves) if isinstance(leaf, ArraySpec)}
-    halves = {k: name for k, name in dtypes.items() if name in _HALVES}
+    narrowed = {k: name for k, name in dtypes.items() if name in NARROW}
 
     def call(*arguments: Any) -> None:
         replaced = list(arguments)
-        for k, name in halves.items():
-            replaced[k] = _WIDEN[name](arguments[k])
+        for k, name in narrowed.items():
+            replaced[k] = _widen(name, arguments[k])
         kernel(*replaced)
-        for k in written & halves.keys():
-            _NARROW[halves[k]](replaced[k], arguments[k])
+        for k in written & narrowed.keys():
+            _narrow(narrowed[k], replaced[k], arguments[k])
 
     return call
 
 
-def _widen_float16(array: numpy.ndarray[Any, Any]) -> numpy.ndarray[Any, Any]:
-    return array.astype(numpy.float32, order="C")
+def _widen(name: str, array: numpy.ndarray[Any, Any]) -> numpy.ndarray[Any, Any]:
+    """Return the elements of a narrow dtype as a new contiguous array of float32."""
+    if name == "float16":
+        return array.astype(numpy.float32, order="C")
+    return numpy.ascontiguousarray(widen(array, name)).reshape(array.shape)
 
 
-def _narrow_float16(values: numpy.ndarray[Any, Any], target: numpy.ndarray[Any, Any]) -> None:
+def _narrow(name: str, values: numpy.ndarray[Any, Any], target: numpy.ndarray[Any, Any]) -> None:
+    """Round float32 values to elements of a narrow dtype in another array."""
     with numpy.errstate(all="ignore"):
-        target[...] = values
-
-
-def _widen_bfloat16(array: numpy.ndarray[Any, Any]) -> numpy.ndarray[Any, Any]:
-    from opdsl.runtime.bfloat16_values import widen
-
-    return numpy.ascontiguousarray(widen(array)).reshape(array.shape)
-
-
-def _narrow_bfloat16(values: numpy.ndarray[Any, Any], target: numpy.ndarray[Any, Any]) -> None:
-    from opdsl.runtime.bfloat16_values import narrow
-
-    target[...] = narrow(values)
-
-
-_WIDEN: dict[str, Callable[..., Any]] = {"float16": _widen_float16, "bfloat16": _widen_bfloat16}
-_NARROW: dict[str, Callable[..., Any]] = {"float16": _narrow_float16, "bfloat16": _narrow_bfloat16}
+        target[...] = values if name == "float16" else narrow(values, name)

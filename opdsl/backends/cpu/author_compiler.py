@@ -41,6 +41,7 @@ from opdsl.kernels.calls import ArraySpec
 from opdsl.runtime.events import timed
 from opdsl.runtime.forking import held_across_fork
 from opdsl.runtime.permanent import kept_forever
+from opdsl.scalar.formats import NARROW
 
 if processor().is_limited:
     vars(numba.config).update(CPU_NAME=processor().name, CPU_FEATURES=processor().flags)
@@ -59,7 +60,7 @@ _INT64 = ir.IntType(64)
 _HELPERS = ("NRT_", "numba_", "_numba", "Numba")
 _TUPLES: Any = types.BaseTuple
 _ENVIRONMENT = "_ZN08NumbaEnv"
-_SEEN_AS = {"float16": "float32", "bfloat16": "float32", "bool": "boolean"}
+_SEEN_AS = {**dict.fromkeys(NARROW, "float32"), "bool": "boolean"}
 _NUMBERS = {
     bool: types.boolean,
     int: types.int64,

@@ -1,15 +1,17 @@
 """Memory format of elements: printers of LLVM IR that loads, stores and converts one value.
 
-A value has a scalar type (``bool``, ``int32``, ``float32`` ...), as in ``opdsl.scalar``. The 16-bit floating-point
+A value has a scalar type (``bool``, ``int32``, ``float32`` ...), as in ``opdsl.scalar``. The narrow floating-point
 dtypes exist in memory only: they are loaded as float32. A complex number is a struct of two floats. A bool is an i8
 that is 0 or 1 in registers; in memory any nonzero byte counts as true.
 """
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from opdsl.scalar.formats import NARROW, FloatFormat
 from opdsl.scalar.types import INTEGER, ScalarType
 
 
@@ -27,7 +29,7 @@ MEMORY: dict[str, Memory] = {
     "bool": Memory("i8", 1, "bool"),
     **{name: Memory(f"i{kind.bits}", kind.bits // 8, name) for name, kind in _INTEGERS.items()},
     "float16": Memory("half", 2, "float32"),
-    "bfloat16": Memory("i16", 2, "float32"),
+    **{name: Memory(f"i{form.bits}", form.bits // 8, "float32") for name, form in NARROW.items() if name != "float16"},
     "float32": Memory("float", 4, "float32"),
     "float64": Memory("double", 8, "float64"),
     "complex64": Memory("{ float, float }", 8, "complex64"),
@@ -64,13 +66,13 @@ DECLARATIONS = {
 class Text:
     """Lines of one LLVM function, and a counter that names its values.
 
-    stored: the stored bits of values that were loaded as bfloat16; a value that is only copied need not be rounded
-        again.
+    stored: the stored bits of values that were loaded as integers, of bfloat16 and float8; a value that is only copied
+        need not be rounded again. The dtype is part of the key.
     """
 
     def __init__(self) -> None:
         self.lines: list[str] = []
-        self.stored: dict[str, str] = {}
+        self.stored: dict[tuple[str, str], str] = {}
         self._count = 0
 
     def line(self, text: str) -> None:
@@ -108,10 +110,9 @@ def load(text: Text, dtype: str, pointer: str, suffix: str = "") -> str:
         return text.value(f"zext i1 {text.value(f'icmp ne i8 {raw}, 0')} to i8")
     if dtype == "float16":
         return text.value(f"fpext half {raw} to float")
-    if dtype == "bfloat16":
-        shifted = text.value(f"shl i32 {text.value(f'zext i16 {raw} to i32')}, 16")
-        value = text.value(f"bitcast i32 {shifted} to float")
-        text.stored[value] = raw
+    if dtype in NARROW:
+        value = _widened(text, NARROW[dtype], raw)
+        text.stored[value, dtype] = raw
         return value
     return raw
 
@@ -123,8 +124,8 @@ def store(text: Text, dtype: str, pointer: str, value: str, suffix: str = "") ->
         return
     if dtype == "float16":
         value = text.value(f"fptrunc float {value} to half")
-    elif dtype == "bfloat16":
-        value = text.stored.get(value) or _to_bfloat16(text, value)
+    elif dtype in NARROW:
+        value = text.stored.get((value, dtype)) or _narrowed(text, NARROW[dtype], value)
     text.line(f"  store {MEMORY[dtype].llvm} {value}, ptr {pointer}, align 1{suffix}")
 
 
@@ -156,14 +157,60 @@ def parts(text: Text, kind: str, value: str) -> list[str]:
     return [text.value(f"extractvalue {REGISTER[kind]} {value}, {k}") for k in range(2)]
 
 
-def _to_bfloat16(text: Text, value: str) -> str:
-    """Emit the rounding of a float32 to bfloat16, to nearest with ties to even; a NaN becomes a quiet NaN."""
+def _widened(text: Text, form: FloatFormat, raw: str) -> str:
+    """Emit the conversion of stored bits to float32.
+
+    The fields of exponent and fraction move to those of float32; the different bias is a factor, a power of two, which
+    makes denormal numbers right, too. For 8 bits the number between is a float16, whose denormals no mode flushes.
+    """
+    if not form.rebias:
+        shifted = text.value(f"shl i32 {text.value(f'zext i{form.bits} {raw} to i32')}, {form.dropped_bits}")
+        return text.value(f"bitcast i32 {shifted} to float")
+    wide = text.value(f"zext i8 {raw} to i16")
+    magnitude = text.value(f"and i16 {wide}, 127")
+    fields = text.value(f"shl i16 {magnitude}, {_HALF.fraction_bits - form.fraction_bits}")
+    sign = text.value(f"shl i16 {text.value(f'and i16 {wide}, 128')}, 8")
+    half = text.value(f"bitcast i16 {text.value(f'or i16 {fields}, {sign}')} to half")
+    value = text.value(f"fpext half {half} to float")
+    if form.has_infinity:
+        return value
+    scaled = text.value(f"fmul float {value}, {_constant(2.0 ** (_HALF.bias - form.bias))}")
+    is_nan = text.value(f"icmp eq i16 {magnitude}, {form.nan}")
+    return text.value(f"select i1 {is_nan}, float 0x7FF8000000000000, float {scaled}")
+
+
+_HALF = NARROW["float16"]
+
+
+def _constant(value: float) -> str:
+    """Return a constant of LLVM's float type, which is written as the bits of a double."""
+    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+
+
+def _narrowed(text: Text, form: FloatFormat, value: str) -> str:
+    """Emit the rounding of a float32 to stored bits, to nearest with ties to even; a NaN becomes a quiet NaN."""
     bits = text.value(f"bitcast float {value} to i32")
-    lowest_kept = text.value(f"and i32 {text.value(f'lshr i32 {bits}, 16')}, 1")
-    rounded = text.value(f"add i32 {text.value(f'add i32 {bits}, 32767')}, {lowest_kept}")
-    quiet = text.value(f"or i32 {bits}, 4194304")
-    chosen = text.value(f"select i1 {text.value(f'fcmp uno float {value}, 0.0')}, i32 {quiet}, i32 {rounded}")
-    return text.value(f"trunc i32 {text.value(f'lshr i32 {chosen}, 16')} to i16")
+    dropped = form.dropped_bits
+    lowest_kept = text.value(f"and i32 {text.value(f'lshr i32 {bits}, {dropped}')}, 1")
+    is_nan = text.value(f"fcmp uno float {value}, 0.0")
+    if not form.rebias:
+        rounded = text.value(f"add i32 {text.value(f'add i32 {bits}, {(1 << dropped - 1) - 1}')}, {lowest_kept}")
+        chosen = text.value(f"select i1 {is_nan}, i32 {text.value(f'or i32 {bits}, 4194304')}, i32 {rounded}")
+        return text.value(f"trunc i32 {text.value(f'lshr i32 {chosen}, {dropped}')} to i{form.bits}")
+    magnitude = text.value(f"and i32 {bits}, 2147483647")
+    offset = (1 << dropped - 1) - 1 - form.rebias
+    rounded = text.value(f"add i32 {text.value(f'add i32 {magnitude}, {offset}')}, {lowest_kept}")
+    normal = text.value(f"lshr i32 {rounded}, {dropped}")
+    is_above = text.value(f"icmp ugt i32 {normal}, {form.infinite}")
+    bounded = text.value(f"select i1 {is_above}, i32 {form.infinite}, i32 {normal}")
+    absolute = text.value(f"call float @llvm.fabs.f32(float {value})")
+    shifted = text.value(f"bitcast float {text.value(f'fadd float {absolute}, {_constant(form.shift)}')} to i32")
+    denormal = text.value(f"sub i32 {shifted}, {struct.unpack('<i', struct.pack('<f', form.shift))[0]}")
+    is_denormal = text.value(f"fcmp olt float {absolute}, {_constant(form.smallest_normal)}")
+    number = text.value(f"select i1 {is_denormal}, i32 {denormal}, i32 {bounded}")
+    chosen = text.value(f"select i1 {is_nan}, i32 {form.nan}, i32 {number}")
+    sign = text.value(f"shl i32 {text.value(f'lshr i32 {bits}, 31')}, {form.bits - 1}")
+    return text.value(f"trunc i32 {text.value(f'or i32 {chosen}, {sign}')} to i{form.bits}")
 
 
 def convert(text: Text, value: str, source: str, target: str) -> str:

@@ -74,16 +74,12 @@ class Contents(NamedTuple):
     strides: tuple[int, ...]
 
 
-# DLDataTypeCode, by the kind of NumPy's dtype.
-_CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
-_BFLOAT = 4
 _BITS = 8
 
 
 def _code(dtype: DType) -> tuple[int, int]:
     """Return DLPack's type code and number of bits for a dtype."""
-    code = _BFLOAT if dtype.name == "bfloat16" else _CODES[dtype.numpy.kind]
-    return code, dtype.itemsize * _BITS
+    return dtype.dlpack, dtype.itemsize * _BITS
 
 
 _DTYPES = {_code(dtype): dtype for dtype in ALL_DTYPES}

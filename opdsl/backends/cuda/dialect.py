@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from opdsl.backends.c_printer import Dialect
+from opdsl.scalar.formats import NARROW
 from opdsl.scalar.types import BOOL, COMPLEX, FLOAT, INTEGER, ScalarType
 
 __all__ = ["CUDA", "VALUE_TYPES", "number_kind", "number_type"]
@@ -38,11 +39,18 @@ _WIDEST: Final = {
 }
 
 
+_FLOAT8: Final = {
+    name: f"Float8<{form.fraction_bits}, {form.bias}, {str(form.has_infinity).lower()}>"
+    for name, form in NARROW.items()
+    if form.bits == 8
+}
+
+
 class _CudaCpp(Dialect):
     """Printer dialect for CUDA C++, which has references and templates."""
 
     types = VALUE_TYPES
-    stored = MappingProxyType({"bool": "StoredBool", "float16": "Half", "bfloat16": "BFloat16"})
+    stored = MappingProxyType({**_FLOAT8, "bool": "StoredBool", "float16": "Half", "bfloat16": "BFloat16"})
     unsigned = ("unsigned", "unsigned long long")
     suffixes = ("LL", "ULL")
     single = "f"

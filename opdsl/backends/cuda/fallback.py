@@ -18,7 +18,7 @@ import numpy
 from opdsl.backends.arrays import DeviceArray, extent
 from opdsl.backends.cuda import compiler
 from opdsl.kernels.compiler import Compiled, compiler_for
-from opdsl.runtime.dtype import bfloat16
+from opdsl.scalar.narrow_values import widen
 
 if TYPE_CHECKING:
     from opdsl.backends.cuda.dry_run import DryRunDriver
@@ -99,7 +99,8 @@ def _ordering(ordering: Ordering, layout: Layout) -> Compiled:
             numpy.lib.stride_tricks.as_strided(tensor, shape, spec.strides)
             for tensor, spec in zip(arrays, (*layout.inputs, *layout.outputs), strict=True)
         )
-        keys = source if layout.inputs[0].dtype is not bfloat16 else (source.astype(numpy.uint32) << 16).view("float32")
+        dtype = layout.inputs[0].dtype
+        keys = widen(source, dtype.name) if dtype.is_encoded else source
         if ordering.descending:
             places = length - 1 - numpy.flip(numpy.flip(keys, -1).argsort(-1, kind="stable"), -1)
         else:

@@ -34,11 +34,12 @@ def array_interface(array: DeviceArray) -> dict[str, object]:
     """Return an array's description for ``__cuda_array_interface__``.
 
     Raises:
-        InterchangeError: NumPy has no such dtype (bfloat16).
+        InterchangeError: NumPy has no such dtype (bfloat16, float8).
     """
-    if array.dtype is bfloat16:
+    if array.dtype.is_encoded:
         raise InterchangeError(
-            "__cuda_array_interface__ has no bfloat16. Use DLPack (torch.from_dlpack), or convert with .float() first."
+            f"__cuda_array_interface__ has no {array.dtype.name}. Use DLPack (torch.from_dlpack), or convert with "
+            ".float() first."
         )
     stream = stream_for(array)
     used_by(array, stream, writes=True)  # the other library may write it

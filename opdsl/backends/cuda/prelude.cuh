@@ -17,6 +17,11 @@ struct Half {
 struct BFloat16 {
     unsigned short bits;
 };
+// The format: digits of the fraction, bias of the exponent, whether there are infinities.
+template <int digits, int bias, bool infinities>
+struct Float8 {
+    unsigned char bits;
+};
 
 // Several elements that are loaded and stored at once.
 template <typename T, int count>
@@ -79,6 +84,39 @@ __device__ inline unsigned short float_to_bfloat16(float value) {
     return static_cast<unsigned short>(rounded >> 16);
 }
 
+template <int digits, int bias, bool infinities>
+__device__ inline float float8_to_float(unsigned char bits) {
+    constexpr unsigned one = 1u << digits;
+    const unsigned sign = static_cast<unsigned>(bits & 0x80u) << 24, magnitude = bits & 0x7fu;
+    if (infinities ? magnitude >= 0x80u - one : magnitude == 0x7fu) {
+        return same_bits<float>(sign | (infinities && magnitude == 0x80u - one ? 0x7f800000u : 0x7fc00000u));
+    }
+    if (magnitude < one) { // zero and the denormal numbers
+        const float number = static_cast<float>(magnitude) * same_bits<float>((128u - bias - digits) << 23);
+        return same_bits<float>(sign | same_bits<unsigned>(number));
+    }
+    return same_bits<float>(sign | ((magnitude << (23 - digits)) + ((127u - bias) << 23)));
+}
+
+// To the nearest, ties to even; where there are no infinities, larger numbers become the largest.
+template <int digits, int bias, bool infinities>
+__device__ inline unsigned char float_to_float8(float value) {
+    constexpr int dropped = 23 - digits;
+    constexpr unsigned most = infinities ? 0x80u - (1u << digits) : 0x7eu;
+    const unsigned bits = same_bits<unsigned>(value), sign = (bits >> 24) & 0x80u, magnitude = bits & 0x7fffffffu;
+    if (magnitude > 0x7f800000u) {
+        return static_cast<unsigned char>(sign | 0x7fu);
+    }
+    if (magnitude < (128u - bias) << 23) { // denormal: the sum has the distance of denormal numbers
+        constexpr unsigned shift = (151u - bias - digits) << 23;
+        const float moved = same_bits<float>(magnitude) + same_bits<float>(shift);
+        return static_cast<unsigned char>(sign | (same_bits<unsigned>(moved) - shift));
+    }
+    const unsigned rounded = magnitude + ((1u << (dropped - 1)) - 1u) + ((magnitude >> dropped) & 1u);
+    const unsigned number = (rounded - ((127u - bias) << 23)) >> dropped;
+    return static_cast<unsigned char>(sign | (number < most ? number : most));
+}
+
 template <typename T>
 __device__ inline T load(T element) {
     return element;
@@ -89,6 +127,11 @@ __device__ inline float load(BFloat16 element) {
     return same_bits<float>(static_cast<unsigned>(element.bits) << 16);
 }
 
+template <int digits, int bias, bool infinities>
+__device__ inline float load(Float8<digits, bias, infinities> element) {
+    return float8_to_float<digits, bias, infinities>(element.bits);
+}
+
 template <typename T>
 __device__ inline void store(T& element, T value) {
     element = value;
@@ -96,6 +139,10 @@ __device__ inline void store(T& element, T value) {
 __device__ inline void store(StoredBool& element, bool value) { element.byte = value; }
 __device__ inline void store(Half& element, float value) { element.bits = float_to_half(value); }
 __device__ inline void store(BFloat16& element, float value) { element.bits = float_to_bfloat16(value); }
+template <int digits, int bias, bool infinities>
+__device__ inline void store(Float8<digits, bias, infinities>& element, float value) {
+    element.bits = float_to_float8<digits, bias, infinities>(value);
+}
 
 // Division of 32-bit numbers by one that is known at launch, without a division. Granlund and Montgomery, "Division by
 // invariant integers using multiplication", PLDI 1994, figure 4.1.

@@ -27,6 +27,7 @@ from opdsl.kernels.iteration.dtypes import (
     check_output_dtype,
     dtypes_named,
     precision_of,
+    require_computed,
 )
 from opdsl.kernels.iteration.numbers import convert, is_left_to_kernel, round_to, wrap
 from opdsl.kernels.iteration.tensor_iterator import (
@@ -78,7 +79,7 @@ class Formula(NamedTuple):
     places: the positions of its parameters among the operator's.
     wrapped: of these, the numbers that take part in promotion as tensors do, and wrap as elements do.
     promoting: of these, the numbers that take part in promotion and have to fit the dtype.
-    dtypes: the computation dtypes for which it applies; None for all.
+    dtypes: the computation dtypes for which it applies; None for all in which operators compute.
     divisors: the positions of its parameters that must not be 0 where they are integers.
     """
 
@@ -90,6 +91,10 @@ class Formula(NamedTuple):
     promoting: frozenset[int]
     dtypes: frozenset[DType] | None
     divisors: tuple[int, ...]
+
+    def takes(self, common: DType) -> bool:
+        """Return whether it applies to operands whose computation dtype is ``common``."""
+        return not common.is_stored_only if self.dtypes is None else common in self.dtypes
 
 
 class Elementwise(NamedTuple):
@@ -371,8 +376,9 @@ class PointwiseDefinition(Definition):
         for formula in self._meant(arguments):
             operands = [self._operand(formula, index, arguments[index]) for index in formula.places]
             iteration = iterate(operands, formula.configuration, default)
-            if formula.dtypes is None or iteration.common in formula.dtypes:
+            if formula.takes(iteration.common):
                 return formula, iteration
+        require_computed(iteration.common)
         raise UnsupportedDTypeError(f"not implemented for '{iteration.common.scalar_type}'")
 
     def _meant(self, arguments: Arguments) -> list[Formula]:

@@ -21,7 +21,7 @@ from opdsl.kernels.definitions.scan import ACCUMULATORS, PROMOTIONS, RESULTS, In
 from opdsl.kernels.definitions.structured import Arguments, PreparedCall
 from opdsl.kernels.functions import recurrence
 from opdsl.kernels.iteration.broadcasting import broadcast_all
-from opdsl.kernels.iteration.dtypes import precision_of
+from opdsl.kernels.iteration.dtypes import precision_of, require_computed
 from opdsl.kernels.iteration.strides import output_strides
 from opdsl.kernels.outputs import OutputSpec
 from opdsl.runtime.dtype import Category, DType
@@ -191,6 +191,7 @@ class RecurrenceDefinition(RowwiseDefinition):
         dim = wrap_dimension(arguments[names[self.dim]], len(shape))
         common = reduce(promote_types, (tensor.dtype for tensor in tensors))
         value = PROMOTIONS[self.promote](self.name, common, None, None)
+        require_computed(value)
         cast = value if value is not common and common.category < Category.FLOAT else None
         ordered = (*tensors[self.gradients :], *tensors[: self.gradients])
         # Zero-dim tensors do not influence strides, as formulas pass numbers as such tensors.

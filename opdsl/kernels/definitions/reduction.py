@@ -30,7 +30,7 @@ from opdsl.kernels.definitions.structured import (
 from opdsl.kernels.functions import reduction
 from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.kernels.iteration.dimensions import reduced_dimensions, reduced_shape, require_elements
-from opdsl.kernels.iteration.dtypes import PRECISION, c_name, precision_of
+from opdsl.kernels.iteration.dtypes import PRECISION, c_name, precision_of, require_computed
 from opdsl.kernels.iteration.numbers import Number, convert
 from opdsl.kernels.iteration.reduction_iterator import reduction_layout
 from opdsl.kernels.outputs import OutputSpec, array_of
@@ -47,6 +47,10 @@ from opdsl.schema.parameters import Parameter, Role
 
 if TYPE_CHECKING:
     from opdsl.scalar import ScalarFunction
+
+
+# Kinds of accumulators that do not depend on the folded dtype.
+_OF_NO_VALUE = frozenset(("index", "truth"))
 
 
 class Reducing(NamedTuple):
@@ -184,6 +188,8 @@ class ReductionDefinition(Definition):
         device, common, whole = _together(sources)
         out = [tensor.dtype if tensor is not None else None for tensor in tensors] or [None] * self.results
         value = DTYPE_RULES[fold.promote](self.label, common, named.get("dtype"), out[0])
+        if not _OF_NO_VALUE.issuperset(fold.accumulators):
+            require_computed(value)
         dim = named.get("dim")
         if fold.needs_elements:
             require_elements(self.label, dim, whole)

@@ -29,7 +29,7 @@ from opdsl.kernels.definitions.rowwise import Rowwise, RowwiseDefinition
 from opdsl.kernels.definitions.structured import Arguments, PreparedCall
 from opdsl.kernels.functions import rows
 from opdsl.kernels.iteration.broadcasting import broadcast_all
-from opdsl.kernels.iteration.dtypes import precision_of
+from opdsl.kernels.iteration.dtypes import precision_of, require_computed
 from opdsl.kernels.outputs import OutputSpec
 from opdsl.runtime.dtype import Category, DType
 from opdsl.runtime.geometry import TensorMeta
@@ -154,6 +154,7 @@ class RowDefinition(RowwiseDefinition):
         self._check_results(specs, shapes, shape, dims)
         places = (*arrays, *(index for index in wanted if index not in arrays))
         value, cast = self._value(reduce(promote_types, (arguments[index].dtype for index in arrays)))
+        require_computed(value)
         if cast is not None:
             specs = self._of_floats(specs, [self.parameters[index].name for index in places], precision_of(value))
         return PreparedCall(specs, Rowwise(shape, dims, places, precision_of(value), cast, specs, self))

@@ -19,7 +19,7 @@ from opdsl.kernels.definitions.reduction_dtypes import ACCUMULATOR_RULES, DTYPE_
 from opdsl.kernels.definitions.rowwise import Rowwise, RowwiseDefinition
 from opdsl.kernels.definitions.structured import Arguments, PreparedCall
 from opdsl.kernels.functions import scan
-from opdsl.kernels.iteration.dtypes import PRECISION, precision_of
+from opdsl.kernels.iteration.dtypes import PRECISION, precision_of, require_computed
 from opdsl.kernels.outputs import OutputSpec
 from opdsl.runtime.dtype import ALL_DTYPES, Category, DType, bool_, complex64, complex128, float32, float64, int64
 from opdsl.runtime.geometry import TensorMeta
@@ -227,6 +227,7 @@ class ScanDefinition(RowwiseDefinition):
         dim = wrap_dimension(named["dim"], source.ndim)
         out = tensors[0].dtype if tensors and tensors[0] is not None else None
         value = self.rule(self.label, source.dtype, named.get("dtype"), out)
+        require_computed(value)
         self.scanning(value)  # raises for unsupported dtypes, even for empty tensors
         specs = tuple(
             OutputSpec(RESULTS[result](value), source.device, source.shape, contiguous_strides(source.shape))

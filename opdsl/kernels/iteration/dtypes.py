@@ -6,15 +6,16 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import NamedTuple
 
-from opdsl.errors import DTypeError
-from opdsl.runtime.dtype import ALL_DTYPES, Category, DType, bfloat16, bool_, float16, float32
+from opdsl.errors import DTypeError, UnsupportedDTypeError
+from opdsl.runtime.dtype import ALL_DTYPES, Category, DType, bool_, float32
 from opdsl.runtime.promotion import can_cast
+from opdsl.scalar.formats import NARROW
 
-PRECISION = {float16: float32, bfloat16: float32}
+PRECISION = {dtype: float32 for dtype in ALL_DTYPES if dtype.name in NARROW}
 
 
 def precision_of(dtype: DType) -> DType:
-    """Return the dtype in which arithmetic on a dtype is done: float32 for the 16-bit ones (``at::opmath_type``)."""
+    """Return the dtype in which arithmetic on a dtype is done: float32 for narrower floats (``at::opmath_type``)."""
     return PRECISION.get(dtype, dtype)
 
 
@@ -71,11 +72,33 @@ def check_output_dtype(result: DType, output: DType, cast: OutputCast, common: D
         raise DTypeError(f"Found dtype {output.scalar_type} but expected {result.scalar_type}")
 
 
-_KINDS = {"bool": Category.BOOL, "integer": Category.INT, "floating": Category.FLOAT, "complex": Category.COMPLEX}
+def require_computed(dtype: DType) -> None:
+    """Check that operators compute in a dtype.
+
+    Raises:
+        UnsupportedDTypeError: the dtype is stored only.
+    """
+    if dtype.is_stored_only:
+        raise UnsupportedDTypeError(f"not implemented for '{dtype.scalar_type}'. Convert first: x.to(float32).")
+
+
+_KINDS = {
+    **{
+        name: frozenset(dtype for dtype in ALL_DTYPES if dtype.category is category and not dtype.is_stored_only)
+        for name, category in (
+            ("bool", Category.BOOL),
+            ("integer", Category.INT),
+            ("floating", Category.FLOAT),
+            ("complex", Category.COMPLEX),
+        )
+    },
+    "stored": frozenset(dtype for dtype in ALL_DTYPES if dtype.is_stored_only),
+}
 
 
 def dtypes_named(names: Iterable[str]) -> frozenset[DType]:
-    """Return the dtypes of kinds (``bool``, ``integer``, ``floating``, ``complex``) and of dtype names.
+    """Return the dtypes of kinds (``bool``, ``integer``, ``floating``, ``complex``, ``stored`` for float8) and of dtype
+    names.
 
     Raises:
         ValueError: there is no such kind or dtype.
@@ -87,7 +110,7 @@ def dtypes_named(names: Iterable[str]) -> frozenset[DType]:
     dtypes: set[DType] = set()
     for name in names:
         if name in _KINDS:
-            dtypes |= {dtype for dtype in ALL_DTYPES if dtype.category is _KINDS[name]}
+            dtypes |= _KINDS[name]
         elif name in known:
             dtypes.add(known[name])
         else:
@@ -106,8 +129,7 @@ _C_NAMES = {
     "uint16": "short unsigned int",
     "uint32": "unsigned int",
     "uint64": "long unsigned int",
-    "float16": "c10::Half",
-    "bfloat16": "c10::BFloat16",
+    **{dtype.name: f"c10::{dtype.scalar_type}" for dtype in PRECISION},
     "float32": "float",
     "float64": "double",
     "complex64": "c10::complex<float>",

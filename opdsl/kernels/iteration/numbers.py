@@ -8,11 +8,12 @@ from typing import Any
 import numpy
 
 from opdsl.errors import NumberError
-from opdsl.runtime import bfloat16_values
-from opdsl.runtime.dtype import ALL_DTYPES, Category, DType, bfloat16, bool_, float16, float32, float64, int64
+from opdsl.runtime.dtype import ALL_DTYPES, Category, DType, bool_, float16, float32, float64, int64
 from opdsl.runtime.lowering import deferred, lowering
 from opdsl.runtime.symbol import is_symbol
 from opdsl.runtime.symbols import symbolic_kind
+from opdsl.scalar.formats import FORMATS, NARROW
+from opdsl.scalar.narrow_values import narrow, widen
 
 Number = bool | int | float | complex
 
@@ -27,8 +28,7 @@ _TYPE_NAMES = {
     "uint16": "uint16_t",
     "uint32": "uint32_t",
     "uint64": "uint64_t",
-    "float16": "c10::Half",
-    "bfloat16": "c10::BFloat16",
+    **{dtype.name: f"c10::{dtype.scalar_type}" for dtype in ALL_DTYPES if dtype.name in NARROW},
     "float32": "float",
     "float64": "double",
     "complex64": "c10::complex<float>",
@@ -47,10 +47,8 @@ complement.
 """
 
 LARGEST = {
-    "float16": 65504.0,
-    "bfloat16": float.fromhex("0x1.fep127"),
-    "float32": float.fromhex("0x1.fffffep127"),
-    "complex64": float.fromhex("0x1.fffffep127"),
+    **{name: FORMATS[name].largest for name in (*NARROW, "float32")},
+    "complex64": FORMATS["float32"].largest,
 }
 
 
@@ -142,13 +140,13 @@ def _converted(value: Number, dtype: DType) -> Any:
 
 
 def to_element(value: Number, dtype: DType, count: int) -> Any:
-    """Convert a number to the value that fills ``count`` elements, as ``at::fill_`` does: a 16-bit one may become
+    """Convert a number to the value that fills ``count`` elements, as ``at::fill_`` does: a narrow one may become
     infinite.
 
     Raises:
         NumberError: the dtype does not hold it.
     """
-    is_narrow = dtype in (float16, bfloat16)
+    is_narrow = dtype.name in NARROW
     if not is_narrow and is_left_to_kernel(value, dtype):
         return value
     return convert(value, float64 if is_narrow and count == 1 else dtype)
@@ -200,10 +198,10 @@ def wrap(value: Number, dtype: DType) -> Any:
 
 @deferred
 def round_to(value: float, dtype: DType) -> float:
-    """Round a number to the nearest value of a 16-bit dtype; return it unchanged for other dtypes."""
+    """Round a number to the nearest value of a narrow dtype; return it unchanged for other dtypes."""
     if dtype is float16:
         with numpy.errstate(over="ignore"):
             return float(numpy.float16(value))
-    if dtype is bfloat16:
-        return float(bfloat16_values.widen(bfloat16_values.narrow(numpy.array([value])))[0])
+    if dtype.is_encoded:
+        return float(widen(narrow(numpy.array([value]), dtype.name), dtype.name)[0])
     return value

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from opdsl.kernels.calls import MatrixLayout, ProductCall
 from opdsl.kernels.compiler import Compiled, compiler_for, multiplies
+from opdsl.kernels.iteration.dtypes import PRECISION
 from opdsl.kernels.outputs import array_of, new_tensor
 from opdsl.kernels.primitives.copying import cast, copy_
 from opdsl.kernels.primitives.host import is_beyond, through_host
 from opdsl.runtime.device import meta
-from opdsl.runtime.dtype import DType, bfloat16, float16, float32
+from opdsl.runtime.dtype import float32
 from opdsl.runtime.geometry import TensorMeta, geometry
 from opdsl.runtime.lowering import made_once
 from opdsl.runtime.strides import contiguous_strides
 from opdsl.runtime.tensor import Tensor
 
 # Dtypes whose products are computed in float32 on backends without such products.
-_COMPUTED_IN_FLOAT32: tuple[DType, ...] = (float16, bfloat16)
+_COMPUTED_IN_FLOAT32 = frozenset(PRECISION)
 
 
 def multiply(first: Tensor, second: Tensor, out: Tensor, alpha: complex = 1, beta: complex = 0) -> None:
@@ -54,7 +55,7 @@ def contiguous(tensor: Tensor) -> TensorMeta:
 
 
 def _multiplies(first: TensorMeta, second: TensorMeta, out: TensorMeta) -> bool:
-    """Return whether a backend computes a product of 16-bit matrices directly."""
+    """Return whether a backend computes a product of narrow matrices directly."""
     return out.device is not meta and multiplies(_product_call(first, second, out), out.device.type)
 
 

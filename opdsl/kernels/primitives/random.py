@@ -278,6 +278,6 @@ def digits_of(dtype: DType, name: str) -> int:
     Raises:
         UnsupportedDTypeError: the dtype is not a real floating-point one.
     """
-    if not dtype.is_floating_point:
+    if not dtype.is_floating_point or dtype.is_stored_only:
         raise UnsupportedDTypeError(f"\"{name}\" not implemented for '{dtype.scalar_type}'")
     return DIGITS[dtype]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import inf
 from typing import Final
 
+from opdsl.scalar.formats import NARROW, FloatFormat
 from opdsl.scalar.mathematics.expression import Expression, fma, rare, select
 from opdsl.scalar.types import INTEGER, ScalarType
 
@@ -165,22 +167,16 @@ def nextafter_float16(x: Expression, y: Expression) -> Expression:
     return _after(x, y, select(abs(expression) > 65504.0, expression.constant(inf).copysign(expression), expression))
 
 
-def round_bfloat16(x: Expression) -> Expression:
-    """Round float32 to the nearest bfloat16, ties to even."""
-    bits = x.bits()
-    expression = (bits + ((bits >> 16) & 1) + 0x7FFF) & -0x10000
-    return select(isnan(x), x, expression.from_bits())
-
-
-def round_float16(x: Expression) -> Expression:
-    """Round float32 to the nearest float16, ties to even; denormals are rounded by adding 1/2, which has their step
-    size.
-    """
-    bits = x.bits()
-    normal = (bits + ((bits >> 13) & 1) + 0xFFF) & -0x2000
-    a = abs(x)
-    expression = select(a < 2.0**-14, ((a + 0.5) - 0.5).copysign(x), normal.from_bits())
-    expression = select(abs(expression) > 65504.0, expression.constant(inf).copysign(x), expression)
+def round_to(narrow: FloatFormat, x: Expression) -> Expression:
+    """Round float32 to the nearest number of a narrower format, ties to even."""
+    bits, dropped = x.bits(), narrow.dropped_bits
+    rounded = (bits + ((bits >> dropped) & 1) + ((1 << dropped - 1) - 1)) & -(1 << dropped)
+    expression = rounded.from_bits()
+    if narrow.rebias:  # numbers become denormal or too large for it earlier than for float32
+        a, above = abs(x), inf if narrow.has_infinity else narrow.largest
+        expression = select(a < narrow.smallest_normal, ((a + narrow.shift) - narrow.shift).copysign(x), expression)
+        is_above = abs(expression) > narrow.largest
+        expression = select(is_above, expression.constant(above).copysign(x), expression)
     return select(isnan(x), x, expression)
 
 
@@ -207,8 +203,7 @@ FLOATING: Final = _SHARED | {
     "nextafter": nextafter,
     "nextafter_float16": nextafter_float16,
     "nextafter_bfloat16": nextafter_bfloat16,
-    "round_float16": round_float16,
-    "round_bfloat16": round_bfloat16,
+    **{f"round_{name}": partial(round_to, narrow) for name, narrow in NARROW.items()},
     "isnan": isnan,
     "isinf": isinf,
     "isfinite": isfinite,

@@ -18,11 +18,11 @@ from opdsl.backends.cuda.product import NO_PRODUCTS
 from opdsl.errors import OpdslError, UnsupportedDTypeError
 from opdsl.kernels.outputs import tensor_over
 from opdsl.runtime import Device, Tensor, from_numpy, manual_seed
-from opdsl.runtime.bfloat16_values import widen
-from opdsl.runtime.dtype import Category, bfloat16
+from opdsl.runtime.dtype import Category
 from opdsl.runtime.memory import device_memory
 from opdsl.runtime.snapshot import tensors_in
 from opdsl.runtime.values import host_array
+from opdsl.scalar.narrow_values import widen
 from opdsl.schema import SchemaKind
 from opdsl.testing.laws.variants import UNINITIALISED
 from opdsl.testing.sample import Sample
@@ -255,4 +255,4 @@ def _differences(
 
 def _numbers(tensor: Tensor) -> numpy.ndarray[Any, Any]:
     array = host_array(tensor)
-    return widen(array) if tensor.dtype is bfloat16 else array
+    return widen(array, tensor.dtype.name) if tensor.dtype.is_encoded else array

@@ -11,8 +11,7 @@ import torch
 
 from opdsl.interop.torch.tensors import to_torch
 from opdsl.runtime import Tensor
-from opdsl.runtime.bfloat16_values import widen
-from opdsl.runtime.dtype import bfloat16
+from opdsl.scalar.narrow_values import widen
 from opdsl.schema import ListType, OptionalType
 from opdsl.testing.laws.gradients import Call
 
@@ -137,7 +136,7 @@ def numbers(tensor: Any) -> numpy.ndarray[Any, Any]:
     """Return the elements of a tensor of opdsl or torch as an array."""
     if isinstance(tensor, Tensor):
         array = numpy.asarray(tensor.detach().resolve_conj().contiguous().array)
-        return widen(array) if tensor.dtype is bfloat16 else array
+        return widen(array, tensor.dtype.name) if tensor.dtype.is_encoded else array
     plain = tensor.detach().resolve_conj().resolve_neg()
     widened: numpy.ndarray[Any, Any] = (plain.float() if plain.dtype is torch.bfloat16 else plain).numpy()
     return widened

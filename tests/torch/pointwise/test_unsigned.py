@@ -122,7 +122,7 @@ def test_data_of_64_bits() -> None:
 @each_dtype
 def test_they_promote_to_floats_alone(dtype: DType) -> None:
     x = opdsl.ones(2, dtype=dtype)
-    for other in ALL_DTYPES:
+    for other in (dtype for dtype in ALL_DTYPES if not dtype.is_stored_only):
         if other.is_floating_point or other is dtype:
             assert (x + opdsl.ones(2, dtype=other)).dtype is other
         else:

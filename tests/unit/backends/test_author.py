@@ -16,8 +16,8 @@ import torch
 from opdsl.backends.cpu.author import author
 from opdsl.errors import KernelCompileError, KernelError, NumberError
 from opdsl.kernels.calls import ArraySpec, AuthorCall
-from opdsl.runtime.bfloat16_values import widen
 from opdsl.runtime.dtype import bfloat16, bool_, complex128, float16, float32, float64, int64
+from opdsl.scalar.narrow_values import widen
 
 ROOT = Path(__file__).parents[3]
 F64 = ArraySpec(float64, 1, "C")
@@ -132,7 +132,7 @@ def test_sixteen_bit_arrays_are_seen_as_float32() -> None:
     x = numpy.arange(8, dtype="f2")[::2]
     types = (ArraySpec(float16, 1, "A"), float)
     result = run(scaled, [x, 1.5], types, numpy.zeros(4, "u2"), ArraySpec(bfloat16, 1, "C"))
-    assert widen(result).tolist() == [0, 3, 6, 9]
+    assert widen(result, "bfloat16").tolist() == [0, 3, 6, 9]
 
 
 def test_division_by_zero_raises_nothing() -> None:

@@ -92,4 +92,4 @@ def test_a_capsule_is_taken_once() -> None:
 
 def test_a_dtype_that_we_do_not_have_is_refused() -> None:
     with pytest.raises(InterchangeError, match="no dtype is stored like that"):
-        contents_of(torch.zeros(2, dtype=torch.float8_e5m2).__dlpack__())
+        contents_of(torch.zeros(2, dtype=torch.float8_e5m2fnuz).__dlpack__())

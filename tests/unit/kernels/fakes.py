@@ -9,9 +9,9 @@ from numpy.lib.stride_tricks import as_strided
 
 from opdsl.kernels.kernel import Count, Index, Number, Part, Read
 from opdsl.kernels.loops.making import part_of
-from opdsl.runtime import bfloat16, bfloat16_values
 from opdsl.runtime.geometry import geometry
 from opdsl.scalar import evaluate
+from opdsl.scalar.narrow_values import narrow, widen
 
 
 def _run(graph, values):
@@ -20,12 +20,13 @@ def _run(graph, values):
 
 
 def _load(array, spec):
-    return bfloat16_values.widen(array) if spec.dtype is bfloat16 else array
+    return widen(array, spec.dtype.name) if spec.dtype.is_encoded else array
 
 
 def _store(target, spec, values):
     values = numpy.broadcast_to(values, target.shape)
-    target[...] = bfloat16_values.narrow(values) if spec.dtype is bfloat16 else values.astype(spec.dtype.numpy)
+    dtype = spec.dtype
+    target[...] = narrow(values, dtype.name) if dtype.is_encoded else values.astype(dtype.numpy)
 
 
 def compiling(kernel, layout):

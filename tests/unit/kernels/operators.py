@@ -8,7 +8,7 @@ import numpy
 import torch
 
 from opdsl.kernels import Definition, PointwiseDefinition, ReductionDefinition, StructuredDefinition
-from opdsl.runtime import Tensor, bfloat16, to_dtype, wrap
+from opdsl.runtime import Tensor, to_dtype, wrap
 from opdsl.schema import FunctionSchema, parse_schema
 
 
@@ -77,18 +77,15 @@ def ours(value):
     if value.numel() == 0:  # PyTorch drops the strides of an empty tensor in a conversion to NumPy.
         steps = [stride * dtype.itemsize for stride in value.stride()]
         return wrap(numpy.ndarray(tuple(value.shape), dtype.numpy, numpy.empty(0), 0, steps), dtype)
-    array = value.view(torch.int16).numpy().view("u2") if value.dtype is torch.bfloat16 else value.numpy()
-    return wrap(array, dtype)
+    stored = {1: torch.uint8, 2: torch.uint16}[dtype.itemsize] if dtype.is_encoded else value.dtype
+    return wrap(value.view(stored).numpy(), dtype)
 
 
 def theirs(tensor: Tensor) -> torch.Tensor:
     """Return a PyTorch tensor over the memory of an opdsl tensor."""
     if tensor.geometry.numel == 0:
         return torch.empty(0, dtype=getattr(torch, tensor.dtype.name)).as_strided(tensor.shape, tensor.strides)
-    if tensor.dtype is bfloat16:
-        shared = torch.from_numpy(tensor.array.view("i2")).view(torch.bfloat16)
-    else:
-        shared = torch.from_numpy(tensor.array)
+    shared = torch.from_numpy(tensor.array).view(getattr(torch, tensor.dtype.name))
     # NumPy ignores strides of dimensions of size 1, and its arrays may have others there.
     return shared.as_strided(tensor.shape, tensor.strides)
 

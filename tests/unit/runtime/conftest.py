@@ -15,8 +15,8 @@ def share(tensor: torch.Tensor):
     if tensor.numel() == 0:  # PyTorch drops the strides of an empty tensor in a conversion to NumPy.
         steps = [stride * dtype.itemsize for stride in tensor.stride()]
         return wrap(numpy.ndarray(tuple(tensor.shape), dtype.numpy, numpy.empty(0), 0, steps), dtype)
-    array = tensor.view(torch.int16).numpy().view("u2") if tensor.dtype is torch.bfloat16 else tensor.numpy()
-    return wrap(array, dtype)
+    stored = {1: torch.uint8, 2: torch.uint16}[dtype.itemsize] if dtype.is_encoded else tensor.dtype
+    return wrap(tensor.view(stored).numpy(), dtype)
 
 
 @pytest.fixture
