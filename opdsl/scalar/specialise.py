@@ -10,19 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from opdsl.errors import ScalarFunctionError
-from opdsl.scalar.builder import GraphBuilder, with_results
+from opdsl.scalar.builder import with_results
 from opdsl.scalar.formats import NARROW
 from opdsl.scalar.graph import Loop, Node, TypedGraph
 from opdsl.scalar.operations import OPERATIONS
-from opdsl.scalar.typed_values import Literal, Operand, Refused, Value
-from opdsl.scalar.types import BOOL, COMPLEX, FLOAT, INTEGER, ScalarType, literal_category, promote, with_category
-from opdsl.scalar.typing_rules import RULES, check_complex, rounded, truth
+from opdsl.scalar.typed_builder import Kernel, Literal, Operand, Refused, TypedBuilder, Value
+from opdsl.scalar.types import INTEGER, ScalarType, literal_category, promote
+from opdsl.scalar.typing_rules import RULES, rounded, truth
 from opdsl.scalar.untyped import Place, UntypedLoop, UntypedNode
 
-__all__ = ["Typer", "specialise"]
+__all__ = ["specialise"]
 
 
 class Untyped(Protocol):
@@ -74,34 +74,8 @@ def specialise(
     return graph if results is None else with_results(graph, results)
 
 
-class Kernel(NamedTuple):
-    """Context on which types in a function depend besides its operands.
-
-    type: the promoted type of all parameters; None if there are none.
-    default_float: the type of floating-point values if no parameter is one.
-    storage: the 16-bit type in which the operands of a float32 computation are stored; else None.
-    signature: names and types of the parameters, for messages.
-    """
-
-    type: ScalarType | None
-    default_float: ScalarType
-    storage: str | None
-    signature: str
-
-
-class Typer:
-    """Builder of a typed graph from untyped nodes.
-
-    kernel: context of the function.
-    floating: the kernel's floating-point type.
-    storage: the 16-bit type in which the operands of a float32 computation are stored; else None.
-    """
-
-    def __init__(self, kernel: Kernel) -> None:
-        self.builder = GraphBuilder()
-        self.kernel = kernel
-        self.storage = kernel.storage
-        self.floating = with_category(kernel.type, FLOAT, kernel.default_float)
+class Typer(TypedBuilder):
+    """Builder of a typed graph from untyped nodes."""
 
     def run(self, untyped: Untyped, types: Mapping[str, ScalarType]) -> list[Operand]:
         """Add all nodes of an untyped graph, and return its results."""
@@ -189,41 +163,3 @@ class Typer:
         assert isinstance(node.value, Loop), "items are of loops"
         kind = node.value.carried[place]
         return Value(self.builder.add(Node("item", (loop.position,), kind, place)), kind)
-
-    def node(self, op: str, operands: Sequence[Value], kind: ScalarType) -> Value:
-        """Add an operation on typed operands, and return its value."""
-        if any(operand.type.category == COMPLEX for operand in operands):
-            check_complex(op)
-        return Value(self.builder.node(op, tuple(operand.position for operand in operands), kind), kind)
-
-    def common(self, operands: Sequence[Operand]) -> ScalarType:
-        """Return the type to which operands are promoted."""
-        strong = [operand.type for operand in operands if isinstance(operand, Value)]
-        weak = [literal_category(operand.value) for operand in operands if isinstance(operand, Literal)]
-        if strong:
-            kind, category = reduce(promote, strong), max(weak, default=BOOL)
-            return kind if kind.category >= category else self.lifted(category)
-        return self.lifted(max(weak))
-
-    def lifted(self, category: int) -> ScalarType:
-        """Return the kernel's type raised to a category."""
-        if category == BOOL:
-            return ScalarType.BOOL
-        return with_category(self.kernel.type, category, self.kernel.default_float)
-
-    def cast(self, operand: Operand, kind: ScalarType) -> Value:
-        """Convert an operand to a type."""
-        if isinstance(operand, Literal):
-            return Value(self.builder.constant(operand.value, kind), kind)
-        return Value(self.builder.cast(operand.position, kind), kind)
-
-    def together(self, operands: Sequence[Operand], least: int = BOOL) -> tuple[list[Value], ScalarType]:
-        """Convert operands to their common type, which is raised to at least the category ``least``."""
-        kind = self.common(operands)
-        if kind.category < least:
-            kind = self.lifted(least)
-        return [self.cast(operand, kind) for operand in operands], kind
-
-    def settle(self, operand: Operand) -> Value:
-        """Return an operand as a typed value; a literal takes the kernel's type."""
-        return operand if isinstance(operand, Value) else self.cast(operand, self.common([operand]))

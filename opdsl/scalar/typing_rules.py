@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from opdsl.scalar.formats import FORMATS
 from opdsl.scalar.graph import Number
 from opdsl.scalar.operations import OPERATIONS
-from opdsl.scalar.typed_values import Literal, Operand, Refused, Value
+from opdsl.scalar.typed_builder import Literal, Operand, Refused, TypedBuilder, Value
 from opdsl.scalar.types import BOOL, COMPLEX, FLOAT, INTEGER, ScalarType, with_category
 
-if TYPE_CHECKING:
-    from opdsl.scalar.specialise import Typer
-
-__all__ = ["RULES", "check_complex", "rounded", "truth"]
+__all__ = ["RULES", "rounded", "truth"]
 
 
-def check_complex(op: str) -> None:
-    """Raise an error if an operation does not exist for complex numbers."""
-    from opdsl.scalar.mathematics.formulas import COMPLEX as KNOWN
-
-    if op not in KNOWN:
-        known = ", ".join(OPERATIONS[text].symbol for text in KNOWN)
-        raise Refused(f"`{OPERATIONS[op].symbol}` of complex numbers does not exist", f"There are {known}.")
-
-
-def _arithmetic(typer: Typer, op: str, operands: list[Operand]) -> Value:
+def _arithmetic(typer: TypedBuilder, op: str, operands: list[Operand]) -> Value:
     values, kind = typer.together(operands)
     if op == "fma" and kind.category != FLOAT:
         return _arithmetic(typer, "add", [_arithmetic(typer, "multiply", [*values[:2]]), values[2]])
@@ -41,7 +29,7 @@ def _arithmetic(typer: Typer, op: str, operands: list[Operand]) -> Value:
 _BOOLEAN: Final = {"add": "bitwise_or", "multiply": "bitwise_and", "maximum": "bitwise_or", "minimum": "bitwise_and"}
 
 
-def _extremum(typer: Typer, op: str, operands: list[Operand]) -> Value:
+def _extremum(typer: TypedBuilder, op: str, operands: list[Operand]) -> Value:
     """Add a typed ``max`` or ``min`` node; a literal beyond an integer type's bounds is replaced by the bound."""
     kind = typer.common(operands)
     if kind.category == INTEGER:
@@ -53,23 +41,23 @@ def _extremum(typer: Typer, op: str, operands: list[Operand]) -> Value:
     return _arithmetic(typer, op, operands)
 
 
-def _absolute(typer: Typer, op: str, operands: list[Operand]) -> Value:
+def _absolute(typer: TypedBuilder, op: str, operands: list[Operand]) -> Value:
     value = typer.settle(operands[0])
     return typer.node(op, [value], value.type.real)
 
 
-def _conjugate(typer: Typer, op: str, operands: list[Operand]) -> Value:
+def _conjugate(typer: TypedBuilder, op: str, operands: list[Operand]) -> Value:
     """Add a typed conjugate; that of a real number is the number itself."""
     value = typer.settle(operands[0])
     return typer.node(op, [value], value.type) if value.type.category == COMPLEX else value
 
 
-def _floating(typer: Typer, op: str, operands: list[Operand]) -> Value:
+def _floating(typer: TypedBuilder, op: str, operands: list[Operand]) -> Value:
     values, kind = typer.together(operands, FLOAT)
     return typer.node(op, values, kind)
 
 
-def _trunc_divide(typer: Typer, op: str, operands: list[Operand]) -> Value:
+def _trunc_divide(typer: TypedBuilder, op: str, operands: list[Operand]) -> Value:
     """Add a typed truncated quotient; integers never pass through floating point, where they would lose digits.
 
     A quotient of 16-bit numbers is rounded to 16 bits before it is truncated, as in PyTorch.
@@ -82,7 +70,7 @@ def _trunc_divide(typer: Typer, op: str, operands: list[Operand]) -> Value:
     return _arithmetic(typer, "floor_divide", [divisible, divisor])
 
 
-def _power(typer: Typer, op: str, operands: list[Operand]) -> Value:
+def _power(typer: TypedBuilder, op: str, operands: list[Operand]) -> Value:
     """Add a typed power; for some known exponents it becomes the operations that PyTorch computes instead."""
     (base, exponent), kind = typer.together(operands)
     known = typer.builder.constant_value(exponent.position)
@@ -96,7 +84,7 @@ def _power(typer: Typer, op: str, operands: list[Operand]) -> Value:
     return recipe(typer, base) if recipe else typer.node(op, [base, exponent], kind)
 
 
-def _repeated(typer: Typer, base: Value, exponent: int) -> Value:
+def _repeated(typer: TypedBuilder, base: Value, exponent: int) -> Value:
     """Return an integer power as repeated squaring."""
     value: Value | None = None
     while exponent:
@@ -108,11 +96,11 @@ def _repeated(typer: Typer, base: Value, exponent: int) -> Value:
     return typer.cast(Literal(1), base.type) if value is None else value
 
 
-def _inverse(typer: Typer, value: Value) -> Value:
+def _inverse(typer: TypedBuilder, value: Value) -> Value:
     return typer.node("divide", [typer.cast(Literal(1), value.type), value], value.type)
 
 
-_POWERS: Final[dict[Number, Callable[[Typer, Value], Value]]] = {
+_POWERS: Final[dict[Number, Callable[[TypedBuilder, Value], Value]]] = {
     0: lambda typer, base: typer.cast(Literal(1), base.type),
     1: lambda typer, base: base,
     2: lambda typer, base: _repeated(typer, base, 2),
@@ -124,7 +112,7 @@ _POWERS: Final[dict[Number, Callable[[Typer, Value], Value]]] = {
 }
 
 
-def _comparison(typer: Typer, op: str, operands: list[Operand]) -> Value:
+def _comparison(typer: TypedBuilder, op: str, operands: list[Operand]) -> Value:
     """Add a typed comparison; if an integer type cannot hold a literal, the result is a constant instead of a wrapped
     comparison.
     """
@@ -138,36 +126,36 @@ def _comparison(typer: Typer, op: str, operands: list[Operand]) -> Value:
     return typer.node(op, values, ScalarType.BOOL)
 
 
-def _decided(typer: Typer, op: str, *, literal_first: bool, literal_is_larger: bool) -> Value:
+def _decided(typer: TypedBuilder, op: str, *, literal_first: bool, literal_is_larger: bool) -> Value:
     first_is_larger = literal_first == literal_is_larger
     truth = op == "not_equal" or op.startswith("greater" if first_is_larger else "less")
     return typer.cast(Literal(truth), ScalarType.BOOL)
 
 
-def _bitwise(typer: Typer, op: str, operands: list[Operand]) -> Value:
+def _bitwise(typer: TypedBuilder, op: str, operands: list[Operand]) -> Value:
     values, kind = typer.together(operands)
     if kind.category > INTEGER:
         raise Refused(f"`{OPERATIONS[op].symbol}` needs integers or bools (got {kind.value})", "Convert with int(...).")
     return typer.node(op, values, kind)
 
 
-def _shift(typer: Typer, op: str, operands: list[Operand]) -> Value:
+def _shift(typer: TypedBuilder, op: str, operands: list[Operand]) -> Value:
     values, kind = typer.together(operands)
     if kind.category != INTEGER:
         raise Refused(f"`{OPERATIONS[op].symbol}` needs integers (got {kind.value})", "Convert with int(...).")
     return typer.node(op, values, kind)
 
 
-def _select(typer: Typer, op: str, operands: list[Operand]) -> Value:
+def _select(typer: TypedBuilder, op: str, operands: list[Operand]) -> Value:
     values, kind = typer.together(operands[1:])
     return typer.node(op, [truth(typer, "truth", operands[:1]), *values], kind)
 
 
-def truth(typer: Typer, op: str, operands: list[Operand]) -> Value:
+def truth(typer: TypedBuilder, op: str, operands: list[Operand]) -> Value:
     return typer.cast(typer.settle(operands[0]), ScalarType.BOOL)
 
 
-def _logical(typer: Typer, op: str, operands: list[Operand]) -> Value:
+def _logical(typer: TypedBuilder, op: str, operands: list[Operand]) -> Value:
     """Add typed ``and`` or ``or``: ``a and b`` is ``b if a else a``, as in Python."""
     first, second = operands
     if typer.common(operands) is ScalarType.BOOL:
@@ -175,18 +163,18 @@ def _logical(typer: Typer, op: str, operands: list[Operand]) -> Value:
     return _select(typer, "select", [first, second, first] if op == "logical_and" else [first, first, second])
 
 
-def _logical_not(typer: Typer, op: str, operands: list[Operand]) -> Value:
+def _logical_not(typer: TypedBuilder, op: str, operands: list[Operand]) -> Value:
     return typer.node("invert", [truth(typer, op, operands)], ScalarType.BOOL)
 
 
-def _predicate(typer: Typer, op: str, operands: list[Operand]) -> Value:
+def _predicate(typer: TypedBuilder, op: str, operands: list[Operand]) -> Value:
     value = typer.settle(operands[0])
     if value.type.category < FLOAT:
         return typer.cast(Literal(op == "isfinite"), ScalarType.BOOL)
     return typer.node(op, [value], ScalarType.BOOL)
 
 
-def rounded(typer: Typer, op: str, operands: list[Operand]) -> Value:
+def rounded(typer: TypedBuilder, op: str, operands: list[Operand]) -> Value:
     """Round a value to the dtype of storage: computations in float32 for a 16-bit dtype are rounded to it,
     others stay.
     """
@@ -196,19 +184,19 @@ def rounded(typer: Typer, op: str, operands: list[Operand]) -> Value:
     return typer.node(f"round_{typer.storage}", [value], value.type)
 
 
-def _largest(typer: Typer, op: str, operands: list[Operand]) -> Value:
+def _largest(typer: TypedBuilder, op: str, operands: list[Operand]) -> Value:
     kind = typer.settle(operands[0]).type.real
     stored = typer.storage if typer.storage and kind is ScalarType.FLOAT32 else kind.value
     return typer.cast(Literal(kind.bounds[1] if kind.category <= INTEGER else FORMATS[stored].largest), kind)
 
 
-def _neighbour(typer: Typer, op: str, operands: list[Operand]) -> Value:
+def _neighbour(typer: TypedBuilder, op: str, operands: list[Operand]) -> Value:
     values, kind = typer.together(operands, FLOAT)
     narrow = typer.storage is not None and kind is ScalarType.FLOAT32
     return typer.node(f"{op}_{typer.storage}" if narrow else op, values, kind)
 
 
-def _part(typer: Typer, op: str, operands: list[Operand]) -> Value:
+def _part(typer: TypedBuilder, op: str, operands: list[Operand]) -> Value:
     """Add the real or imaginary part of a value; for a real number these are the number itself and 0."""
     value = typer.settle(operands[0])
     if value.type.category == COMPLEX:
@@ -216,35 +204,35 @@ def _part(typer: Typer, op: str, operands: list[Operand]) -> Value:
     return value if op == "real" else typer.cast(Literal(0), value.type)
 
 
-def _complex(typer: Typer, op: str, operands: list[Operand]) -> Value:
+def _complex(typer: TypedBuilder, op: str, operands: list[Operand]) -> Value:
     values, kind = typer.together(operands, FLOAT)
     if kind.category == COMPLEX:
         raise Refused("`complex` takes real parts", "Take the parts of complex numbers with .real and .imag.")
     return typer.node(op, values, with_category(kind, COMPLEX, kind))
 
 
-def _to_integer(typer: Typer, op: str, operands: list[Operand]) -> Value:
+def _to_integer(typer: TypedBuilder, op: str, operands: list[Operand]) -> Value:
     value = typer.settle(operands[0])
     # 64 bits wide, so that later computations do not wrap as narrower integers would.
     return typer.cast(value, value.type if value.type is ScalarType.UINT64 else ScalarType.INT64)
 
 
-def _to_floating(typer: Typer, op: str, operands: list[Operand]) -> Value:
+def _to_floating(typer: TypedBuilder, op: str, operands: list[Operand]) -> Value:
     value = typer.settle(operands[0])
     return typer.cast(value, value.type if value.type.category == FLOAT else typer.floating.real)
 
 
-def _to_double(typer: Typer, op: str, operands: list[Operand]) -> Value:
+def _to_double(typer: TypedBuilder, op: str, operands: list[Operand]) -> Value:
     value = typer.settle(operands[0])
     return typer.cast(value, ScalarType.COMPLEX128 if value.type.category == COMPLEX else ScalarType.FLOAT64)
 
 
-def _rounding(typer: Typer, op: str, operands: list[Operand]) -> Value:
+def _rounding(typer: TypedBuilder, op: str, operands: list[Operand]) -> Value:
     value = typer.settle(operands[0])
     return value if value.type.category < FLOAT else typer.node(op, [value], value.type)
 
 
-def _row(typer: Typer, op: str, operands: list[Operand]) -> Value:
+def _row(typer: TypedBuilder, op: str, operands: list[Operand]) -> Value:
     value = typer.settle(operands[0])
     if value.type.category in (BOOL, COMPLEX):
         is_bool = value.type.category == BOOL
@@ -253,25 +241,25 @@ def _row(typer: Typer, op: str, operands: list[Operand]) -> Value:
     return typer.node(op, [value], value.type)
 
 
-def _row_mean(typer: Typer, op: str, operands: list[Operand]) -> Value:
+def _row_mean(typer: TypedBuilder, op: str, operands: list[Operand]) -> Value:
     (value,), _ = typer.together(operands, FLOAT)
     return _row(typer, op, [value])
 
 
-def _row_count(typer: Typer, op: str, operands: list[Operand]) -> Value:
+def _row_count(typer: TypedBuilder, op: str, operands: list[Operand]) -> Value:
     values, kind = typer.together(operands, FLOAT)
     return typer.node(op, values, kind)
 
 
-def _row_index(typer: Typer, op: str, operands: list[Operand]) -> Value:
+def _row_index(typer: TypedBuilder, op: str, operands: list[Operand]) -> Value:
     return typer.node(op, [typer.settle(operands[0])], ScalarType.INT64)
 
 
-def _lowered(typer: Typer, op: str, operands: list[Operand]) -> Value:
+def _lowered(typer: TypedBuilder, op: str, operands: list[Operand]) -> Value:
     raise AssertionError(f"{op} is made by lowering only")
 
 
-RULES: Final[dict[str, Callable[[Typer, str, list[Operand]], Value]]] = {
+RULES: Final[dict[str, Callable[[TypedBuilder, str, list[Operand]], Value]]] = {
     "arithmetic": _arithmetic,
     "extremum": _extremum,
     "absolute": _absolute,
