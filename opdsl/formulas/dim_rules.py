@@ -258,7 +258,7 @@ def squeezed(call: Call) -> Any:
     """Compute ``squeeze()``, which removes the positional dimensions of size 1."""
     (first,) = operands(call.arguments)
     ones = [at - positional(first) for at, size in enumerate(first.shape) if size == 1]
-    return over(first.tensor.squeeze(ones) if ones else first.tensor.alias(), first.dims, first.mask)
+    return over(first.tensor.squeeze(ones) if ones else first.tensor, first.dims, first.mask)
 
 
 def _tensor(value: Any) -> Tensor:

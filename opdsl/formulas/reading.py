@@ -15,7 +15,7 @@ import numpy
 from opdsl.dispatch import Operator, current
 from opdsl.dispatch.plans.lowered import recording
 from opdsl.dispatch.state import DEFAULT_STATE
-from opdsl.errors import ArgumentError, DimError, FormulaError, TraceError
+from opdsl.errors import ArgumentError, DimError, FormulaError, OpdslError, TraceError
 from opdsl.formulas.control import error_at, is_element, is_of_formula
 from opdsl.formulas.elements import element_function, names_of
 from opdsl.formulas.forms import (
@@ -75,7 +75,15 @@ def read_elements(
     source, of_sizes = text.source_for(arguments), False
     has_unnamed = any(size in (0, 1) for form in forms_of(arguments) for size in form.shape)
     for make in (_sample_forms, forms_of):
-        program, places = traced_formula(text, source, form, arguments, make(arguments))
+        try:
+            program, places = traced_formula(text, source, form, arguments, make(arguments))
+        except (FormulaError, NotElementwiseError):
+            raise
+        except OpdslError:
+            if make is forms_of:
+                raise
+            of_sizes, has_unnamed = True, True  # other sizes than those of the call are refused
+            continue
         if any(step.is_random for step in program.steps):
             raise RandomNumbersError("random numbers")
         elements = element_function(program, source, places, is_whole=is_whole)

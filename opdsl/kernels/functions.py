@@ -184,9 +184,9 @@ def rows(graph: TypedGraph, layout: Layout) -> tuple[Kernel, Layout]:
 
 def with_row_strides(kernel: Kernel, layout: Layout) -> Layout:
     """Return a layout in which outputs for a row as a whole have a stride along it, 0."""
-    has_row = {operand.name: ROW.name in operand.ranges for operand in kernel.operands}
+    row = kernel.ranges[1].name
     outputs = tuple(
-        spec if has_row[name] else spec._replace(strides=(*(spec.strides or ()), 0))
+        spec if row in kernel.operand(name).ranges else spec._replace(strides=(*(spec.strides or ()), 0))
         for name, spec in zip(kernel.outputs, layout.outputs, strict=True)
     )
     return layout._replace(outputs=outputs)

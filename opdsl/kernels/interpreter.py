@@ -234,7 +234,8 @@ class _Interpreter:
         parts = np.broadcast_arrays(*index, value, counts)
         *places, value, counts = (part.reshape(-1) for part in parts)
         places = [place[counts] for place in places]
-        array[tuple(places)] = value[counts].astype(array.dtype) if index else value[counts][-1]
+        if index or counts.any():
+            array[tuple(places)] = value[counts].astype(array.dtype) if index else value[counts][-1]
 
     def _update(self, write: Write, old: int, index: Sequence[NDArray[Any]], counts: NDArray[Any]) -> None:
         """Replace elements one after another, each by a function of itself."""

@@ -7,7 +7,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from opdsl.kernels.kernel import Fold, Index, Kernel, Read, Scan, ranges_of, sources_behind
+from opdsl.kernels.kernel import Fold, Index, Kernel, Read, Scan, loops_behind, ranges_of, sources_behind
 
 if TYPE_CHECKING:
     from opdsl.kernels.kernel import Operand, Write
@@ -102,11 +102,12 @@ def _is_at_row(kernel: Kernel, write: Write, row: str) -> bool:
 
 
 def _is_one_scan(kernel: Kernel, names: Sequence[str]) -> bool:
-    """Return whether each point is one scan along the row, followed by writes of elements of the row."""
+    """Return whether each point is one scan along the row, and every element that is written depends on it."""
     return (
         len(kernel.loops) == 1
         and isinstance(kernel.loops[0], Scan)
         and _writes_all(kernel, names)
+        and all([*loops_behind(kernel, write.needs)] for write in kernel.writes)
         and not _uses_index(kernel, names[0])
     )
 

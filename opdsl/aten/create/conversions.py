@@ -214,7 +214,7 @@ def cpu(self: Tensor, *, memory_format: MemoryFormat = MemoryFormat.preserve_for
         memory_format: the order of the elements of the result; by default that of the tensor.
     """
     if memory_format is MemoryFormat.preserve_format:
-        return self if self.geometry.device.type == "cpu" else otherwise(self, device="cpu")
+        return self if self.device.type == "cpu" else otherwise(self, device="cpu")
     return otherwise(self, device="cpu", memory_format=memory_format)
 
 
@@ -258,7 +258,7 @@ def dtype_method(name: str, dtype: DType) -> Callable[..., Tensor]:
 
     def method(self: Tensor, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
         if memory_format is MemoryFormat.preserve_format:
-            return self if self.geometry.dtype is dtype else in_dtype(self, dtype)
+            return self if self.dtype is dtype else in_dtype(self, dtype)
         return in_dtype(self, dtype, memory_format=memory_format)
 
     method.__name__ = method.__qualname__ = name

@@ -161,7 +161,7 @@ def norm(
     >>> opdsl.norm(x), opdsl.norm(x, p=1, dim=1), opdsl.norm(x, "nuc")
     (tensor(5.), tensor([7., 0.]), tensor(5.))
     """
-    dims = [dim] if isinstance(dim, int) else dim
+    dims = dim if dim is None or isinstance(dim, Sequence) else [dim]
     function: Any = linalg_vector_norm
     if p is None or (p == "fro" and (dims is None or len(dims) <= 2)):
         p = 2

@@ -18,7 +18,6 @@ from opdsl.backends.cpu.forms import ANY, Form, letter
 from opdsl.backends.cpu.machine.language import words
 from opdsl.backends.cpu.machine.walk import WalkPlan
 from opdsl.backends.cpu.pointwise import operands_of, planned_outputs, signature_of
-from opdsl.kernels.building import ROW
 from opdsl.kernels.calls import Layout
 from opdsl.kernels.loops.lowering import extra_words
 from opdsl.runtime.symbol import largest
@@ -47,9 +46,9 @@ def form_of(kernel: Computation, layout: Layout, *, across: bool) -> Form:
 def layout_of(kernel: Computation, form: Form) -> Layout:
     """Return a representative layout of a form, with placeholder sizes, from which the loops are built."""
     count = len(form.inputs)
-    has_row = {operand.name: ROW.name in operand.ranges for operand in kernel.operands}
+    row = kernel.ranges[1].name
     outputs = tuple(
-        spec if has_row[name] else spec._replace(strides=(spec.strides or ())[:1])
+        spec if row in kernel.operand(name).ranges else spec._replace(strides=(spec.strides or ())[:1])
         for name, spec in zip(kernel.outputs, form.specs[count:], strict=True)
     )
     return Layout(((ANY,), (ANY,)), form.specs[:count], outputs, (None,) * len(form.outputs))

@@ -117,11 +117,20 @@ def indexed(kernel: Computation, layout: Layout) -> Kernel:
 
 
 def _in_one_place(kernel: Computation, layout: Layout) -> Layout:
-    """Return a layout of points without dimensions as one with a dimension of size 1, if a range may have that."""
-    places = [k for k, axis in enumerate(kernel.ranges) if axis.name in kernel.points]
-    pack = next((k for k in places if kernel.ranges[k].is_pack), None)
-    if pack is None or any(layout.sizes[k] for k in places):
-        return layout
+    """Return a layout in which packs without dimensions have a dimension of size 1, where loops are scheduled along
+    them: one pack of points if no other range of points has dimensions, and packs that are folded.
+    """
+    folded = {name for fold in kernel.loops if isinstance(fold, Fold) for name in fold.over}
+    points = [k for k, axis in enumerate(kernel.ranges) if axis.name in kernel.points]
+    empty = [k for k, axis in enumerate(kernel.ranges) if axis.is_pack and not layout.sizes[k]]
+    first = [] if any(layout.sizes[k] for k in points) else [k for k in empty if k in points][:1]
+    for pack in (*first, *(k for k in empty if kernel.ranges[k].name in folded)):
+        layout = _with_dimension(kernel, layout, pack)
+    return layout
+
+
+def _with_dimension(kernel: Computation, layout: Layout, pack: int) -> Layout:
+    """Return a layout in which a pack without dimensions has one of size 1."""
     name, dimensions = kernel.ranges[pack].name, dimensions_of(layout)
 
     def led(operand: Operand, spec: OperandSpec) -> OperandSpec:
@@ -194,9 +203,12 @@ def _form(kernel: Computation, layout: Layout) -> _Form:
 
 
 def _inner(kernel: Computation) -> frozenset[str]:
-    """Return the ranges whose iterations belong to one point: those of folds, and those that are marked so."""
+    """Return the ranges whose iterations belong to one point: those of folds, and those that are marked so in a kernel
+    that writes at computed indices.
+    """
     folded = {name for fold in kernel.loops if isinstance(fold, Fold) for name in fold.over}
-    return frozenset(folded | {axis.name for axis in kernel.ranges if axis.is_inner})
+    marked = {axis.name for axis in kernel.ranges if axis.is_inner} if scatters(kernel) else set()
+    return frozenset(folded | marked)
 
 
 def _written_along(kernel: Computation, strides: Strides, points: Sequence[str]) -> str | None:

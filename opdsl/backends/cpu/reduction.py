@@ -23,7 +23,7 @@ from opdsl.backends.cpu.forms import ANY, NUMBER, SINGLE, STEPS, STRIDED, letter
 from opdsl.backends.cpu.loops import LANES
 from opdsl.backends.cpu.operands import Operand
 from opdsl.backends.cpu.pointwise import operands_of, planned_outputs, signature_of
-from opdsl.kernels.building import POINTS, TURNS, KernelBuilder
+from opdsl.kernels.building import KernelBuilder
 from opdsl.kernels.calls import Layout, OperandSpec
 from opdsl.kernels.copying import Copier
 from opdsl.kernels.kernel import Count, Fold, Part
@@ -117,15 +117,16 @@ def reduction(kernel: Computation, layout: Layout) -> Kernel:
 def _with_dimensions(kernel: Computation, layout: Layout) -> Layout:
     """Return a layout with at least one kept and one reduced dimension, adding dimensions of size 1."""
     kept, reduced = layout.sizes
+    points, turns = kernel.ranges
     more = (0,) * (not kept), (0,) * (not reduced)
     inputs = tuple(
         spec
         if spec.strides is None
         else spec._replace(
             strides=(
-                *(more[0] if POINTS.name in operand.ranges else ()),
+                *(more[0] if points.name in operand.ranges else ()),
                 *spec.strides,
-                *(more[1] if TURNS.name in operand.ranges else ()),
+                *(more[1] if turns.name in operand.ranges else ()),
             )
         )
         for operand, spec in zip(kernel.operands, layout.inputs, strict=False)
@@ -259,7 +260,7 @@ class _Plan:
         strides = []
         for operand, spec in zip(self.kernel.operands, (*self.layout.inputs, *self.layout.outputs), strict=True):
             steps, own = iter(spec.strides or ()), []
-            for axis, sizes in ((POINTS, self.kept), (TURNS, self.reduced)):
+            for axis, sizes in zip(self.kernel.ranges, (self.kept, self.reduced), strict=True):
                 own += [next(steps) if axis.name in operand.ranges else 0 for _ in sizes]
             strides.append(tuple(own))
         return strides
@@ -287,10 +288,11 @@ class _Plan:
 def form_of(kernel: Computation, layout: Layout, way: Way) -> FoldForm:
     """Return the form of a call, the key by which its kernel is compiled."""
     kept, reduced = layout.sizes
+    points, turns = kernel.ranges
     letters = []
     for operand, spec in zip(kernel.operands, (*layout.inputs, *layout.outputs), strict=True):
-        name, sizes = (TURNS.name, reduced) if way.is_along else (POINTS.name, kept)
-        after = len(reduced) if TURNS.name in operand.ranges and not way.is_along else 0
+        name, sizes = (turns.name, reduced) if way.is_along else (points.name, kept)
+        after = len(reduced) if turns.name in operand.ranges and not way.is_along else 0
         if way.is_along and operand.name in kernel.outputs:
             letters.append(STRIDED)
         elif name in operand.ranges and sizes:
@@ -308,22 +310,22 @@ def _letter_of_same(spec: OperandSpec) -> str:
 @functools.lru_cache(maxsize=1024)
 def in_chunks(kernel: Computation) -> tuple[Computation, Computation]:
     """Return the kernel that folds chunks into accumulators, which it writes, and the kernel that folds these."""
-    fold, types = _fold_of(kernel), _fold_of(kernel).combine.result_types
+    fold, types, (points, turns) = _fold_of(kernel), _fold_of(kernel).combine.result_types, kernel.ranges
     names = [f"partial{k}" for k in range(len(types))]
     inputs = [operand for operand in kernel.operands if operand.name not in kernel.outputs]
     builder = KernelBuilder(kernel.name, kernel.ranges)
     copier = Copier(kernel, builder)
     copier.declare(inputs)
     for name, value in zip(names, copier.parts(0), strict=True):
-        builder.write(builder.array(name, (POINTS,)), value)
+        builder.write(builder.array(name, (points,)), value)
     first = builder.finish()
     builder = KernelBuilder(kernel.name, kernel.ranges)
-    parts = [builder.read(builder.array(name, (POINTS, TURNS)), kind) for name, kind in zip(names, types, strict=True)]
-    folded = builder.fold((TURNS,), parts, fold.init, fold.combine, in_order=fold.in_order, of_some=fold.of_some)
+    parts = [builder.read(builder.array(name, (points, turns)), kind) for name, kind in zip(names, types, strict=True)]
+    folded = builder.fold((turns,), parts, fold.init, fold.combine, in_order=fold.in_order, of_some=fold.of_some)
     known: dict[Source, int] = {Part(0, k): value for k, value in enumerate(folded)}
     for name in kernel.words:
         builder.word(name)
-    copier = Copier(kernel, builder, {**known, Count(TURNS.name): builder.word("elements")})
+    copier = Copier(kernel, builder, {**known, Count(turns.name): builder.word("elements")})
     copier.declare([operand for operand in inputs if operand.name in kernel.numbers])
     for k, write in enumerate(kernel.writes):
         copier.declare([kernel.operand(write.operand)])
@@ -376,14 +378,14 @@ def fold_code(kernel: Computation, form: FoldForm, places: tuple[tuple[int, int]
 
 def layout_of(kernel: Computation, form: FoldForm) -> Layout:
     """Return a representative layout of a form, with placeholder sizes, from which the loops are built."""
-    along = form.way.is_along
+    along, (points, turns) = form.way.is_along, kernel.ranges
     specs = []
     for operand, own, letter_ in zip(kernel.operands, (*form.inputs, *form.outputs), form.layout, strict=True):
         if own.is_number:
             specs.append(OperandSpec(to_dtype(own.value), None))
             continue
-        steps = [ANY] * ((POINTS.name in operand.ranges) + form.ranges * (TURNS.name in operand.ranges))
-        if (TURNS if along else POINTS).name in operand.ranges:
+        steps = [ANY] * ((points.name in operand.ranges) + form.ranges * (turns.name in operand.ranges))
+        if (turns if along else points).name in operand.ranges:
             steps[-1 if along else 0] = STEPS.get(letter_, ANY)
         specs.append(OperandSpec(to_dtype(own.dtype), tuple(step * to_dtype(own.dtype).itemsize for step in steps)))
     count = len(form.inputs)

@@ -23,6 +23,7 @@ from opdsl.interop.torch.tensors import geometry_of, proxy, to_opdsl, to_torch, 
 from opdsl.kernels.definitions.view_kernel import ViewKernel
 from opdsl.programs.branches import MaskedBranch, dims_repeated, masked_branch
 from opdsl.runtime import Tensor, View
+from opdsl.runtime.device import cpu
 from opdsl.runtime.scopes import Setting
 
 __all__ = ["AUTOGRAD", "Define", "OnTorch", "completion_of", "decompose", "on_torch"]
@@ -55,11 +56,11 @@ class OnTorch(DispatchMode):
         if find(called.schema) is None and called.is_composite(_CPU):
             with _WITHIN:
                 return called.find_in(_CPU)(*arguments)
-        values = [to_torch(argument) for argument in arguments]
+        device = _device.get()
+        values = [_on_device(to_torch(argument), device) for argument in arguments]
         branch = masked_branch.get()
         if branch is not None and branch.takes(called, arguments):
             values = _masked(values, branch)
-        device = _device.get()
         if device is not None and _makes_of_sizes(called):
             place = [argument.python_name for argument in called.schema.arguments].index("device")
             values[place] = device if values[place] is None else values[place]
@@ -92,9 +93,11 @@ class OnTorch(DispatchMode):
             if not is_as_in_torch(outside):
                 with within_torch(called.name, outside):
                     return run(*dynamic)
-            values = list(constants)
+            values, device = list(constants), _device.get()
             for place, value in zip(places, dynamic, strict=True):
                 values[place] = torch_tensor(value) if type(value) is Tensor else to_torch(value)
+            if device is not None:
+                values = [_on_device(value, device) for value in values]
             branch = masked_branch.get()
             if branch is not None and branch.takes(called, dynamic):
                 values = _masked(values, branch)
@@ -104,7 +107,7 @@ class OnTorch(DispatchMode):
             else:
                 positional, named = completion.split(values)
                 result = call(*positional, **named)
-            output = proxy(result) if isinstance(result, torch.Tensor) else _converted(result, proxy)
+            output = _proxy(result) if isinstance(result, torch.Tensor) else _converted(result, _proxy)
             if branch is not None:
                 branch.gives(called, dynamic, output)
             return output
@@ -125,6 +128,26 @@ def completion_of(operator: Operator) -> Completion:
     if completion is None:
         completion = _completions[operator] = Completion(operator)
     return completion
+
+
+def _on_device(value: Any, device: torch.device | None) -> Any:
+    """Replace devices, and tensors that a body makes of numbers, by the device of its other tensors, if one is given;
+    numbers of no dimension combine with tensors of any device.
+    """
+    if device is None:
+        return value
+    if isinstance(value, torch.Tensor):
+        return value.to(device) if value.ndim and value.device != device else value
+    if isinstance(value, torch.device):
+        return device
+    return [_on_device(one, device) for one in value] if isinstance(value, list) else value
+
+
+def _proxy(source: torch.Tensor) -> Tensor:
+    """Return a proxy of a torch tensor; of a tensor without elements one on the CPU, where bodies make tensors of
+    numbers.
+    """
+    return proxy(source, None if _device.get() is None else cpu)
 
 
 def _masked(values: list[Any], branch: MaskedBranch) -> list[Any]:
@@ -171,8 +194,8 @@ def _proxies(operator: Operator, arguments: tuple[Any, ...], results: Any) -> An
     for argument, value in zip(operator.schema.arguments, arguments, strict=True):
         if argument.alias is not None and argument.alias.write and isinstance(value, Tensor):
             known[id(value.array)] = value
-            value.geometry = geometry_of(value.array)
-    return _converted(results, lambda value: known[id(value)] if id(value) in known else proxy(value))
+            value.geometry = geometry_of(value.array, None if _device.get() is None else cpu)
+    return _converted(results, lambda value: known[id(value)] if id(value) in known else _proxy(value))
 
 
 def _converted(value: Any, tensor: Callable[[torch.Tensor], Tensor]) -> Any:
@@ -192,11 +215,11 @@ def on_torch(function: Callable[..., Any], values: Sequence[Any], define: Define
     Returns:
         The result converted to torch: a tensor, a list, or a tuple of them.
     """
-    arguments = [to_opdsl(value, proxy) for value in values]
-    # Fake tensors are on meta here, so that factories in the body (arange) have to create meta tensors, too.
+    # Fake tensors are on meta here, so that all tensors that the body makes have to be meta tensors, too.
     is_meta = any(isinstance(value, torch.Tensor) and value.device.type == "meta" for value in values)
     device = Setting(_device, torch.device("meta") if is_meta else None)
     with Setting(_define, define), device, Setting(current, _WITHIN.state_within(state_of_body())):
+        arguments = [to_opdsl(value, _proxy) for value in values]
         result = function(*arguments)
     return tuple(map(to_torch, result)) if isinstance(result, tuple) else to_torch(result)
 

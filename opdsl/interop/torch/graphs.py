@@ -6,7 +6,7 @@ torch's operators, which autograd records.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -47,6 +47,8 @@ class _Noting(DispatchMode):
         arguments = unbox(called, args, kwargs)
         if called.schema.is_mutable:
             raise NotLoweredError("an argument is written")
+        if not all(type(tensor.array) is SymbolicArray for tensor in _tensors_of(arguments)):
+            raise NotLoweredError("a tensor that was not made by torch")
         state = current.get()
         if state.modes:
             raise NotLoweredError("a mode wants to see what is called")
@@ -84,6 +86,15 @@ class _Noting(DispatchMode):
                 return (fixed or find(called.schema) or define(called))(*positional, **named)
 
         return call
+
+
+def _tensors_of(values: Sequence[Any]) -> Iterator[Tensor]:
+    """Yield the tensors among values and in lists of these."""
+    for value in values:
+        if isinstance(value, Tensor):
+            yield value
+        elif isinstance(value, list | tuple):
+            yield from _tensors_of(value)
 
 
 def _results(recorder: Lowering, called: Operator, arguments: Sequence[Any]) -> Any:

@@ -90,11 +90,11 @@ def shared(source: torch.Tensor) -> Tensor:
     return from_dlpack(source.detach())
 
 
-def proxy(source: torch.Tensor) -> Tensor:
+def proxy(source: torch.Tensor, device: Device | None = None) -> Tensor:
     """Return a tensor that represents a torch tensor of any kind while opdsl's Python code runs on it; see
-    ``OnTorch``.
+    ``OnTorch``. A device replaces the tensor's own.
     """
-    form = geometry_of(source)
+    form = geometry_of(source, device)
     return over(source, _followed(form) if source.requires_grad else form)
 
 
@@ -154,7 +154,8 @@ def array_over(source: torch.Tensor, form: TensorMeta) -> numpy.ndarray[Any, Any
 
 
 def torch_tensor(source: Tensor) -> torch.Tensor:
-    """Return a torch tensor over the memory of a tensor; the torch tensor itself for a proxy.
+    """Return a torch tensor over the memory of a tensor, on meta one of the same geometry; the torch tensor itself for
+    a proxy.
 
     Raises:
         InterchangeError: its memory cannot be shared.
@@ -163,6 +164,8 @@ def torch_tensor(source: Tensor) -> torch.Tensor:
     if isinstance(array, torch.Tensor):
         return array
     form = source.geometry
+    if form.device.type == "meta":
+        return torch.empty_strided(form.shape, form.strides, dtype=TORCH_DTYPES[form.dtype], device="meta")
     if form.read_only:
         raise InterchangeError("torch shares writable memory (got a tensor that is read-only). Clone it first.")
     if form.device.type != "cpu":

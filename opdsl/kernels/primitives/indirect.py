@@ -98,15 +98,17 @@ def known_inside(positions: Tensor, least: int, size: int) -> bool:
 
     Raises:
         DTypeError: see ``range_of``.
+        NotLoweredError: the tensor was made while the call was lowered.
     """
     _require_int64(positions)
     recorder = lowering.get()
     if recorder is None or positions.device is not cpu:
         return False
-    known = recorder.constants.get(positions.array.text)
+    array = recorder.source(positions.array)
+    known = recorder.constants.get(array)
     if isinstance(known, numpy.ndarray):
         return not known.size or bool(least <= known.min() and known.max() < size)
-    key = positions.array.text, recorder.source(least), recorder.source(size)
+    key = array, recorder.source(least), recorder.source(size)
     if recorder.is_checked(key):
         return True
     is_inside = _inside_loop(positions.geometry)(array_of(positions), least, size)

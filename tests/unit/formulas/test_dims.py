@@ -381,6 +381,29 @@ def test_arguments_stay_as_they_were() -> None:
     close(y.order(i), before.numpy() + 1)
 
 
+@pytest.mark.parametrize("name", ["bool", "byte", "double", "float", "half", "int", "long"])
+def test_methods_that_convert(name: str) -> None:
+    i = dim()
+    x = opdsl.tensor([[0.0, 1.5], [3.0, 2.0]])
+    converted, wanted = getattr(x[i], name)(), getattr(x, name)()
+    assert converted.dtype is wanted.dtype
+    assert converted.order(i, ...).tolist() == wanted.tolist()
+
+
+def test_squeezing_a_value_without_dimensions_of_size_1() -> None:
+    i = dim()
+    x = numbers(2, 3)
+    close(x[i].squeeze().order(i, ...), x.numpy())
+
+
+def test_norms_along_a_dim() -> None:
+    i, k = dims(2)
+    x = numbers(2, 3)
+    wanted = numpy.linalg.norm(x.numpy(), axis=1)
+    close(x[i, k].norm(dim=k).order(i), wanted)
+    close(opdsl.norm(x[i, k], dim=k).order(i), wanted)
+
+
 def test_dims_are_values_before_there_is_a_tensor() -> None:
     code = "import opdsl; i = opdsl.dim(3); print((i * i).order(i).tolist())"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)

@@ -380,3 +380,20 @@ def test_gradients_of_third_order_are_those_of_the_calls() -> None:
     by_calls = third(lambda radius, angle: (radius * opdsl.cos(angle), radius * opdsl.sin(angle)))
     for one, other in zip(third(from_polar), by_calls, strict=True):
         assert one == pytest.approx(other, rel=1e-9)
+
+
+@lib.op
+@formula
+def symmetrized(self: Tensor) -> Tensor:
+    return (self + self.mT) / 2
+
+
+def test_operators_that_only_equal_sizes_suit() -> None:
+    """No other sizes than those of the call are tried in its place."""
+    for size in (1, 2, 5):
+        x = np.random.default_rng(size).normal(size=(size, size))
+        np.testing.assert_allclose(symmetrized(opdsl.from_numpy(x)).numpy(), (x + x.T) / 2)
+    x = np.arange(3.0)[None]
+    np.testing.assert_allclose(symmetrized(opdsl.from_numpy(x)).numpy(), (x + x.T) / 2)
+    with pytest.raises(ShapeError, match=r"size of tensor a \(5\) must match the size of tensor b \(4\)"):
+        symmetrized(opdsl.ones(4, 5))

@@ -7,6 +7,7 @@ import pytest
 
 import opdsl
 from opdsl import Library, Tensor, dims, formula
+from opdsl.errors import PositionError
 from opdsl.testing import check_op, gradcheck
 
 lib = Library("formula_programs")
@@ -204,3 +205,22 @@ def test_a_sum_of_products_is_a_matrix_product():
     assert np.allclose(biased_product(x, w, b).numpy(), expected, rtol=1e-6)
     (program,) = [program for programs in biased_product.operator.formula.readings.values() for program in programs]
     assert [step.name.partition("::")[0] for step in program.steps if not step.is_view] == ["aten", "fused"]
+
+
+ORDER = opdsl.tensor([2, 0])
+
+
+@lib.op
+@formula
+def some_rows(self: Tensor) -> Tensor:
+    return opdsl.index_select(self, 0, ORDER) - self.gather(0, opdsl.tensor([[1, 0], [0, 1]]))
+
+
+def test_positions_may_be_numbers_of_the_formula() -> None:
+    for rows in (3, 3, 3, 3, 5):
+        x = np.random.default_rng(rows).normal(size=(rows, 2))
+        np.testing.assert_array_equal(
+            some_rows(opdsl.from_numpy(x)).numpy(), x[[2, 0]] - np.stack([x[[1, 0], [0, 1]], x[[0, 1], [0, 1]]])
+        )
+    with pytest.raises(PositionError, match="index 2 is out of bounds for dimension 0 with size 2"):
+        some_rows(opdsl.ones(2, 2))

@@ -21,6 +21,9 @@ from opdsl.scalar.types import ScalarType
 INT64 = ScalarType.INT64
 RANGES = (Range("i", is_pack=True), Range("k"), Range("j", is_pack=True), Range("t"))
 
+# Ranges of kernels that backends have schedules for: elements, rows and scans, and folds.
+STRUCTURED = (RANGES[:1], RANGES[:2], RANGES[::2])
+
 
 class DrawnKernel(NamedTuple):
     """Kernel with the sizes of its ranges, and arrays for its operands."""
@@ -78,17 +81,22 @@ def decaying() -> TypedGraph:
 class _Drawing:
     """Drawing of one kernel.
 
+    axes: its ranges.
+    is_structured: whether they are some of ``STRUCTURED``; then all operands have all of them, and folds are over the
+        last one.
     values: nodes, each with the ranges along which it varies.
     arrays: the shape and dtype of each operand so far.
     """
 
     def __init__(self, draw: Any) -> None:
         self.draw = draw
+        self.axes = draw(st.sampled_from((RANGES, *STRUCTURED)))
+        self.is_structured = self.axes is not RANGES
         packs = st.lists(st.integers(0, 3), max_size=2).map(tuple)
         self.sizes: dict[str, tuple[int, ...]] = {
-            axis.name: draw(packs) if axis.is_pack else (draw(st.integers(0, 4)),) for axis in RANGES
+            axis.name: draw(packs) if axis.is_pack else (draw(st.integers(0, 4)),) for axis in self.axes
         }
-        self.builder = KernelBuilder("drawn", RANGES)
+        self.builder = KernelBuilder("drawn", self.axes)
         self.values: list[tuple[int, frozenset[str]]] = []
         self.shapes: dict[str, tuple[tuple[int, ...], Any]] = {}
         self.highest: dict[str, int] = {}
@@ -98,9 +106,11 @@ class _Drawing:
         self.shapes[name] = (*(size for axis in ranges for size in self.sizes[axis.name]), *dims), dtype
         return self.builder.array(name, ranges, len(dims))
 
-    def ranges(self, least: int = 0) -> list[Range]:
-        chosen = self.draw(st.sets(st.sampled_from(RANGES), min_size=least, max_size=3))
-        return [axis for axis in RANGES if axis in chosen]
+    def ranges(self) -> list[Range]:
+        if self.is_structured:
+            return [*self.axes]
+        chosen = self.draw(st.sets(st.sampled_from(self.axes), max_size=3))
+        return [axis for axis in self.axes if axis in chosen]
 
     def value(self) -> tuple[int, frozenset[str]]:
         return self.draw(st.sampled_from(self.values))
@@ -111,7 +121,7 @@ class _Drawing:
         self.values.append((self.builder.read(array, INT64), frozenset(axis.name for axis in ranges)))
 
     def index(self) -> None:
-        axis = self.draw(st.sampled_from(RANGES))
+        axis = self.draw(st.sampled_from(self.axes))
         self.values.append((self.builder.index(axis), frozenset((axis.name,))))
 
     def looked_up(self) -> None:
@@ -132,10 +142,12 @@ class _Drawing:
 
     def fold(self) -> None:
         node, along = self.value()
-        if not along:
+        if not along or (self.is_structured and len(self.axes) == 1):
             return
         names = self.draw(st.sets(st.sampled_from(sorted(along)), min_size=1))
-        over = [axis for axis in RANGES if axis.name in names]
+        if self.is_structured:
+            names = {self.axes[-1].name}
+        over = [axis for axis in self.axes if axis.name in names]
         op = self.draw(st.sampled_from(("add", "maximum", "minimum", "further")))
         if op == "further":
             values = [node, self.builder.index(*over)]
@@ -148,9 +160,10 @@ class _Drawing:
 
     def scan(self) -> None:
         node, along = self.value()
-        over = self.draw(st.sampled_from([axis for axis in RANGES if not axis.is_pack]))
-        if over.name not in along:
+        axes = [axis for axis in self.axes if not axis.is_pack and axis.name in along]
+        if not axes:
             return
+        over = self.draw(st.sampled_from(axes))
         if self.draw(st.booleans()):
             parts = self.builder.scan(over, [node], (0,), combine("add"), is_associative=True)
         else:
@@ -160,8 +173,8 @@ class _Drawing:
 
     def write(self, number: int) -> None:
         node, along = self.value()
-        if self.draw(st.booleans()):
-            ranges = [axis for axis in RANGES if axis.name in along]
+        if self.is_structured or self.draw(st.booleans()):
+            ranges = [axis for axis in self.axes if axis.name in along]
             self.builder.write(self.output(number, ranges, ()), node)
             return
         place, _ = self.value()
@@ -182,10 +195,9 @@ def drawn_kernels(draw: Any) -> DrawnKernel:
     """Draw a kernel with its sizes and operands."""
     drawing = _Drawing(draw)
     drawing.read()
-    steps = (
-        drawing.read, drawing.index, drawing.looked_up, drawing.operation, drawing.operation, drawing.fold,
-        drawing.fold, drawing.scan,
-    )  # fmt: skip
+    steps = [drawing.read, drawing.operation, drawing.operation, drawing.fold, drawing.fold, drawing.scan]
+    if not drawing.is_structured:
+        steps += [drawing.index, drawing.looked_up]
     for step in draw(st.lists(st.sampled_from(steps), min_size=1, max_size=9)):
         step()
     for number in range(draw(st.integers(1, 2))):

@@ -102,6 +102,100 @@ def test_a_value_is_added_in_each_iteration_that_it_is_written_over() -> None:
     assert copied["out"].tolist() == interpreted(drawn)["out"].tolist() == [0, 7, 14, 21]
 
 
+def computed_by_the_cpu(drawn: DrawnKernel) -> dict[str, Any]:
+    operands = drawn.copied()
+    run = compiler_for("cpu").compile(drawn.kernel, drawn.layout)
+    run(*(operands[operand.name] for operand in drawn.kernel.operands))
+    return {name: operands[name] for name in drawn.kernel.outputs}
+
+
+def test_ranges_of_a_fold_have_any_names() -> None:
+    points, turns = Range("rows", is_pack=True), Range("columns", is_pack=True)
+    builder = KernelBuilder("total", (points, turns))
+    element = builder.read(builder.array("x", (points, turns)), INT64)
+    (total,) = builder.fold((turns,), (element,), (0,), combine("add"))
+    builder.write(builder.array("out", (points,)), total)
+    x = np.arange(6).reshape(2, 3)
+    drawn = DrawnKernel(builder.finish(), {"rows": (2,), "columns": (3,)}, {"x": x, "out": np.zeros(2, np.int64)})
+    assert computed_by_the_cpu(drawn)["out"].tolist() == [3, 12]
+
+
+def test_ranges_of_a_long_fold_have_any_names() -> None:
+    """A fold of many elements is cut into chunks, whose results a second kernel folds."""
+    points, turns = Range("rows", is_pack=True), Range("columns", is_pack=True)
+    builder = KernelBuilder("total", (points, turns))
+    element = builder.read(builder.array("x", (points, turns)), INT64)
+    (total,) = builder.fold((turns,), (element,), (0,), combine("add"))
+    builder.write(builder.array("out", (points,)), total)
+    size = 1 << 18
+    drawn = DrawnKernel(
+        builder.finish(), {"rows": (), "columns": (size,)}, {"x": np.arange(size), "out": np.zeros((), np.int64)}
+    )
+    assert computed_by_the_cpu(drawn)["out"].tolist() == size * (size - 1) // 2
+
+
+def test_ranges_of_rows_have_any_names() -> None:
+    points, row = Range("rows", is_pack=True), Range("columns")
+    builder = KernelBuilder("most", (points, row))
+    element = builder.read(builder.array("x", (points, row)), INT64)
+    (most,) = builder.fold((row,), (element,), (-9,), combine("maximum"))
+    (both,) = builder.computed(combine("add"), (element, most))
+    builder.write(builder.array("most", (points,)), most)
+    builder.write(builder.array("out", (points, row)), both)
+    operands = {"x": np.array([[1, 2], [4, 3]]), "most": np.zeros(2, np.int64), "out": np.zeros((2, 2), np.int64)}
+    computed = computed_by_the_cpu(DrawnKernel(builder.finish(), {"rows": (2,), "columns": (2,)}, operands))
+    assert computed["most"].tolist() == [2, 4]
+    assert computed["out"].tolist() == [[3, 4], [8, 7]]
+
+
+@pytest.mark.parametrize("size", [(), (3,), (2, 9)])
+def test_elements_beside_a_scan_need_not_depend_on_it(size: tuple[int, ...]) -> None:
+    points, row = Range("rows", is_pack=True), Range("columns")
+    builder = KernelBuilder("sums", (points, row))
+    element = builder.read(builder.array("x", (points, row)), INT64)
+    (total,) = builder.scan(row, (element,), (0,), combine("add"), is_associative=True)
+    builder.write(builder.array("sums", (points, row)), total)
+    builder.write(builder.array("copy", (points, row)), element)
+    x = np.random.default_rng(0).integers(-9, 9, (*size, 5))
+    operands = {"x": x, "sums": np.zeros_like(x), "copy": np.zeros_like(x)}
+    computed = computed_by_the_cpu(DrawnKernel(builder.finish(), {"rows": size, "columns": (5,)}, operands))
+    np.testing.assert_array_equal(computed["sums"], x.cumsum(-1))
+    np.testing.assert_array_equal(computed["copy"], x)
+
+
+def test_points_may_be_marked_as_inner() -> None:
+    """The mark is a hint for writes at computed indices; other writes are made for all points."""
+    points, inner = Range("i"), Range("j", is_inner=True)
+    builder = KernelBuilder("moved", (points, inner))
+    element = builder.read(builder.array("x", (), 1), INT64, [builder.index(inner)], "circular")
+    builder.write(builder.array("out", (points, inner)), element)
+    operands = {"x": np.arange(3), "out": np.zeros((2, 4), np.int64)}
+    computed = computed_by_the_cpu(DrawnKernel(builder.finish(), {"i": (2,), "j": (4,)}, operands))
+    assert computed["out"].tolist() == [[0, 1, 2, 0]] * 2
+
+
+def test_a_fold_at_computed_indices_may_be_over_a_range_without_dimensions() -> None:
+    points, turns = Range("t"), Range("i", is_pack=True)
+    builder = KernelBuilder("one", (turns, points))
+    element = builder.read(builder.array("x", (turns,), 1), INT64, [builder.index(points)], SKIP)
+    (total,) = builder.fold((turns,), (element,), (0,), combine("add"))
+    builder.write(builder.array("out", (points,)), total)
+    operands = {"x": np.array([5, 7]), "out": np.zeros(3, np.int64)}
+    computed = computed_by_the_cpu(DrawnKernel(builder.finish(), {"i": (), "t": (3,)}, operands))
+    assert computed["out"].tolist() == [5, 7, 0]
+
+
+def test_a_single_element_that_no_iteration_writes_is_kept() -> None:
+    turns = Range("j")
+    builder = KernelBuilder("kept", (turns,))
+    place = builder.graph.constant(4, INT64)
+    element = builder.read(builder.array("x", (), 1), INT64, [place], SKIP)
+    builder.write(builder.array("out", ()), element)
+    operands = {"x": np.arange(3), "out": np.array(7)}
+    drawn = DrawnKernel(builder.finish(), {"j": (2,)}, operands)
+    assert interpreted(drawn)["out"] == computed_by_the_cpu(drawn)["out"] == 7
+
+
 def with_fold(kernel: Kernel, **fields: Any) -> Kernel:
     """Return a kernel with another first fold."""
     return attrs.evolve(kernel, loops=(attrs.evolve(kernel.loops[0], **fields), *kernel.loops[1:]))
