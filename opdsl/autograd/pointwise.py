@@ -59,10 +59,9 @@ class PointwiseDerivative:
         definition: the operator's.
     """
 
-    non_differentiable: frozenset[str] = frozenset()
-
     def __init__(self, definition: PointwiseDefinition) -> None:
         self.definition = definition
+        self.non_differentiable = definition.without_gradient
         self.name = definition.name
         self._formulas: dict[tuple[tuple[str, ...], bool], tuple[Formula, ...]] = {}
 

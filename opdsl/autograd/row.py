@@ -183,10 +183,9 @@ class RowDerivative:
         definition: the operator's.
     """
 
-    non_differentiable: frozenset[str] = frozenset()
-
     def __init__(self, definition: RowDefinition) -> None:
         self.definition = definition
+        self.non_differentiable = definition.without_gradient
         self.names = tuple(parameter.name for parameter in definition.parameters)
         self.tensors = tuple(parameter.name for parameter in definition.parameters if parameter.role.name == "TENSOR")
         self.types = {
