@@ -380,3 +380,33 @@ def test_gradients_of_third_order_are_those_of_the_calls() -> None:
     by_calls = third(lambda radius, angle: (radius * opdsl.cos(angle), radius * opdsl.sin(angle)))
     for one, other in zip(third(from_polar), by_calls, strict=True):
         assert one == pytest.approx(other, rel=1e-9)
+
+
+def doubled_where_dense(x: Tensor) -> Tensor:
+    return x * 2 if x.is_contiguous() else x * 3
+
+
+def test_the_layout_of_an_argument_selects_what_is_computed() -> None:
+    @lib.op
+    @formula
+    def asking(self: Tensor) -> Tensor:
+        return self * 2 if self.is_contiguous() else self * 3
+
+    @lib.op
+    @formula
+    def asking_by_calls(self: Tensor) -> Tensor:
+        return asking(self) + doubled_where_dense(self + 0)
+
+    @lib.op
+    @formula
+    def asking_strides(self: Tensor) -> Tensor:
+        return self * (2 if self.stride(0) > self.stride(1) else 3)
+
+    dense = opdsl.ones(2, 3)
+    for _ in range(3):
+        assert asking(dense).tolist() == [[2.0] * 3] * 2
+        assert asking(dense.t()).tolist() == [[3.0] * 2] * 3
+        assert asking(opdsl.ones(2, 6)[:, ::2]).tolist() == [[3.0] * 3] * 2
+        assert asking_by_calls(dense).tolist() == [[4.0] * 3] * 2
+        assert asking_by_calls(dense.t()).tolist() == [[6.0] * 2] * 3
+        assert asking_strides(dense.t()).tolist() == [[3.0] * 2] * 3
