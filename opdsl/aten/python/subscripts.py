@@ -157,7 +157,7 @@ def _rank_of(index: object) -> int:
         ArgumentError: they have different lengths, or are nested deeper than arrays have dimensions.
     """
     try:
-        return numpy.ndim(index)
+        return numpy.ndim(cast("Any", index))
     except ValueError as error:
         raise ArgumentError(f"a list is no index, unless it has the form of a tensor ({error})") from error
 
