@@ -47,6 +47,8 @@ class Formula(NamedTuple):
     unread: from the arguments of a call, by name, to those of ``reads`` whose elements are not read for these, in
         addition to ``forms``. It reads only dtype and number of dimensions of tensors.
     consumes: arguments that ``run`` may overwrite if ``consumed`` contains them: their memory is not shared then.
+    takes_undefined: whether ``run`` takes None for the gradient of a result that nothing uses. Others get zeros, which
+        make NaN of the infinite derivatives of such a result.
     """
 
     names: tuple[str, ...]
@@ -59,6 +61,7 @@ class Formula(NamedTuple):
     may_be_narrow: bool = False
     unread: Callable[[Mapping[str, Any]], frozenset[str]] | None = None
     consumes: tuple[str, ...] = ()
+    takes_undefined: bool = False
 
     def unread_for(self, values: Mapping[str, Any]) -> frozenset[str]:
         """Return the result of ``unread``; an empty set without one."""

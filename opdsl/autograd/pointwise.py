@@ -57,13 +57,15 @@ class PointwiseDerivative:
 
     Args:
         definition: the operator's.
+        results: indices of the results whose gradients it takes; all by default.
     """
 
-    non_differentiable: frozenset[str] = frozenset()
-
-    def __init__(self, definition: PointwiseDefinition) -> None:
+    def __init__(self, definition: PointwiseDefinition, results: Sequence[int] | None = None) -> None:
         self.definition = definition
+        self.results = tuple(range(definition.results) if results is None else results)
+        self.non_differentiable = definition.without_gradient
         self.name = definition.name
+        self._of_some: dict[tuple[int, ...], PointwiseDerivative] = {}
         self._formulas: dict[tuple[tuple[str, ...], bool], tuple[Formula, ...]] = {}
 
     def differentiable_results(self, schema: FunctionSchema) -> tuple[bool, ...]:
@@ -116,7 +118,8 @@ class PointwiseDerivative:
             renamed = dict(zip(names, formula.function.parameters, strict=True))
             present = [renamed[name] for name in wanted if name in renamed]
             result = free_name(RESULT, formula.function.parameters) if of_result else ""
-            function = differentiate(formula.function, present, is_complex=is_complex, result=result)
+            some = formula.function.of_results(self.results)
+            function = differentiate(some, present, is_complex=is_complex, result=result)
             differentiated.append(Differentiated(formula, function))
         return differentiated
 
@@ -147,9 +150,24 @@ class PointwiseDerivative:
             run = self._one_by_one(
                 run, wanted, computed, partial(self._made, is_complex=is_complex, of_result=of_result)
             )
-        several = self.definition.results > 1
-        direct = None if several else (operator, names, computed)
-        return Formula(wanted, run, names, frozenset(), several, True, direct)
+        if len(self.results) == 1:
+            return Formula(wanted, run, names, frozenset(), False, True, (operator, names, computed))
+        run = self._of_defined(run, wanted, is_complex)
+        return Formula(wanted, run, names, frozenset(), takes_all=True, is_traceable=True, takes_undefined=True)
+
+    def _of_defined(self, of_all: _Run, wanted: tuple[str, ...], is_complex: bool) -> _Run:
+        """Return a function that computes gradients from the defined ones among those of several results."""
+
+        def run(gradients: tuple[Any, ...], values: Mapping[str, Any], asked: tuple[bool, ...]) -> Sequence[Any]:
+            defined = tuple(at for at, gradient in zip(self.results, gradients, strict=True) if gradient is not None)
+            if defined == self.results:
+                return of_all(gradients, values, asked)
+            with _lock:
+                derivative = self._of_some.setdefault(defined, PointwiseDerivative(self.definition, defined))
+            (formula,) = derivative.formulas(wanted, is_complex=is_complex)
+            return formula.run(tuple(gradient for gradient in gradients if gradient is not None), values, asked)
+
+        return run
 
     def _one_by_one(
         self,
@@ -189,7 +207,7 @@ class PointwiseDerivative:
         needed = self._needed(differentiated)
         names = tuple(parameter.name for parameter in self.definition.parameters if parameter.name in needed)
         names += (RESULT,) if any(derived.reads_result for derived in differentiated) else ()
-        gradients = [f"grad{at}" for at in range(self.definition.results)] if self.definition.results > 1 else ["grad"]
+        gradients = [f"grad{at}" for at in self.results] if len(self.results) > 1 else ["grad"]
         gradients = [free_name(gradient, names) for gradient in gradients]
         schema = parse_schema(self._schema_text(wanted, gradients, names, differentiated))
         known = known_operator(schema)
@@ -279,7 +297,7 @@ def _passes(derivative: PointwiseDerivative, differentiated: Differentiated, nam
     """Return whether a gradient is that of the only result, unchanged."""
     parameters = derivative.definition.parameters
     present = [each_ for each_ in wanted if each_ in {parameters[at].name for at in differentiated.formula.places}]
-    if name not in present or derivative.definition.results > 1:
+    if name not in present or len(derivative.results) > 1:
         return False
     node = differentiated.function.nodes[differentiated.function.results[present.index(name)]]
     return node.op == "parameter" and node.value == differentiated.function.parameters[0]

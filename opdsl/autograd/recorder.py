@@ -263,7 +263,8 @@ class Recorder:
         for formula in self.formulas:
             if not formula.takes_all and incoming[0] is None:
                 continue
-            tensors = _all(incoming, forms) if formula.takes_all else tuple(incoming)
+            fills = formula.takes_all and not formula.takes_undefined
+            tensors = _all(incoming, forms) if fills else tuple(incoming)
             asked = tuple(name in self.wanted for name in formula.names)
             by_name.update(zip(formula.names, formula.run(tensors, values, asked), strict=True))
         return [

@@ -12,7 +12,6 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from opdsl.autograd.constants import filled
 from opdsl.autograd.derivative import Formula
 from opdsl.autograd.derived_operators import defined, free_name, known_operator, shown
 from opdsl.dispatch.plans.traceable import traceable
@@ -183,16 +182,15 @@ class RowDerivative:
         definition: the operator's.
     """
 
-    non_differentiable: frozenset[str] = frozenset()
-
     def __init__(self, definition: RowDefinition) -> None:
         self.definition = definition
+        self.non_differentiable = definition.without_gradient
         self.names = tuple(parameter.name for parameter in definition.parameters)
         self.tensors = tuple(parameter.name for parameter in definition.parameters if parameter.role.name == "TENSOR")
         self.types = {
             argument.python_name: str(argument.type).removesuffix("?") for argument in definition.schema.arguments
         }
-        self._gradients: dict[tuple[tuple[str, ...], tuple[str, ...], Variation | None], RowGradient] = {}
+        self._gradients: dict[tuple[Any, ...], RowGradient] = {}
 
     def differentiable_results(self, schema: FunctionSchema) -> tuple[bool, ...]:
         """See ``Derivative``: all results are differentiable."""
@@ -211,7 +209,8 @@ class RowDerivative:
             return self._run(wanted, gradients, values, asked)
 
         forms = frozenset(self.tensors) - frozenset(needed)
-        return (Formula(wanted, run, self.names, forms, len(self.definition.schema.returns) > 1, is_traceable=True),)
+        several = len(self.definition.schema.returns) > 1
+        return (Formula(wanted, run, self.names, forms, several, is_traceable=True, takes_undefined=several),)
 
     def source(self, required: Sequence[str] | None = None) -> str:
         """Return the text of the derivative's scalar function."""
@@ -226,12 +225,18 @@ class RowDerivative:
         either = [differentiate(function, names, elements=elements) for elements in (self.tensors, ())]
         return {name for derived in either for name in derived.parameters[len(function.results) :]}
 
-    def _gradient(self, wanted: tuple[str, ...], present: tuple[str, ...], variation: Variation | None) -> RowGradient:
-        key = (wanted, present, variation)
+    def _gradient(
+        self,
+        wanted: tuple[str, ...],
+        present: tuple[str, ...],
+        variation: Variation | None,
+        defined: tuple[int, ...],
+    ) -> RowGradient:
+        key = (wanted, present, variation, defined)
         with _lock:
             gradient = self._gradients.get(key)
             if gradient is None:
-                function = self.definition.scalar_function(present)
+                function = self.definition.scalar_function(present).of_results(defined)
                 tensors = tuple(name for name in self.tensors if name in present)
                 gradient = row_gradient(function, wanted, tensors, self.types, self.definition.name, variation)
                 self._gradients[key] = gradient
@@ -245,21 +250,24 @@ class RowDerivative:
         state = prepared.state
         present = tuple(self.names[at] for at in state.places)
         wanted = tuple(name for name, is_asked in zip(names, asked, strict=True) if is_asked and name in present)
-        known = next(gradient for gradient in gradients if gradient is not None)
-        seeds = [
-            filled(known.geometry, 0, spec.shape) if gradient is None else gradient
-            for gradient, spec in zip(gradients, prepared.specs, strict=True)
-        ]
-        variation = self._variation(present, values, prepared)
-        tensors = self._gradient(wanted, present, variation)(seeds, values, state.shape, state.dims) if wanted else []
+        defined = tuple(at for at, gradient in enumerate(gradients) if gradient is not None)
+        seeds = [gradients[at] for at in defined]
+        variation = self._variation(present, values, prepared, defined)
+        tensors: list[Any] = []
+        if wanted:
+            gradient = self._gradient(wanted, present, variation, defined)
+            tensors = gradient(seeds, values, state.shape, state.dims)
         by_name = dict(zip(wanted, tensors, strict=True))
         return [by_name.get(name) for name in names]
 
-    def _variation(self, present: Sequence[str], values: Mapping[str, Any], prepared: PreparedCall) -> Variation | None:
+    def _variation(
+        self, present: Sequence[str], values: Mapping[str, Any], prepared: PreparedCall, defined: Sequence[int]
+    ) -> Variation | None:
         """Return the variation within the rows of a call; None if rows have one element."""
         shape, dims = prepared.state.shape, prepared.state.dims
         if not differs_in_row(shape, shape, dims):
             return None
         tensors = [name for name in self.tensors if name in present]
         elements = tuple(name for name in tensors if differs_in_row(values[name].shape, shape, dims))
-        return Variation(elements, tuple(not differs_in_row(spec.shape, shape, dims) for spec in prepared.specs))
+        shapes = [prepared.specs[at].shape for at in defined]
+        return Variation(elements, tuple(not differs_in_row(result, shape, dims) for result in shapes))

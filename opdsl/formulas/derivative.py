@@ -84,7 +84,18 @@ class FormulaDerivative:
 
         direct = None if several else (operator, names, wanted)
         unread = partial(self._unread, _definition_of(operator)) if wanted else None
-        return Formula(wanted, run, names, frozenset(), several, True, direct, may_be_narrow=True, unread=unread)
+        return Formula(
+            wanted,
+            run,
+            names,
+            frozenset(),
+            takes_all=several,
+            is_traceable=True,
+            direct=direct,
+            may_be_narrow=True,
+            unread=unread,
+            takes_undefined=several,
+        )
 
     def _one_by_one(
         self, wanted: tuple[str, ...], apart: Sequence[str], gradients: tuple[Any, ...], values: Mapping[str, Any]

@@ -325,6 +325,8 @@ def _refusal(source: FunctionSource, node: ast.AST, problem: str, remedy: str) -
 def _tracing(source: FunctionSource, leaves: Leaves, masks: bool) -> Iterator[_FormulaTracer]:
     recorder = Lowering(leaves.names)
     recorder.compiles = False
+    if not masks:
+        recorder.note_layout = _refuse_layout
     with recording(recorder):
         try:
             yield _FormulaTracer(recorder, leaves, masks=masks)
@@ -338,6 +340,17 @@ def _tracing(source: FunctionSource, leaves: Leaves, masks: bool) -> Iterator[_F
             raise error_at(error, str(error), "Names in a formula have to be defined when it is declared.") from error
         except DimError as error:
             raise DimError(str(error_at(error, str(error), "")).rstrip("\n")) from error
+
+
+def _refuse_layout() -> None:
+    """Raise an error if a formula, or a function that it calls, asks for the layout of a tensor.
+
+    Raises:
+        NotElementwiseError: it does. Operators of the library only choose between equal results.
+    """
+    asking = sys._getframe(3)  # around the tensor's method
+    if not str(asking.f_globals.get("__name__")).startswith("opdsl."):
+        raise NotElementwiseError("the layout of a tensor selects what is computed")
 
 
 _REMEDY = (

@@ -16,7 +16,7 @@ __all__ = ["is_asked_by_operators", "takes_views"]
 # Modules that compare symbols for the code that calls them.
 _COMPARING = frozenset((Symbol.__module__, "opdsl.formulas.control"))
 # Packages whose functions are bodies of operators and modules, and trace as a user's function does.
-_BODIES = ("opdsl.aten.", "opdsl.nn.")
+_BODIES = ("opdsl.aten.", "opdsl.nn.", "opdsl.formulas.")
 
 
 def is_asked_by_operators() -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from types import MethodType
 from typing import Any, Generic, Literal, NamedTuple, ParamSpec, TypeVar, cast, overload
@@ -20,7 +20,7 @@ from opdsl.programs.arranging import arranged
 from opdsl.programs.breaking import Parts, parts_of
 from opdsl.programs.derivative import differentiated
 from opdsl.programs.functional import functional
-from opdsl.programs.fusion import with_fused_steps
+from opdsl.programs.fusion import with_fused_recorded_steps, with_fused_steps
 from opdsl.programs.leaves import Leaves, as_leaves, flatten, is_size, structure_key, unflatten
 from opdsl.programs.lifting import with_lifted_folds
 from opdsl.programs.passes import Pass, without_repeated_steps, without_unused_steps
@@ -40,6 +40,9 @@ UNFUSED_PASSES: tuple[Pass, ...] = (without_unused_steps, without_needless_steps
 RECORDED_PASSES: tuple[Pass, ...] = (*UNFUSED_PASSES, with_places, with_fused_steps)
 PASSES: tuple[Pass, ...] = (*RECORDED_PASSES, with_lifted_folds)
 """Passes over a traced program, in order; steps that the last pass makes have no gradients."""
+
+# The passes to run instead of others where autograd records the steps of a program one by one.
+_STEP_BY_STEP: Mapping[Pass, Pass | None] = {with_lifted_folds: None, with_fused_steps: with_fused_recorded_steps}
 
 # Limit of programs per form, which differ in their guards; a function that needs more runs uncompiled.
 _MOST_PROGRAMS = 8
@@ -193,8 +196,8 @@ class _Form:
                 optimise = functools.partial(optimised, passes=self.passes)
                 parts = parts._replace(forward=optimise(parts.forward), backward=optimise(parts.backward))
                 return RecordedProgram(program, parts, self.numbers)
-            passes = tuple(change for change in self.passes if change is not with_lifted_folds)
-            return RunningProgram(optimised(program, passes), self.numbers)
+            passes = (_STEP_BY_STEP.get(change, change) for change in self.passes)
+            return RunningProgram(optimised(program, tuple(filter(None, passes))), self.numbers)
         return RunningProgram(optimised(program, self.passes), self.numbers)
 
 

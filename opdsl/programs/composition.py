@@ -8,13 +8,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from opdsl.autograd.derived_operators import defined, known_operator
+from opdsl.autograd.kernel import derivative_of
 from opdsl.dispatch import Operator
 from opdsl.kernels.definitions.pointwise import PointwiseDefinition
 from opdsl.kernels.definitions.row import RowDefinition
 from opdsl.kernels.definitions.structured import Definition
 from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.kernels.iteration.dtypes import PRECISION
-from opdsl.programs.steps import Call, Expression, Step
+from opdsl.programs.steps import Call, Expression, Step, names_in
 from opdsl.runtime import Tensor, bool_
 from opdsl.scalar import ScalarFunction, read
 from opdsl.scalar.operations import ROW_FOLDS
@@ -100,6 +101,7 @@ class Composition:
         def define(schema: FunctionSchema) -> Definition:
             definition = PointwiseDefinition(schema, schema.name.qualified)
             definition.truths = truths
+            definition.without_gradient = self._without_gradient(wanted)
             kept = [name for name, tensor in self.tensors.items() if tensor.dtype is bool_]
             kept = kept if len(kept) < len(self.tensors) else []
             definition.add(self.function(wanted), keep=kept)
@@ -128,6 +130,7 @@ class Composition:
 
         def define(schema: FunctionSchema) -> Definition:
             definition = RowDefinition(schema, schema.name.qualified)
+            definition.without_gradient = self._without_gradient(wanted)
             definition.add(self.function(wanted), meta=meta, promote="int_to_float")
             return definition
 
@@ -142,6 +145,24 @@ class Composition:
                 return True
             waiting += () if node.op in ROW_FOLDS else node.arguments
         return False
+
+    def _without_gradient(self, wanted: Sequence[str]) -> frozenset[str]:
+        """Return the tensors to which the separate steps pass no gradient: those that are only compared."""
+        reached = set(wanted)
+        for step in reversed(self.steps):
+            derivative = derivative_of(step.operator)
+            schema = step.operator.schema
+            flags = [True] * len(step.results) if derivative is None else derivative.differentiable_results(schema)
+            if not any(
+                flag and result is not None and result.name in reached and result.dtype is not bool_
+                for result, flag in zip(step.results, flags, strict=True)
+            ):
+                continue
+            without = frozenset() if derivative is None else derivative.non_differentiable
+            names = [argument.python_name for argument in schema.positional]
+            operands = {**dict(zip(names, step.operands, strict=False)), **step.options}
+            reached |= names_in(tuple(value for name, value in operands.items() if name not in without))
+        return frozenset(name for name in self.tensors if self._given[name].text not in reached)
 
     def _function(self, step: Step) -> list[int]:
         """Add the nodes of a step's scalar function and return those of its results."""
@@ -214,8 +235,9 @@ class Composition:
 
     def _operator(self, wanted: Sequence[str], also: str, define: Any) -> Operator:
         """Return the fused operator, defining it unless one with equal functions exists."""
+        without = sorted(self._without_gradient(wanted))
         kinds = [(name, str(tensor.dtype)) for name, tensor in self.tensors.items()]
-        described = repr((self._nodes, [self._made[text] for text in wanted], kinds, len(self._numbers), also))
+        described = repr((self._nodes, [self._made[text] for text in wanted], kinds, len(self._numbers), also, without))
         digest = hashlib.blake2b(described.encode(), digest_size=8).hexdigest()
         number_type = "float" if any(tensor.dtype.is_floating_point for tensor in self.tensors.values()) else "int"
         arguments = ", ".join(

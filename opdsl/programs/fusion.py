@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -18,7 +18,7 @@ from opdsl.kernels.definitions.pointwise import PointwiseDefinition
 from opdsl.kernels.definitions.reduction import ReductionDefinition
 from opdsl.kernels.definitions.row import RowDefinition
 from opdsl.programs.composition import Composition, scalar_call
-from opdsl.programs.passes import Memory
+from opdsl.programs.ordering import order_marks, written_later
 from opdsl.programs.program import Program
 from opdsl.programs.steps import Call, Expression, Result, Step, names_in, operator_named, sizes_of
 from opdsl.runtime import Tensor, bfloat16, bool_, float16, float32, float64, int8, int16, int32, int64, uint8
@@ -27,7 +27,7 @@ from opdsl.runtime.geometry import TensorMeta
 from opdsl.runtime.limits import iinfo
 from opdsl.runtime.symbol import example_value, is_symbol, least
 
-__all__ = ["with_fused_steps"]
+__all__ = ["with_fused_recorded_steps", "with_fused_steps"]
 
 # Larger functions would exceed the registers of any machine and compile slowly.
 _MOST_NODES = 256
@@ -61,7 +61,21 @@ def with_fused_steps(program: Program) -> Program:
     >>> len(program.steps), len(with_fused_steps(program).steps)
     (5, 1)
     """
-    groups = _grouped(program)
+    return _fused(program, frozenset())
+
+
+def with_fused_recorded_steps(program: Program) -> Program:
+    """Fuse steps as ``with_fused_steps`` in a program whose steps autograd records one by one.
+
+    Steps that read or compute a tensor which a later step writes stay as they are: a fused step might save the tensor,
+    where its parts save others.
+    """
+    return _fused(program, written_later(program))
+
+
+def _fused(program: Program, apart: frozenset[int]) -> Program:
+    """Return a program with fused steps, except for those at the given places."""
+    groups = _grouped(program, apart)
     readers = Counter([*names_in(program.outputs), *(name for group in groups for name in group.reads)])
     steps: list[Step] = []
     for group in _in_order(_side_by_side(groups, readers)):
@@ -125,12 +139,12 @@ class _Groups:
         return False
 
 
-def _grouped(program: Program) -> list[_Group]:
-    """Partition the steps of a program into groups, each of which becomes one step."""
+def _grouped(program: Program, apart: frozenset[int]) -> list[_Group]:
+    """Partition the steps of a program into groups, each of which becomes one step; those at some places stay alone."""
     groups = _Groups()
     kept: dict[int, _Group] = {}
-    for place, (step, (after, marks)) in enumerate(zip(program.steps, _order(program), strict=True)):
-        group = _group_of(step, place, after, marks)
+    for place, (step, (after, marks)) in enumerate(zip(program.steps, order_marks(program), strict=True)):
+        group = _group_of(step, place, after, marks, is_apart=place in apart)
         refused: set[int] = set()
         while True:
             others = (earlier for earlier in groups.before(group) if id(earlier) not in refused)
@@ -148,32 +162,12 @@ def _grouped(program: Program) -> list[_Group]:
     return list(kept.values())
 
 
-def _order(program: Program) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
-    """Yield, for each step, the ordering marks of earlier steps that it must follow, and the marks that it sets.
-
-    Marks keep reads of memory before or after writes to it, and random numbers in order.
+def _group_of(step: Step, place: int, after: frozenset[str], marks: frozenset[str], *, is_apart: bool) -> _Group:
+    """Return a group of one step, with the ordering marks that ``order_marks`` gives it; others join it unless it is
+    apart.
     """
-    memory = Memory(program)
-    latest: dict[str, str] = {}
-    since: dict[str, list[str]] = {}
-    for place, step in enumerate(program.steps):
-        kinds = [*sorted(memory.of(step.reads) & memory.written), *(["random"] if step.is_random else [])]
-        mark = f"@{place}"
-        after = [latest[kind] for kind in kinds if kind in latest]
-        changed = memory.of(step.written) | {"random"}
-        for kind in kinds:
-            if kind in changed:
-                after += since.pop(kind, [])
-                latest[kind] = mark
-            else:
-                since.setdefault(kind, []).append(mark)
-        yield frozenset(after), frozenset((mark,)) if kinds else frozenset()
-
-
-def _group_of(step: Step, place: int, after: frozenset[str], marks: frozenset[str]) -> _Group:
-    """Return a group of one step, with the ordering marks that ``_order`` gives it."""
     alone = _Group((step,), step.reads | after, step.result_names | marks, (place, place))
-    if step.call is None or any(result is None for result in step.results):
+    if is_apart or step.call is None or any(result is None for result in step.results):
         return alone
     kind = next((function for kind, function in _KINDS.items() if isinstance(step.call.definition, kind)), None)
     fields = None if kind is None else kind(step, step.call)

@@ -37,13 +37,16 @@ class Steps(Protocol):
 class Memory:
     """Analysis of which tensors of a program share memory.
 
+    Args:
+        program: the program.
+        shares_arguments: whether arguments may share memory with one another.
+
     written: names that identify the memory that steps write.
     """
 
-    def __init__(self, program: Steps) -> None:
-        # Arguments may share memory with one another.
-        outside = frozenset(("outside",))
-        self._roots = dict.fromkeys([*(input.name for input in program.inputs), *program.constants], outside)
+    def __init__(self, program: Steps, *, shares_arguments: bool = True) -> None:
+        outside = [*(input.name for input in program.inputs), *program.constants]
+        self._roots = {name: frozenset(("outside" if shares_arguments else name,)) for name in outside}
         for step in program.steps:
             seen = self.of(step.reads) if step.is_view else None
             self._roots |= {name: frozenset((name,)) if seen is None else seen for name in step.result_names}

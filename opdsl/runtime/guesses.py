@@ -13,13 +13,15 @@ class Guesses:
     """
 
     def __init__(self) -> None:
-        self._turned: dict[str, bool] = {}
-        self._last: tuple[str, bool] | None = None
+        self._turned: dict[frozenset[str], bool] = {}
+        self._last: tuple[frozenset[str], bool] | None = None
 
     def answer(self, text: str, outcome: bool) -> bool:
         """Return the outcome to assume for a condition: that of the example, ``outcome``, unless it was inverted."""
-        outcome = self._turned.get(text, outcome)
-        self._last = text, outcome
+        sides = text.split(" == ")
+        condition = frozenset(sides if len(sides) == 2 else (text,))  # x == y is y == x
+        outcome = self._turned.get(condition, outcome)
+        self._last = condition, outcome
         return outcome
 
     @property
@@ -27,10 +29,15 @@ class Guesses:
         """Return whether any condition on elements was guessed."""
         return self._last is not None
 
+    @property
+    def was_turned(self) -> bool:
+        """Return whether a guess was inverted, so that the example contradicts it and may cause any error."""
+        return bool(self._turned)
+
     def turn(self) -> bool:
         """Invert the latest guess; return False if no guess was made or it was inverted before."""
         if self._last is None or self._last[0] in self._turned:
             return False
-        text, outcome = self._last
-        self._turned[text] = not outcome
+        condition, outcome = self._last
+        self._turned[condition] = not outcome
         return True

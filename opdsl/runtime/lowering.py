@@ -158,6 +158,7 @@ class Lowering:
     compiles: whether kernels are compiled; False if only the operator calls are of interest, and no plan is made.
     originals: in a dry run, which makes no plan, the arguments by the ids of their symbolic tensors.
     note_bound: see ``SymbolOwner``.
+    note_layout: is called before a method of a tensor tells its strides or whether it is contiguous; may be None.
 
     Args:
         taken: names that the plan's own names must not use.
@@ -186,6 +187,7 @@ class Lowering:
         self.compiles = True
         self.originals: dict[int, Any] = {}
         self.note_bound: Callable[[Symbol], None] | None = None
+        self.note_layout: Callable[[], None] | None = None
         self.guards: dict[str, bool] = {}
         self.steps: list[Step | Check | Lines | Within | Written] = []
         self.constants: dict[str, object] = {}

@@ -69,6 +69,13 @@ class ScalarFunction:
             graph = self._graphs[key] = specialise(self, scalar_types, results, ScalarType(default_float), storage)
         return graph
 
+    def of_results(self, indices: Sequence[int]) -> ScalarFunction:
+        """Return the function that computes only some of the results."""
+        results = tuple(self.results[at] for at in indices)
+        if results == self.results:
+            return self
+        return ScalarFunction(self.name, self.parameters, self.defaults, self.nodes, self.places, results, self.source)
+
     def underived(self) -> ScalarFunctionError | None:
         """Return an error that underlines the first operation without a derivative rule, or None if all have one."""
         for node, index in zip(self.nodes, self.places, strict=True):

@@ -117,6 +117,12 @@ def test_what_cannot_be_cut_becomes_one_chunk_and_says_so() -> None:
         lazy(opdsl.softmax)(x, 1)
 
 
+@pytest.mark.parametrize("function", [opdsl.amax, opdsl.amin, opdsl.argmax, opdsl.prod, opdsl.mean, opdsl.var])
+def test_chunks_without_elements(function: Any) -> None:
+    x = da.from_array(X, chunks=((0, 3, 0, X.shape[0] - 3), (4, X.shape[1] - 4)))
+    np.testing.assert_allclose(lazy(function)(x, 0).compute(), function(opdsl.from_numpy(X), 0).numpy(), rtol=1e-5)
+
+
 def test_chunks_of_unknown_size() -> None:
     x = da.from_array(X, chunks=(3, 6))
     unknown, known = x[x[:, 0] > 0], X[X[:, 0] > 0]

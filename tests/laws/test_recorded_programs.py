@@ -281,3 +281,49 @@ def test_batch_norm_is_a_step_with_a_derivative_and_moves_running_statistics() -
             function(x.clone()).square().sum().backward()
         results.append((mean.tolist(), weight.grad.tolist()))
     assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_step_saves_its_result_where_its_argument_is_written_later(compiled: bool) -> None:
+    """Steps that were fused would compute the exponential again, and save the argument instead of it."""
+
+    def function(x: Any) -> Any:
+        shown = x.reshape(2, 3)
+        result = shown.exp() - shown
+        shown.zero_()
+        return result, shown
+
+    x = drawn(6)
+    expected = numpy.exp(x.detach().numpy()) - 1
+    result, _ = (opdsl.compile(function) if compiled else function)(x * 1)
+    result.sum().backward()
+    numpy.testing.assert_allclose(x.grad.numpy(), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_result_that_nothing_needs_saves_nothing(compiled: bool) -> None:
+    """``product`` is only compared: its gradient, which would need both factors, is never computed."""
+
+    def function(x: Any, y: Any) -> Any:
+        product = x * y
+        large = product > 0
+        result = x + y
+        x.zero_()
+        return result.masked_fill(large, 0.0)
+
+    x, y = drawn(5), drawn(5, seed=1)
+    expected = numpy.where(x.detach().numpy() * y.detach().numpy() > 0, 0.0, 1.0)
+    (opdsl.compile(function) if compiled else function)(x * 1, y * 1).sum().backward()
+    numpy.testing.assert_array_equal(x.grad.numpy(), expected)
+    numpy.testing.assert_array_equal(y.grad.numpy(), expected)
+
+
+def test_an_argument_that_is_only_compared_has_no_gradient() -> None:
+    def function(x: Any, y: Any, z: Any) -> Any:
+        return (x.cos()).where(z > 0, y), y
+
+    x, y, z = drawn(4), drawn(4, seed=1), drawn(4, seed=2)
+    result, _ = opdsl.compile(function)(x, y, z)
+    result.sum().backward()
+    assert z.grad is None
+    assert x.grad is not None

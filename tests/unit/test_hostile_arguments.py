@@ -34,9 +34,13 @@ def nested(depth: int) -> list[Any]:
         lambda sizes: opdsl.ones(3).sum(sizes),
         lambda sizes: opdsl.ones(3).repeat(sizes),
         lambda sizes: opdsl.tensor_split(opdsl.ones(3), sizes),
+        lambda index: opdsl.ones(3)[index],
     ],
 )
-def test_sizes_that_are_nested_deeply_are_refused(call: Callable[[Any], object]) -> None:
+@pytest.mark.parametrize("has_plans", [False, True])
+def test_sizes_that_are_nested_deeply_are_refused(call: Callable[[Any], object], has_plans: bool) -> None:
+    for size in range(3, 12) if has_plans else ():  # calls that have a plan look it up by the form of a list
+        opdsl.ones(size), opdsl.ones([size, 2]), opdsl.full([size, 2], 1.0), opdsl.ones(2 * size).reshape([2, size])
     for sizes in (nested(100_000), (nested(100_000),)):
         with pytest.raises(ArgumentError) as caught:
             call(sizes)

@@ -139,7 +139,7 @@ def part_of(value: object) -> Any:
         return bool(value.item()) if value.dtype in _MASKS else value.item()
     if isinstance(value, (str, bytes)):
         raise ArgumentError(f"tensors are not indexed by {type(value).__name__}: {value!r}")
-    if isinstance(value, (Sequence, numpy.ndarray)) and numpy.ndim(value):
+    if isinstance(value, (Sequence, numpy.ndarray)) and _rank_of(value):
         return index_of(value)
     number = position_of(value)
     if number is None:
@@ -148,6 +148,18 @@ def part_of(value: object) -> Any:
             f"(got {type(value).__name__})"
         )
     return number
+
+
+def _rank_of(index: object) -> int:
+    """Return the number of dimensions of nested sequences.
+
+    Raises:
+        ArgumentError: they have different lengths, or are nested deeper than arrays have dimensions.
+    """
+    try:
+        return numpy.ndim(cast("Any", index))
+    except ValueError as error:
+        raise ArgumentError(f"a list is no index, unless it has the form of a tensor ({error})") from error
 
 
 def position_of(value: object) -> int | None:

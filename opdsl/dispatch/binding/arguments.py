@@ -390,11 +390,22 @@ def value_form(value: object, least: int = SIZES_FROM) -> object:
         forms = [
             (element if -least < element < least else _MANY if element > 0 else _MANY_BELOW)
             if type(element) is int
-            else value_form(element, least)
+            else _form_of_element(element, least)
             for element in cast("list[object]", value)
         ]
         return (*forms, kind)
     return float if kind is float else value_key(value)
+
+
+def _form_of_element(element: object, least: int) -> object:
+    """Return the form key of an element of a list that is no integer.
+
+    Raises:
+        ArgumentError: see ``require_shallow``.
+    """
+    if type(element) is list or type(element) is tuple:
+        require_shallow(element)
+    return value_form(element, least)
 
 
 def spread_key(values: tuple[object, ...]) -> object:

@@ -121,7 +121,11 @@ def _recorded(
                 inputs.check_kept()
                 emitter = printer(name, recorder, inputs.tensors, leaving(recorder))
                 return _Record(recorder, inputs, emitter, emitter.body(result))
-        except OpdslError as error:
+        except NotLoweredError:
+            raise
+        except Exception as error:
+            if not (isinstance(error, OpdslError) or guesses.was_turned):
+                raise
             if guesses.turn():
                 continue
             if guesses.was_asked:

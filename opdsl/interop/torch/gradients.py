@@ -42,12 +42,13 @@ class Step(NamedTuple):
 
     names: of these arguments.
     run: ``run(gradients, values, asked)`` on torch tensors, as ``Formula.run``.
-    takes_all: see ``Formula.takes_all``.
+    takes_all, takes_undefined: see ``Formula``.
     """
 
     names: tuple[str, ...]
     run: Callable[[tuple[Any, ...], Mapping[str, Any], tuple[bool, ...]], Sequence[Any]]
     takes_all: bool
+    takes_undefined: bool
 
 
 class Recipe(NamedTuple):
@@ -76,6 +77,11 @@ class Recipe(NamedTuple):
     short: Callable[[Any, Sequence[Any]], tuple[Any, ...]] | None = None
     reason: str = ""
     unread: UnreadTensors | None = None
+
+    @property
+    def takes_undefined(self) -> bool:
+        """Return whether the formulas take None for gradients of results that nothing uses, instead of zeros."""
+        return bool(self.steps) and all(step.takes_undefined for step in self.steps or ())
 
 
 class Gradients:
@@ -183,7 +189,7 @@ class Gradients:
     def _step(self, formula: Formula) -> Step:
         direct = formula.direct
         run = self._run_python(formula) if direct is None else self._run_direct(formula, *direct)
-        return Step(formula.names, run, formula.takes_all)
+        return Step(formula.names, run, formula.takes_all, formula.takes_undefined)
 
     def _run_direct(self, formula: Formula, function: Any, reads: tuple[str, ...], computed: tuple[str, ...]) -> Any:
         """Return a function that evaluates a formula consisting of one operator by calling the torch operator
@@ -230,24 +236,26 @@ class Gradients:
 
     def _run_python(self, formula: Formula) -> Any:
         has_plans = formula.is_traceable and native.code() is not None
-        # Keyed by the number of gradients and by which gradients are wanted.
-        kept: dict[tuple[int, tuple[bool, ...]], Graphs] = {}
+        # Keyed by which gradients of results are defined, and which gradients are wanted.
+        kept: dict[tuple[tuple[bool, ...], tuple[bool, ...]], Graphs] = {}
 
-        def plans(count: int, asked: tuple[bool, ...]) -> Graphs:
+        def plans(defined: tuple[bool, ...], asked: tuple[bool, ...]) -> Graphs:
             from opdsl.interop.torch.graphs import Graphs
 
             known = dict(zip(self.names, self.kinds, strict=True))
-            kinds = [Kind.TENSOR] * count + [known.get(name, Kind.VALUE) for name in formula.reads]
+            kinds = [Kind.TENSOR] * sum(defined) + [known.get(name, Kind.VALUE) for name in formula.reads]
             name = f"derivative of {self.operator.name}"
-            return kept.setdefault((count, asked), Graphs(name, _computing(formula, count, asked), kinds, self.define))
+            function = _computing(formula, defined, asked)
+            return kept.setdefault((defined, asked), Graphs(name, function, kinds, self.define))
 
         def run(gradients: tuple[Any, ...], values: Mapping[str, Any], asked: tuple[bool, ...]) -> Sequence[Any]:
-            count = len(gradients)
-            inputs = [*gradients, *[values[name] for name in formula.reads]]
-            decompose = partial(on_torch, _computing(formula, count, asked), inputs, self.define)
+            defined = tuple(gradient is not None for gradient in gradients)
+            present = [gradient for gradient in gradients if gradient is not None]
+            inputs = [*present, *[values[name] for name in formula.reads]]
+            decompose = partial(on_torch, _computing(formula, defined, asked), inputs, self.define)
             if not has_plans or is_watched():
                 return tuple(decompose())
-            graphs = kept.get((count, asked)) or plans(count, asked)
+            graphs = kept.get((defined, asked)) or plans(defined, asked)
             return tuple(graphs.answer(inputs, decompose))
 
         return run
@@ -261,6 +269,8 @@ class Gradients:
                 f"torch.no_grad().{recipe.reason}"
             )
         by_name: dict[str, Any] = {}
+        if all(gradient is None for gradient in gradients):
+            return by_name
         for step in recipe.steps:
             asked = tuple(name in recipe.wanted for name in step.names)
             by_name.update(zip(step.names, step.run(gradients, values, asked), strict=True))
@@ -307,14 +317,15 @@ class Gradients:
         return self.backward(recipe, (tangent,), values)[name]
 
 
-def _computing(formula: Formula, count: int, asked: tuple[bool, ...]) -> Callable[..., Any]:
-    """Return a derivative formula as a function of ``count`` gradients of results, followed by the values that it
+def _computing(formula: Formula, defined: tuple[bool, ...], asked: tuple[bool, ...]) -> Callable[..., Any]:
+    """Return a derivative formula as a function of the defined gradients of results, followed by the values that it
     reads.
     """
 
     def compute(*inputs: Any) -> Any:
-        named = dict(zip(formula.reads, inputs[count:], strict=True))
-        return tuple(formula.run(tuple(inputs[:count]), named, asked))
+        present = iter(inputs)
+        gradients = tuple(next(present) if is_defined else None for is_defined in defined)
+        return tuple(formula.run(gradients, dict(zip(formula.reads, present, strict=True)), asked))
 
     return compute
 
@@ -368,6 +379,8 @@ def _function(gradients: Gradients) -> type[torch.autograd.Function]:
                 result = tuple(result)  # torch does not record tensors in lists
             needed = ctx.needs_input_grad[2:]
             recipe = recipe_of(needed if lengths is None else fold(lengths, needed), values)
+            if recipe.takes_undefined:
+                ctx.set_materialize_grads(False)
             results = result if isinstance(result, tuple) else (result,)
             follows_complex = recipe.is_complex or results[0].is_complex()
             ctx.how = recipe, lengths, [not _is_complex(value) for value in flat] if follows_complex else None

@@ -84,9 +84,10 @@ class Definition:
     parameters: the arguments that are no outputs.
     results: how many outputs there are.
     derivative: the derivative that autograd has derived from it; None before.
+    without_gradient: names of arguments that get no gradient from the derived derivative.
     """
 
-    __slots__ = ("__weakref__", "derivative", "name", "parameters", "results", "schema")
+    __slots__ = ("__weakref__", "derivative", "name", "parameters", "results", "schema", "without_gradient")
 
     # Whether its kernels need a backend with a compiler.
     is_compiled = True
@@ -97,6 +98,7 @@ class Definition:
         self.parameters: tuple[Parameter, ...] = parameters_of(schema)
         self.results = len(schema.returns)
         self.derivative: Any = None
+        self.without_gradient: frozenset[str] = frozenset()
 
     def kernel(self, variant: str, operator: OperatorLike, key: str) -> StructuredKernel:
         """Return the kernel of a variant.

@@ -281,3 +281,21 @@ def test_the_third_training_step_makes_no_plans() -> None:
     with listening(lambda event: events.append(event.name)):
         step()
     assert events == []
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_writes_of_masked_elements_have_gradients_for_every_count(compiled: bool) -> None:
+    """The backward plan compares counts of masks that it cannot relate: they are equal in every call."""
+
+    def doubled(x: Any) -> Any:
+        result, mask = x * 1, x > 0
+        result[mask] = result[mask] * 2
+        return result
+
+    run = opdsl.compile(doubled) if compiled else doubled
+    for signs in ("++-+", "+-++", "--+-", "++--", "-+-+", "----", "++++", "+-+-+-+"):
+        values = [float(sign + str(place + 1)) for place, sign in enumerate(signs)]
+        ours, theirs = (lib.tensor(values, requires_grad=True) for lib in (opdsl, torch))
+        (run(ours) * ours).sum().backward()
+        (doubled(theirs) * theirs).sum().backward()
+        assert ours.grad.tolist() == theirs.grad.tolist()

@@ -397,3 +397,33 @@ def test_operators_that_only_equal_sizes_suit() -> None:
     np.testing.assert_allclose(symmetrized(opdsl.from_numpy(x)).numpy(), (x + x.T) / 2)
     with pytest.raises(ShapeError, match=r"size of tensor a \(5\) must match the size of tensor b \(4\)"):
         symmetrized(opdsl.ones(4, 5))
+
+
+def doubled_where_dense(x: Tensor) -> Tensor:
+    return x * 2 if x.is_contiguous() else x * 3
+
+
+def test_the_layout_of_an_argument_selects_what_is_computed() -> None:
+    @lib.op
+    @formula
+    def asking(self: Tensor) -> Tensor:
+        return self * 2 if self.is_contiguous() else self * 3
+
+    @lib.op
+    @formula
+    def asking_by_calls(self: Tensor) -> Tensor:
+        return asking(self) + doubled_where_dense(self + 0)
+
+    @lib.op
+    @formula
+    def asking_strides(self: Tensor) -> Tensor:
+        return self * (2 if self.stride(0) > self.stride(1) else 3)
+
+    dense = opdsl.ones(2, 3)
+    for _ in range(3):
+        assert asking(dense).tolist() == [[2.0] * 3] * 2
+        assert asking(dense.t()).tolist() == [[3.0] * 2] * 3
+        assert asking(opdsl.ones(2, 6)[:, ::2]).tolist() == [[3.0] * 3] * 2
+        assert asking_by_calls(dense).tolist() == [[4.0] * 3] * 2
+        assert asking_by_calls(dense.t()).tolist() == [[6.0] * 2] * 3
+        assert asking_strides(dense.t()).tolist() == [[3.0] * 2] * 3

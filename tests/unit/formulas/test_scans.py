@@ -351,3 +351,21 @@ def test_numbers_of_calls_count_as_numbers(dtype: str) -> None:
 
     x = opdsl.tensor([1, 2, 3]).to(getattr(opdsl, dtype))
     assert {output.dtype for output in beside(x, 0.5)} == {(x * 0.5).dtype}
+
+
+@pytest.mark.parametrize("over_dims", [False, True])
+def test_a_fold_of_nothing_is_the_number_that_it_starts_with(over_dims: bool) -> None:
+    """Also after calls that have elements, whose program must not serve it, and for shapes alone."""
+
+    @lib.op(f"folded_from_a_half_{over_dims}")
+    @formula
+    def folded(self: Tensor) -> Tensor:
+        if over_dims:
+            i, k = dims(2)
+            return opdsl.fold(lambda total, x: total + x, 0.5, self[i, k], over=k).order(i)
+        return opdsl.fold(lambda total, x: total + x, 0.5, self, over=-1)
+
+    for shape, expected in (((2, 3), [3.5, 3.5]), ((2, 0), [0.5, 0.5]), ((2, 1), [1.5, 1.5]), ((0, 0), [])):
+        x = opdsl.ones(shape)
+        assert folded(x).tolist() == expected
+        assert folded.meta(x).shape == folded(x.to("meta")).shape == shape[:1]

@@ -18,6 +18,7 @@ from opdsl.schema import (
     parse_schema,
     parse_type,
 )
+from opdsl.schema.parser import MOST_CHARACTERS
 
 GOOD = [
     "f() -> ()",
@@ -132,6 +133,17 @@ def test_message_shows_the_line_and_the_place() -> None:
         "add(Tenso self) -> Tensor",
         "    ~~~~^",
     ]
+
+
+@pytest.mark.parametrize("length", [MOST_CHARACTERS - 100, 10**6])
+@pytest.mark.parametrize(
+    "text", ["f(int x={}) -> ()", "f(float x={}.{}x) -> ()", "f(int[] x=[{}]) -> ()", "f(int[{}] x) -> ()"]
+)
+def test_long_numbers_end_in_linear_time(text: str, length: int) -> None:
+    """A quadratic search would take minutes for a million digits."""
+    with pytest.raises(SchemaError) as caught:
+        parse_schema(text.replace("{}", "9" * (length // text.count("{}"))))
+    assert len(str(caught.value)) < 1000
 
 
 def test_text_of_another_type_is_refused() -> None:
