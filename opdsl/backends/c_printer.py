@@ -133,18 +133,19 @@ def _integer_of(to: Dialect, kind: ScalarType, source: ScalarType) -> str:
 _MOST_INLINED = 250
 
 
-def function_source(to: Dialect, graph: TypedGraph, name: str) -> str:
+def function_source(to: Dialect, graph: TypedGraph, name: str, *, coarse: bool = False) -> str:
     """Return the C source of a function that computes a scalar graph.
 
     Args:
         to: the language.
         graph: the computation; it is lowered here.
         name: of the function, an identifier.
+        coarse: whether its results are rounded to 16 bits, see ``lower``.
 
     Returns:
         The definition of ``void name(parameters, results)``, results by reference, and of the functions that it calls.
     """
-    lowered = lower(graph)
+    lowered = lower(graph, coarse=coarse)
     parts = split_rare(lowered)
     if parts is None:
         return _function(to, lowered, graph, name)
@@ -439,4 +440,6 @@ _PRINTERS: Final[dict[str, Print]] = {
     "round": _call("rint"),
     "sqrt": _call("sqrt"),
     "copysign": _call("copysign"),
+    "approximate_exp2": _call("approximate_exp2"),
+    "approximate_divide": _call("approximate_divide"),
 }

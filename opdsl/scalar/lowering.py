@@ -16,10 +16,12 @@ from opdsl.scalar.types import COMPLEX, INTEGER, ScalarType
 __all__ = ["lower", "split_loops", "split_rare"]
 
 
-def lower(graph: TypedGraph) -> TypedGraph:
+def lower(graph: TypedGraph, *, coarse: bool = False) -> TypedGraph:
     """Replace every operation that has a formula by the formula, and split complex numbers into real ones.
 
     graph: a graph from ``specialise``.
+    coarse: whether results are rounded to 16 bits, so that functions of float32 may be approximated (see
+    ``mathematics.coarse``).
     Returns: a graph of the same parameters and results for a printer; complex ones are two real ones each (see
     ``separate``).
     """
@@ -29,13 +31,15 @@ def lower(graph: TypedGraph) -> TypedGraph:
         graph = separate(graph)
     if any(isinstance(node.value, Loop) for node in graph.nodes):
         graph = branched(graph)
+    if coarse:
+        graph = _with_complements(graph)
     builder = GraphBuilder()
     positions: list[int] = []
     for node in graph.nodes:
         arguments = tuple(positions[at] for at in node.arguments)
         if isinstance(node.value, Loop):
-            node = node._replace(value=node.value._replace(body=lower(node.value.body)))
-        formula = _formula(node.op, graph.nodes[node.arguments[0]].type) if arguments else None
+            node = node._replace(value=node.value._replace(body=lower(node.value.body, coarse=coarse)))
+        formula = _formula(node.op, graph.nodes[node.arguments[0]].type, coarse) if arguments else None
         if formula is None:
             positions.append(builder.copy(node, arguments))
         else:
@@ -102,7 +106,26 @@ def split_loops(graph: TypedGraph) -> tuple[TypedGraph, TypedGraph]:
     return cheap, builder.finish("costly", [going])
 
 
-def _formula(op: str, kind: ScalarType) -> Callable[..., Expression] | None:
+def _with_complements(graph: TypedGraph) -> TypedGraph:
+    """Replace ``1 + erf(x)`` by ``erfc(-x)``, which does not cancel, and takes one polynomial instead of two."""
+    builder = GraphBuilder()
+    positions: list[int] = []
+    for node in graph.nodes:
+        arguments = tuple(positions[at] for at in node.arguments)
+        ones = [at for at in arguments if builder.constant_value(at) == 1.0]
+        errors = [at for at in arguments if builder.nodes[at].op == "erf"]
+        if node.op == "add" and ones and errors:
+            (operand,) = builder.nodes[errors[0]].arguments
+            positions.append(builder.node("erfc", (builder.node("negative", (operand,), node.type),), node.type))
+        else:
+            positions.append(builder.copy(node, arguments))
+    return builder.finish(graph.name, (positions[at] for at in graph.results))
+
+
+def _formula(op: str, kind: ScalarType, coarse: bool) -> Callable[..., Expression] | None:
+    from opdsl.scalar.mathematics.coarse import COARSE
     from opdsl.scalar.mathematics.formulas import FLOATING, INTEGERS
 
+    if coarse and kind is ScalarType.FLOAT32 and op in COARSE:
+        return COARSE[op]
     return (INTEGERS if kind.category == INTEGER else FLOATING).get(op)

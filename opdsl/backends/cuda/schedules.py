@@ -13,13 +13,14 @@ import functools
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from opdsl.backends.cuda.kernel import Kernel, Team, kernel_of, team_kernel
+from opdsl.backends.cuda.kernel import Kernel, Team, is_coarse, kernel_of, team_kernel
 from opdsl.backends.cuda.loop_program import ALIGNMENT, THREADS, Step, program_of
 from opdsl.backends.cuda.program import Address, Argument, Program, Scratch
 from opdsl.kernels.functions import with_row_strides
 from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.kernels.kernel import Old, Read, Scan, sources_behind
 from opdsl.kernels.loops import schedules
+from opdsl.kernels.loops.invariants import with_invariants_first
 from opdsl.kernels.loops.lowering import kept_types, loops_of, without_memory
 from opdsl.kernels.loops.model import Array
 from opdsl.kernels.loops.ordering import sorting
@@ -273,12 +274,38 @@ def row(kernel: Computation, layout: Layout) -> Program:
     """Return the program of folds along rows: a team computes each row, loop by loop.
 
     Elements of rows that are short enough are held in registers, so that memory is read once and expensive values are
-    computed once. Longer rows are read again for every loop, tile by tile.
+    computed once. Longer rows are read again for every loop, tile by tile. ``packs`` needs rows that are whole numbers
+    of vectors at aligned addresses; ``rows`` computes all others.
     """
-    team, log = _team_of_row(kernel, with_row_strides(kernel, layout))
+    strided, kept = with_row_strides(kernel, layout), len(layout.sizes[0])
+    team, log = _team_of_row(kernel, strided)
     loops = loops_of(kernel, layout, keep=not team.tiled)
-    rows = team_kernel("rows", loops.program, len(layout.sizes[0]), team)
-    return program_of({1: [Step(loops, rows, log=log)]})
+    program = _rows_of(loops.program, kept)
+    variants = {1: [Step(loops, team_kernel("rows", program, kept, team), log=log)]}
+    alignment = _alignment_of_rows(strided, team.vector)
+    if alignment > 1:
+        packs = team_kernel("packs", program, kept, team._replace(whole=True))
+        variants = {alignment: [Step(loops, packs, log=log)], **variants}
+    return program_of(variants)
+
+
+@functools.lru_cache(maxsize=1024)
+def _rows_of(program: model.Program, kept: int) -> model.Program:
+    return with_invariants_first(schedules.threaded(program, kept), reciprocals=is_coarse(program))
+
+
+def _alignment_of_rows(layout: Layout, vector: int) -> int:
+    """Return the alignment of addresses, in bytes, at which the elements of all rows that are contiguous form vectors;
+    1 if they form none.
+    """
+    whole = 1
+    for spec in (*layout.inputs, *layout.outputs):
+        if spec.strides and spec.strides[-1] == spec.dtype.itemsize:
+            size = vector * spec.dtype.itemsize
+            if layout.sizes[1][0] % vector or any(step % size for step in spec.strides[:-1]):
+                return 1
+            whole = max(whole, size)
+    return whole if vector > 1 else 1
 
 
 def _team_of_row(kernel: Computation, layout: Layout) -> tuple[Team, int]:
