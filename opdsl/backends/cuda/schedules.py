@@ -18,7 +18,7 @@ from opdsl.backends.cuda.loop_program import ALIGNMENT, THREADS, Step, program_o
 from opdsl.backends.cuda.program import Address, Argument, Program, Scratch
 from opdsl.kernels.functions import with_row_strides
 from opdsl.kernels.iteration.dtypes import precision_of
-from opdsl.kernels.kernel import Old, Read, Scan, sources_behind
+from opdsl.kernels.kernel import Fold, Old, Read, Scan, ranges_of, sources_behind
 from opdsl.kernels.loops import schedules
 from opdsl.kernels.loops.invariants import with_invariants_first
 from opdsl.kernels.loops.lowering import kept_types, loops_of, without_memory
@@ -94,16 +94,31 @@ def pointwise(kernel: Computation, layout: Layout) -> Program:
     """Return the program of an elementwise kernel, with two kernels if all operands are contiguous.
 
     ``vectors`` loads and stores up to 128 bits at once, if all arrays begin at multiples of that many bytes.
-    ``strided`` computes the offset of each element, and is the only kernel for operands that are not contiguous.
+    ``together`` does so along the last dimension, where operands are contiguous or repeated along it.
+    ``strided`` computes the offset of each element, for all other operands.
     """
-    loops = loops_of(kernel, layout if layout.sizes[0] else _of_one(layout))
-    kernels = _elementwise(loops.program, len(layout.outputs))
+    layout = layout if layout.sizes[0] else _of_one(layout)
+    loops = loops_of(kernel, layout)
+    together = _elements_together(layout)
+    kernels = _elementwise(loops.program, len(layout.outputs), together)
     return program_of({alignment: [Step(loops, kernel)] for alignment, kernel in kernels.items()})
 
 
+def _elements_together(layout: Layout) -> int:
+    """Return how many neighbors along the last dimension a thread takes: 1 unless every operand is contiguous or
+    repeated along it.
+    """
+    specs = [spec for spec in (*layout.inputs, *layout.outputs) if spec.strides]
+    if any(spec.strides and spec.strides[-1] not in (0, spec.dtype.itemsize) for spec in specs):
+        return 1
+    return math.gcd(layout.sizes[0][-1], _elements(max(spec.dtype.itemsize for spec in specs)))
+
+
 @functools.lru_cache(maxsize=4096)
-def _elementwise(program: model.Program, outputs: int) -> dict[int, Kernel]:
-    """Return the kernels of a loop around a scalar graph, by the alignment in bytes that they require."""
+def _elementwise(program: model.Program, outputs: int, together: int) -> dict[int, Kernel]:
+    """Return the kernels of a loop around a scalar graph, by the alignment in bytes that they require; ``together``:
+    see ``_elements_together``.
+    """
     strided = kernel_of("strided", program)
     arrays = [parameter for parameter in program.parameters if isinstance(parameter, Array)]
     read, written = arrays[:-outputs], arrays[-outputs:]
@@ -111,7 +126,7 @@ def _elementwise(program: model.Program, outputs: int) -> dict[int, Kernel]:
         tensor.strides == (1,) for tensor in written
     )
     if not is_flat:
-        return {1: strided}
+        return {1: kernel_of("together", schedules.vectorised(program, together)) if together > 1 else strided}
     largest = max(tensor.dtype.itemsize for tensor in arrays)
     elements = _elements(largest)
     return {elements * largest: Kernel("vectors", schedules.vectorised(program, elements), None), 1: strided}
@@ -174,6 +189,26 @@ def points(kernel: Computation, layout: Layout) -> Program:
     return by_threads(without_memory(loops_of(kernel, layout)), sum(outer))
 
 
+def indices(kernel: Computation, layout: Layout) -> Program:
+    """Return the program of a kernel with computed indices: teams fold if there are few points with long folds."""
+    if _is_long_fold(kernel, layout):
+        return reduction(kernel, layout)
+    return points(kernel, layout)
+
+
+def _is_long_fold(kernel: Computation, layout: Layout) -> bool:
+    """Return whether points are few, and each is one fold along a pack of dimensions, followed by writes at the
+    point.
+    """
+    if len(kernel.loops) != 1 or [axis.is_pack for axis in kernel.ranges] != [True, True]:
+        return False
+    (loop,), own = kernel.loops, kernel.points
+    is_fold = isinstance(loop, Fold) and loop.over == (kernel.ranges[1].name,) and own == (kernel.ranges[0].name,)
+    is_after = all(ranges_of(kernel, write) <= {*own} for write in kernel.writes)
+    few = math.prod(layout.sizes[0]) * _LOADS_OF_A_LANE < math.prod(layout.sizes[1])
+    return is_fold and is_after and few
+
+
 # --------------------------------------------------------------------------------------------------------------- teams
 
 
@@ -213,10 +248,11 @@ def _cut_of_reduction(layout: Layout) -> Cut:
     rows, count = math.prod(kept), math.prod(reduced)
     arrays = [spec for spec in layout.inputs if spec.strides is not None]
     first = max(arrays, key=lambda operand_spec: sum(map(bool, operand_spec.strides or ())))
-    strides = first.strides or ()
+    strides = (first.strides or ())[: len(kept) + len(reduced)]
     inner = abs(strides[-1]) if reduced else 0
     along = inner <= (abs(strides[len(kept) - 1]) if kept else inner)
-    vector = _vector_of(first) if along and len(arrays) == len(reduced) == 1 else 1
+    is_plain = len(arrays) == len(reduced) == 1 and not any(layout.dims)
+    vector = _vector_of(first) if along and is_plain else 1
     loads = -(-count // vector)
     widest = _floor_log(THREADS if along else max(THREADS // WARP, THREADS // max(1, rows)))
     log = min(_floor_log(max(1, loads // _LOADS_OF_A_LANE)), widest) if along else 0
@@ -383,6 +419,6 @@ _SCHEDULES: Mapping[Structure, Callable[[Computation, Layout], Program]] = {
     Structure.FOLD: reduction,
     Structure.ROWS: row,
     Structure.SCAN: scan,
-    Structure.INDICES: points,
-    Structure.ANY: points,
+    Structure.INDICES: indices,
+    Structure.ANY: indices,
 }
