@@ -17,6 +17,7 @@ from opdsl.scalar.graph import Loop, Node, Number, TypedGraph
 from opdsl.scalar.lowering import lower, split_rare
 from opdsl.scalar.operations import LIBM
 from opdsl.scalar.types import BOOL, COMPLEX, FLOAT, INTEGER, ScalarType
+from opdsl.scalar.widths import is_word
 
 __all__ = ["Dialect", "constant_text", "conversions", "function_source", "loaded_kind"]
 
@@ -292,6 +293,8 @@ def _float_text(to: Dialect, value: float, kind: ScalarType) -> str:
 def _expression(to: Dialect, graph: TypedGraph, node: Node, names: list[str]) -> str:
     arguments = [names[at] for at in node.arguments]
     kind = graph.nodes[node.arguments[0]].type
+    if node.op == "cast" and node.type.category == FLOAT and is_word(graph, node.arguments[0]):
+        arguments = [to.cast(to.types[ScalarType.UINT32], *arguments)]  # processors convert words faster than int64
     printed = _PRINTERS.get(node.op)
     if printed is None:
         return _call(LIBM[node.op])(to, node, kind, arguments)

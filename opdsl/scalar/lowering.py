@@ -5,7 +5,7 @@ An operation without a formula stays; it is printed as the C library's function 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from opdsl.scalar.branches import branched
 from opdsl.scalar.builder import GraphBuilder
@@ -31,19 +31,24 @@ def lower(graph: TypedGraph, *, coarse: bool = False) -> TypedGraph:
         graph = separate(graph)
     if any(isinstance(node.value, Loop) for node in graph.nodes):
         graph = branched(graph)
+    exact: Collection[int] = range(len(graph.nodes))
     if coarse:
+        from opdsl.scalar.mathematics.coarse import compared
+
         graph = _with_complements(graph)
+        exact = compared(graph)
     builder = GraphBuilder()
     positions: list[int] = []
-    for node in graph.nodes:
-        arguments = tuple(positions[at] for at in node.arguments)
+    for at, node in enumerate(graph.nodes):
+        arguments = tuple(positions[argument] for argument in node.arguments)
         if isinstance(node.value, Loop):
-            node = node._replace(value=node.value._replace(body=lower(node.value.body, coarse=coarse)))
-        formula = _formula(node.op, graph.nodes[node.arguments[0]].type, coarse) if arguments else None
+            node = node._replace(value=node.value._replace(body=lower(node.value.body)))
+        kind = graph.nodes[node.arguments[0]].type if arguments else None
+        formula = _formula(node.op, kind, coarse=at not in exact) if kind is not None else None
         if formula is None:
             positions.append(builder.copy(node, arguments))
         else:
-            positions.append(formula(*(Expression(builder, at) for at in arguments)).position)
+            positions.append(formula(*(Expression(builder, argument) for argument in arguments)).position)
     return builder.finish(graph.name, (positions[at] for at in graph.results))
 
 
@@ -122,10 +127,12 @@ def _with_complements(graph: TypedGraph) -> TypedGraph:
     return builder.finish(graph.name, (positions[at] for at in graph.results))
 
 
-def _formula(op: str, kind: ScalarType, coarse: bool) -> Callable[..., Expression] | None:
-    from opdsl.scalar.mathematics.coarse import COARSE
+def _formula(op: str, kind: ScalarType, *, coarse: bool) -> Callable[..., Expression] | None:
     from opdsl.scalar.mathematics.formulas import FLOATING, INTEGERS
 
-    if coarse and kind is ScalarType.FLOAT32 and op in COARSE:
-        return COARSE[op]
+    if coarse and kind is ScalarType.FLOAT32:
+        from opdsl.scalar.mathematics.coarse import COARSE
+
+        if op in COARSE:
+            return COARSE[op]
     return (INTEGERS if kind.category == INTEGER else FLOATING).get(op)

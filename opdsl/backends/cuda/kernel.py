@@ -25,6 +25,7 @@ from opdsl.kernels.loops.model import (
 )
 from opdsl.kernels.loops.schedules import threaded
 from opdsl.kernels.loops.text import program_text
+from opdsl.scalar.mathematics.coarse import has_steps
 
 __all__ = ["HEADERS", "Kernel", "Team", "is_coarse", "kernel_of", "team_kernel"]
 
@@ -101,12 +102,13 @@ class Kernel:
 
 
 def is_coarse(program: Program) -> bool:
-    """Return whether all results of a program are rounded to 16 bits, so that functions may be approximated; scratch
-    memory is no result.
+    """Return whether functions may be approximated: all results of a program are rounded to 16 bits, and nothing is
+    rounded to integers. Scratch memory is no result.
     """
     written = {statement.array for statement in statements_of(program.body) if isinstance(statement, (Store, Update))}
     results = [array for array in program.parameters if array.name in written and isinstance(array, Array)]
-    return all(array.dtype.name in ("float16", "bfloat16") for array in results)
+    is_short = all(array.dtype.name in ("float16", "bfloat16") for array in results)
+    return is_short and not any(map(has_steps, graphs_of(program.body)))
 
 
 @functools.lru_cache(maxsize=4096)

@@ -15,6 +15,7 @@ from opdsl.kernels.loops.making import part_of, places
 from opdsl.kernels.loops.model import Argument, Compute, Fold, For, Program, Statement, names_of, statements_of
 from opdsl.scalar.builder import GraphBuilder
 from opdsl.scalar.graph import TypedGraph
+from opdsl.scalar.mathematics.coarse import compared
 from opdsl.scalar.mathematics.expression import Expression, select
 from opdsl.scalar.types import ScalarType
 
@@ -115,13 +116,14 @@ def _changing(graph: TypedGraph, arguments: Sequence[Argument], varying: set[str
 
 
 def _with_reciprocals(graph: TypedGraph, changes: set[int]) -> TypedGraph:
-    """Replace divisions by invariants by products with their reciprocals."""
+    """Replace divisions by invariants by products with their reciprocals, unless their results are compared."""
     builder = GraphBuilder()
     nodes: list[int] = []
+    invariant, changes = {*range(len(graph.nodes))} - changes, changes - compared(graph)
     for at, node in enumerate(graph.nodes):
         own = tuple(nodes[argument] for argument in node.arguments)
-        is_by_invariant = node.op == "divide" and node.type is ScalarType.FLOAT32 and at in changes
-        if is_by_invariant and node.arguments[1] not in changes:
+        is_quotient = node.op == "divide" and node.type is ScalarType.FLOAT32 and at in changes
+        if is_quotient and node.arguments[1] in invariant:
             nodes.append(_times_reciprocal(*(Expression(builder, operand) for operand in own)).position)
         else:
             nodes.append(builder.copy(node, own))

@@ -71,6 +71,21 @@ def inner(high: Any, low: Any) -> Any:
 # Each takes a counter as two summands and the seed, then its parameters.
 
 
+def uniform(row: Any, column: Any, seed: Any, low: Any, high: Any, shift: Any, step: Any) -> Any:
+    """Return a uniform random number from [low, high), with the 53 - ``shift`` binary digits of which ``step`` is the
+    last one, so that no number is rounded up.
+    """
+    a, b, _, _ = block(row + column, seed)
+    return low + (high - low) * (float(((a << 21) ^ (b >> 11)) >> shift) * step)
+
+
+@in_single_precision
+def uniform_single(row: Any, column: Any, seed: Any, low: Any, high: Any, shift: Any, step: Any) -> Any:
+    """Return a uniform random number for float32 and narrower dtypes, with 32 - ``shift`` binary digits."""
+    a, _, _, _ = block(row + column, seed)
+    return low + (high - low) * (float(a >> shift) * step)
+
+
 def normal(row: Any, column: Any, seed: Any, mean: Any, std: Any) -> Any:
     """Return a normal random number (G. Box and M. Muller, A note on the generation of random normal deviates,
     1958).

@@ -2,7 +2,8 @@
 approximate powers of two and quotients, with errors of a few units in the last place of float32.
 
 Errors are below 2**-15 of the result, an eighth of a unit in the last place of float16. Results of exp below 2**-126
-become 0.
+become 0. Values that are compared or rounded to integers are computed exactly, since there a small error makes a large
+one.
 """
 
 from __future__ import annotations
@@ -11,11 +12,37 @@ from collections.abc import Callable
 from math import pi, sqrt
 from typing import Final
 
+from opdsl.scalar.graph import TypedGraph
 from opdsl.scalar.mathematics.coefficients import TABLES
 from opdsl.scalar.mathematics.exponential import LOG2_E
 from opdsl.scalar.mathematics.expression import Expression, fma, polynomial, select
+from opdsl.scalar.types import FLOAT, INTEGER
 
-__all__ = ["COARSE"]
+__all__ = ["COARSE", "compared", "has_steps"]
+
+_COMPARISONS = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})
+_STEPS = frozenset({"floor", "ceil", "trunc", "round", "floor_divide", "remainder", "fmod", "ieee_remainder", "bits"})
+
+
+def compared(graph: TypedGraph) -> set[int]:
+    """Return the nodes of a graph that comparisons depend on."""
+    known: set[int] = set()
+    for node in graph.nodes:
+        if node.op in _COMPARISONS:
+            known.update(node.arguments)
+    for at in range(len(graph.nodes) - 1, -1, -1):
+        if at in known:
+            known.update(graph.nodes[at].arguments)
+    return known
+
+
+def has_steps(graph: TypedGraph) -> bool:
+    """Return whether a graph rounds floating-point numbers to integers, so that its operands have to be exact."""
+    return any(
+        node.op in _STEPS or (node.op == "cast" and node.type.category == INTEGER)
+        for node in graph.nodes
+        if node.arguments and graph.nodes[node.arguments[0]].type.category == FLOAT
+    )
 
 
 def exp(x: Expression) -> Expression:

@@ -127,6 +127,10 @@ HOT: dict[str, tuple[str, Callable[[], Any]]] = {
     "add float32": ("pointwise", lambda: opdsl.add(some(4096), some(4096))),
     "add bfloat16": ("pointwise", lambda: opdsl.add(*[some(4096, dtype=opdsl.bfloat16)] * 2)),
     "add float32 of columns": ("pointwise", lambda: opdsl.add(some(64, 64), some(64, 64).t())),
+    "copy bfloat16 of columns": ("pointwise", lambda: some(96, 64, dtype=opdsl.bfloat16).t().contiguous()),
+    "add bfloat16 of a bias": (
+        "pointwise", lambda: opdsl.add(some(64, 4096, dtype=opdsl.bfloat16), some(4096, dtype=opdsl.bfloat16))
+    ),
     "exp float32": ("pointwise", lambda: opdsl.exp(some(4096))),
     "gelu float16": ("pointwise", lambda: opdsl.nn.gelu(some(4096, dtype=opdsl.float16))),
     "gelu bfloat16": ("pointwise", lambda: opdsl.nn.gelu(some(4096, dtype=opdsl.bfloat16))),
@@ -206,6 +210,7 @@ def test_kernels_of_aligned_operands_move_128_bits() -> None:
         ("layer_norm bfloat16 of 4096", "packs", 16, 40),
         ("softmax bfloat16 of 4096", "packs", 16, 26),
         ("gelu bfloat16", "vectors", 8, 26),
+        ("add bfloat16 of a bias", "together", 8, 18),
     ],
 )
 def test_bfloat16_takes_few_instructions_for_each_element(kernel: str, entry: str, elements: int, most: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,11 @@ import pytest
 import opdsl
 import opdsl.nn.functional as F
 from opdsl import Tensor
+from opdsl.backends.cuda import cublas
 from opdsl.errors import PositionError
 from tests.emulation.driver import EmulatedDriver
 from tests.emulation.libraries import needs_compiler
+from tests.emulation.products import HostProducts
 
 pytestmark = needs_compiler
 
@@ -132,3 +134,71 @@ def test_the_gradient_of_dropout_drops_the_same_elements(cuda: EmulatedDriver) -
     result.sum().backward()
     assert x.grad is not None
     np.testing.assert_array_equal(x.grad.cpu().numpy(), result.detach().cpu().numpy())
+
+
+# ---------------------------------------------------------------------------------------------------------- attention
+
+
+@pytest.fixture
+def products(cuda: EmulatedDriver) -> Iterator[HostProducts]:
+    """Install an emulated cuBLAS."""
+    emulated = HostProducts(cuda)
+    cublas.use(emulated)
+    yield emulated
+    cublas.use(None)
+
+
+def attention(query: Any, key: Any, value: Any, mask: Any, is_causal: bool) -> Any:
+    """Return attention in float64; queries that attend to no key get 0."""
+    scores = query @ np.swapaxes(key, -1, -2) / np.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
+    if is_causal:
+        scores = np.where(np.tri(*scores.shape[-2:], dtype=bool), scores, -np.inf)
+    most = scores.max(-1, keepdims=True)
+    weights = np.where(scores == -np.inf, 0, np.exp(scores - np.where(most == -np.inf, 0, most)))
+    return weights @ value / np.maximum(weights.sum(-1, keepdims=True), 1e-300)
+
+
+MASKS: dict[str, Callable[[int, int], Any]] = {
+    "none": lambda queries, keys: None,
+    "chosen": lambda queries, keys: RANDOM.random((queries, keys)) > np.arange(queries)[:, None] / queries,
+    "added": lambda queries, keys: RANDOM.standard_normal((2, 1, 1, keys)).astype(np.float32),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("mask", [*MASKS, "causal"])
+@pytest.mark.parametrize("keys", [24, 37])
+def test_attention_is_one_kernel_between_two_products(
+    keys: int, mask: str, dtype: str, cuda: EmulatedDriver, products: HostProducts
+) -> None:
+    arrays = [RANDOM.standard_normal((2, 3, length, 16)).astype(np.float32) for length in (20, keys, keys)]
+    tensors = [on_device(array).to(getattr(opdsl, dtype)) for array in arrays]
+    made = None if mask == "causal" else MASKS[mask](20, keys)
+    own = None if made is None else on_device(made)
+    own = own.to(tensors[0].dtype) if own is not None and made.dtype != bool else own
+    results: list[Tensor] = []
+
+    def run() -> None:
+        results.append(F.scaled_dot_product_attention(*tensors, attn_mask=own, is_causal=mask == "causal"))
+
+    assert launches(cuda, run) == [1] * 4
+    rounded = [tensor.double().cpu().numpy() for tensor in tensors]
+    expected = attention(*rounded, None if own is None else own.cpu().double().numpy() if made.dtype != bool else made,
+                         mask == "causal")  # fmt: skip
+    for result in results:
+        np.testing.assert_allclose(
+            result.double().cpu().numpy(), expected, rtol=0, atol=1e-5 if dtype == "float32" else 3e-2
+        )
+
+
+def test_attention_has_gradients(cuda: EmulatedDriver, products: HostProducts) -> None:
+    arrays = [RANDOM.standard_normal((1, 2, 5, 8)).astype(np.float32) for _ in range(3)]
+    gradients = []
+    for device in ("cpu", "cuda"):
+        tensors = [opdsl.from_numpy(array).to(device).requires_grad_() for array in arrays]
+        F.scaled_dot_product_attention(*tensors, is_causal=True).square().sum().backward()
+        gradients.append([tensor.grad.cpu().numpy() for tensor in tensors if tensor.grad is not None])
+    for one, other in zip(*gradients, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)

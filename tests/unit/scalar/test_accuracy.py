@@ -14,7 +14,7 @@ import pytest
 
 from opdsl.scalar import lower, read
 from opdsl.scalar.interpreter import evaluate
-from opdsl.scalar.mathematics.coarse import COARSE
+from opdsl.scalar.mathematics.coarse import COARSE, has_steps
 from opdsl.scalar.mathematics.formulas import ACCURACY
 from tests.unit.scalar.harness import Compiled
 
@@ -135,6 +135,27 @@ def test_one_and_an_error_function_are_a_complement():
     values = np.linspace(-4, 4, 101, dtype=np.float32)
     (result,) = evaluate(graph, {"x": values})
     np.testing.assert_allclose(result, [float(mpmath.erfc(-float(value))) for value in values], rtol=2.0**-15)
+
+
+@pytest.mark.parametrize(
+    ("function", "is_exact"),
+    [
+        (lambda x, y: x / y, False),
+        (lambda x, y: 1.0 if x / y < 3.0 else 0.0, True),
+        (lambda x, y: x / y if x < y else 0.0, False),
+    ],
+)
+def test_what_is_compared_is_not_approximated(function, is_exact):
+    graph = lower(read(function).specialise({"x": "float32", "y": "float32"}), coarse=True)
+    assert ("approximate_divide" not in [node.op for node in graph.nodes]) is is_exact
+
+
+@pytest.mark.parametrize(
+    ("function", "steps"),
+    [(lambda x: math.floor(x / 3.0), True), (lambda x: math.exp(x), False), (lambda x: float(int(x * 2.0)), True)],
+)
+def test_rounding_to_integers_is_a_step(function, steps):
+    assert has_steps(read(function).specialise({"x": "float32"})) is steps
 
 
 @pytest.mark.parametrize("kind", ["float32", "float64"])
