@@ -85,6 +85,27 @@ def test_the_loss_of_no_elements_is_nan(cuda: EmulatedDriver) -> None:
     assert np.isnan(F.cross_entropy(x, target).item())
 
 
+# ------------------------------------------------------------------------------------------------------------ indices
+
+
+@pytest.mark.parametrize(
+    ("call", "count"),
+    [
+        (lambda table, index: F.embedding(index, table), 2),
+        (lambda table, index: table.gather(0, index.unsqueeze(1)), 2),
+        (lambda table, index: table.index_select(0, index), 2),
+        (lambda table, index: table.scatter_add(0, index.unsqueeze(1), table[:, :1]), 3),
+    ],
+)
+def test_a_planned_call_checks_indices_once(
+    call: Callable[[Tensor, Tensor], Tensor], count: int, cuda: EmulatedDriver
+) -> None:
+    """One kernel checks the indices, another one uses them; ``scatter_add`` copies the tensor first."""
+    table, index = on_device(np.ones((5, 4), np.float32)), on_device(np.array([0, 4, 1]))
+    assert launches(cuda, lambda: call(table, index))[-1] == count
+    assert sum(arguments[0] == "look_inside" for arguments in cuda.named("launch")) == 1
+
+
 # ------------------------------------------------------------------------------------------------------------ nonzero
 
 

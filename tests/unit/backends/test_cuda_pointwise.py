@@ -202,7 +202,7 @@ def test_an_address_that_is_not_even_has_no_vectors() -> None:
     assert entries == ["vectors", "strided"]
 
 
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int64"])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int64", "bool", "complex64"])
 @pytest.mark.parametrize("shape", [(40, 33), (64, 100), (5, 70, 45)])
 def test_transposed_operands_pass_through_tiles(
     shape: tuple[int, ...], dtype: str, monkeypatch: pytest.MonkeyPatch
