@@ -223,3 +223,52 @@ def test_attention_has_gradients(cuda: EmulatedDriver, products: HostProducts) -
         gradients.append([tensor.grad.cpu().numpy() for tensor in tensors if tensor.grad is not None])
     for one, other in zip(*gradients, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+# --------------------------------------------------------------------------------------------------------- convolution
+
+
+def convolution(x: Any, weight: Any, bias: Any, stride: int, padding: int, dilation: int, groups: int) -> Any:
+    """Return the convolution of images in float64, window by window."""
+    padded = np.pad(x, ((0, 0), (0, 0), (padding, padding), (padding, padding)))
+    outputs, channels, height, width = weight.shape
+    counts = [(size - dilation * (length - 1) - 1) // stride + 1
+              for size, length in zip(padded.shape[2:], (height, width), strict=True)]  # fmt: skip
+    result = np.zeros((len(x), outputs, *counts))
+    for output, row, column in np.ndindex(outputs, *counts):
+        first = output // (outputs // groups) * channels
+        rows, columns = (slice(stride * at, stride * at + dilation * (length - 1) + 1, dilation)
+                         for at, length in ((row, height), (column, width)))  # fmt: skip
+        window = padded[:, first : first + channels, rows, columns]
+        result[:, output, row, column] = (window * weight[output]).sum((1, 2, 3)) + bias[output]
+    return result
+
+
+@pytest.mark.parametrize(("stride", "padding", "dilation", "groups"), [(1, 0, 1, 1), (2, 1, 1, 1), (1, 2, 2, 2)])
+def test_a_convolution_is_two_kernels_and_a_product(
+    stride: int, padding: int, dilation: int, groups: int, cuda: EmulatedDriver, products: HostProducts
+) -> None:
+    """One kernel writes the windows as columns, and one adds the bias."""
+    x, weight, bias = (
+        RANDOM.standard_normal(shape).astype(np.float32) for shape in ((2, 4, 9, 11), (6, 4 // groups, 3, 2), (6,))
+    )
+    tensors, results = [on_device(array) for array in (x, weight, bias)], []
+
+    def run() -> None:
+        results.append(F.conv2d(*tensors, stride=stride, padding=padding, dilation=dilation, groups=groups))
+
+    assert launches(cuda, run) == [2] * 4
+    expected = convolution(x, weight, bias, stride, padding, dilation, groups)
+    for result in results:
+        np.testing.assert_allclose(result.cpu().numpy(), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_gradients_of_a_convolution_agree_with_the_cpu(cuda: EmulatedDriver, products: HostProducts) -> None:
+    arrays = [RANDOM.standard_normal(shape).astype(np.float32) for shape in ((2, 3, 7, 8), (4, 3, 3, 3))]
+    gradients = []
+    for device in ("cpu", "cuda"):
+        tensors = [opdsl.from_numpy(array).to(device).requires_grad_() for array in arrays]
+        F.conv2d(*tensors, padding=1, stride=2).square().sum().backward()
+        gradients.append([tensor.grad.cpu().numpy() for tensor in tensors if tensor.grad is not None])
+    for one, other in zip(*gradients, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
