@@ -395,6 +395,7 @@ PACKETS: dict[str, str] = {
     "atleast_1d": "shape.stacking",
     "atleast_2d": "shape.stacking",
     "atleast_3d": "shape.stacking",
+    "attention_by_rows": "nn.attention",
     "avg_pool1d": "nn.average_pooling",
     "avg_pool2d": "nn.average_pooling",
     "avg_pool2d_backward": "nn.average_pooling",

@@ -18,6 +18,7 @@ from opdsl.scalar.graph import Loop, Node, Number, TypedGraph
 from opdsl.scalar.lowering import lower, split_rare
 from opdsl.scalar.operations import LIBM
 from opdsl.scalar.types import BOOL, COMPLEX, FLOAT, INTEGER, ScalarType
+from opdsl.scalar.widths import is_word
 
 __all__ = ["Dialect", "constant_text", "conversions", "function_source", "loaded_kind"]
 
@@ -134,18 +135,19 @@ def _integer_of(to: Dialect, kind: ScalarType, source: ScalarType) -> str:
 _MOST_INLINED = 250
 
 
-def function_source(to: Dialect, graph: TypedGraph, name: str) -> str:
+def function_source(to: Dialect, graph: TypedGraph, name: str, *, coarse: bool = False) -> str:
     """Return the C source of a function that computes a scalar graph.
 
     Args:
         to: the language.
         graph: the computation; it is lowered here.
         name: of the function, an identifier.
+        coarse: whether its results are rounded to 16 bits, see ``lower``.
 
     Returns:
         The definition of ``void name(parameters, results)``, results by reference, and of the functions that it calls.
     """
-    lowered = lower(graph)
+    lowered = lower(graph, coarse=coarse)
     parts = split_rare(lowered)
     if parts is None:
         return _function(to, lowered, graph, name)
@@ -292,6 +294,8 @@ def _float_text(to: Dialect, value: float, kind: ScalarType) -> str:
 def _expression(to: Dialect, graph: TypedGraph, node: Node, names: list[str]) -> str:
     arguments = [names[at] for at in node.arguments]
     kind = graph.nodes[node.arguments[0]].type
+    if node.op == "cast" and node.type.category == FLOAT and is_word(graph, node.arguments[0]):
+        arguments = [to.cast(to.types[ScalarType.UINT32], *arguments)]  # processors convert words faster than int64
     printed = _PRINTERS.get(node.op)
     if printed is None:
         return _call(LIBM[node.op])(to, node, kind, arguments)
@@ -440,4 +444,6 @@ _PRINTERS: Final[dict[str, Print]] = {
     "round": _call("rint"),
     "sqrt": _call("sqrt"),
     "copysign": _call("copysign"),
+    "approximate_exp2": _call("approximate_exp2"),
+    "approximate_divide": _call("approximate_divide"),
 }

@@ -122,9 +122,9 @@ class LoopPrinter(abc.ABC):
 
     # ------------------------------------------------------------------------------------------------------ program
 
-    def text_of_functions(self) -> list[str]:
-        """Return the source of the scalar functions that the program calls."""
-        return [function_source(self.to, graph, name) for graph, name in self.functions.items()]
+    def text_of_functions(self, *, coarse: bool = False) -> list[str]:
+        """Return the source of the scalar functions that the program calls; for ``coarse`` see ``function_source``."""
+        return [function_source(self.to, graph, name, coarse=coarse) for graph, name in self.functions.items()]
 
     def print_body(self) -> None:
         """Emit all statements of the program."""

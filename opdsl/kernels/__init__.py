@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from opdsl.kernels.primitives.indexed import fill_by_index
     from opdsl.kernels.primitives.indirect import Positions, gather, known_inside, looked_at_later, range_of, scatter
     from opdsl.kernels.primitives.products import multiply
-    from opdsl.kernels.primitives.random import fill_random_
+    from opdsl.kernels.primitives.random import drop_randomly, fill_random_
     from opdsl.kernels.steps import step
 
 __all__ = [
@@ -61,6 +61,7 @@ __all__ = [
     "clone",
     "copied",
     "copy_",
+    "drop_randomly",
     "fill_",
     "fill_by_index",
     "fill_random_",
@@ -101,6 +102,7 @@ _MODULES = {
     "clone": "primitives.copying",
     "copied": "primitives.copying",
     "copy_": "primitives.copying",
+    "drop_randomly": "primitives.random",
     "fill_": "primitives.copying",
     "fill_by_index": "primitives.indexed",
     "fill_random_": "primitives.random",

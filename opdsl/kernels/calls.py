@@ -170,7 +170,10 @@ class MatrixLayout(NamedTuple):
 class ProductCall(NamedTuple):
     """Matrix products of a batch: ``alpha * first @ second + beta * out``, with two Python numbers.
 
+    dtype: of the factors, and of the result unless ``result`` is another.
     batch, rows, inner, columns: the sizes.
+    result: float32 for sums of products of 16-bit numbers that are not rounded to 16 bits; None for ``dtype``. Only
+        backends that multiply 16-bit matrices compute them.
     """
 
     dtype: DType
@@ -181,6 +184,7 @@ class ProductCall(NamedTuple):
     first: MatrixLayout
     second: MatrixLayout
     out: MatrixLayout
+    result: DType | None = None
 
 
 class WindowSpec(NamedTuple):

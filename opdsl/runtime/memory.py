@@ -95,6 +95,13 @@ class Memory(Protocol):
         with it clamps indices when reading.
         """
 
+    def report(self, kind: type[Exception], text: str, device: Device) -> tuple[Any, int]:
+        """Return an int64 array of 4 elements in which kernels report an error, and the number of the error.
+
+        A kernel that finds it stores a value, a size and the number. The error is raised as that of ``look_inside`` is;
+        a backend has both functions or none.
+        """
+
     def record_use(self, array: Any, stream: Any) -> None:
         """Delay the reuse of an array's freed memory until a stream has finished the work queued at that time."""
 
@@ -144,6 +151,11 @@ def concrete_device(device: Device) -> Device:
 _SINGLE = frozenset(("cpu", "meta"))
 
 
+def _array_of_report(report: Callable[..., tuple[Any, int]], *described: Any) -> Any:
+    array, _ = report(*described)
+    return array
+
+
 class _NotingMemory:
     """Wrapper of a device's memory module while a call is lowered: operations on arrays are recorded as steps."""
 
@@ -187,12 +199,19 @@ class _NotingMemory:
         memory: Any = self._memory
         return Noted(partial(memory.from_host, device=device, dtype=dtype), [dtype.numpy])(array)
 
+    def _report(self, report: Callable[..., tuple[Any, int]], *described: Any) -> tuple[object, int]:
+        """See ``Memory.report``; each run of the plan asks for the array."""
+        _, number = report(*described)
+        return Noted(partial(_array_of_report, report, *described), [numpy.dtype(numpy.int64)])(), number
+
     def __getattr__(self, name: str) -> object:
         attribute = getattr(self._memory, name)
         if name == "transfer":
             return lambda *arrays, **how: Noted(partial(attribute, **how), [])(*arrays)
         if name == "look_inside":
             return lambda kind, text, *operands: Noted(partial(attribute, kind, text), [])(*operands)
+        if name == "report":
+            return partial(self._report, attribute)
         if name not in self._ASKED:
             raise NotLoweredError(f"{name} of memory")
         return attribute

@@ -230,6 +230,11 @@ def _bits_right_logical(value: Array, amount: Array) -> Array:
     return np.asarray(np.right_shift(value.view(unsigned), amount.view(unsigned)).view(value.dtype))
 
 
+def _approximate_exp2(value: Array) -> Array:
+    power = np.exp2(value)
+    return np.where(power < np.finfo(value.dtype).tiny, value.dtype.type(0), power)
+
+
 def _bits(value: Array) -> Array:
     return np.asarray(value.view(f"int{value.dtype.itemsize * 8}"))
 
@@ -326,6 +331,8 @@ _EVALUATORS: Final[dict[str, Evaluator]] = {
     "bits_left": np.left_shift,
     "bits_right": np.right_shift,
     "bits_right_logical": _bits_right_logical,
+    "approximate_exp2": _approximate_exp2,
+    "approximate_divide": np.divide,
     "round_float16": lambda value: value.astype("float16").astype(value.dtype),
     "round_bfloat16": _round_bfloat16,
     "round_float8_e5m2": partial(_nearest, NARROW["float8_e5m2"]),

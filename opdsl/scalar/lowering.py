@@ -5,7 +5,7 @@ An operation without a formula stays; it is printed as the C library's function 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from opdsl.scalar.branches import branched
 from opdsl.scalar.builder import GraphBuilder
@@ -16,10 +16,12 @@ from opdsl.scalar.types import COMPLEX, INTEGER, ScalarType
 __all__ = ["lower", "split_loops", "split_rare"]
 
 
-def lower(graph: TypedGraph) -> TypedGraph:
+def lower(graph: TypedGraph, *, coarse: bool = False) -> TypedGraph:
     """Replace every operation that has a formula by the formula, and split complex numbers into real ones.
 
     graph: a graph from ``specialise``.
+    coarse: whether results are rounded to 16 bits, so that functions of float32 may be approximated (see
+    ``mathematics.coarse``).
     Returns: a graph of the same parameters and results for a printer; complex ones are two real ones each (see
     ``separate``).
     """
@@ -29,17 +31,24 @@ def lower(graph: TypedGraph) -> TypedGraph:
         graph = separate(graph)
     if any(isinstance(node.value, Loop) for node in graph.nodes):
         graph = branched(graph)
+    exact: Collection[int] = range(len(graph.nodes))
+    if coarse:
+        from opdsl.scalar.mathematics.coarse import compared
+
+        graph = _with_complements(graph)
+        exact = compared(graph)
     builder = GraphBuilder()
     positions: list[int] = []
-    for node in graph.nodes:
-        arguments = tuple(positions[at] for at in node.arguments)
+    for at, node in enumerate(graph.nodes):
+        arguments = tuple(positions[argument] for argument in node.arguments)
         if isinstance(node.value, Loop):
             node = node._replace(value=node.value._replace(body=lower(node.value.body)))
-        formula = _formula(node.op, graph.nodes[node.arguments[0]].type) if arguments else None
+        kind = graph.nodes[node.arguments[0]].type if arguments else None
+        formula = _formula(node.op, kind, coarse=at not in exact) if kind is not None else None
         if formula is None:
             positions.append(builder.copy(node, arguments))
         else:
-            positions.append(formula(*(Expression(builder, at) for at in arguments)).position)
+            positions.append(formula(*(Expression(builder, argument) for argument in arguments)).position)
     return builder.finish(graph.name, (positions[at] for at in graph.results))
 
 
@@ -102,7 +111,28 @@ def split_loops(graph: TypedGraph) -> tuple[TypedGraph, TypedGraph]:
     return cheap, builder.finish("costly", [going])
 
 
-def _formula(op: str, kind: ScalarType) -> Callable[..., Expression] | None:
+def _with_complements(graph: TypedGraph) -> TypedGraph:
+    """Replace ``1 + erf(x)`` by ``erfc(-x)``, which does not cancel, and takes one polynomial instead of two."""
+    builder = GraphBuilder()
+    positions: list[int] = []
+    for node in graph.nodes:
+        arguments = tuple(positions[at] for at in node.arguments)
+        ones = [at for at in arguments if builder.constant_value(at) == 1.0]
+        errors = [at for at in arguments if builder.nodes[at].op == "erf"]
+        if node.op == "add" and ones and errors:
+            (operand,) = builder.nodes[errors[0]].arguments
+            positions.append(builder.node("erfc", (builder.node("negative", (operand,), node.type),), node.type))
+        else:
+            positions.append(builder.copy(node, arguments))
+    return builder.finish(graph.name, (positions[at] for at in graph.results))
+
+
+def _formula(op: str, kind: ScalarType, *, coarse: bool) -> Callable[..., Expression] | None:
     from opdsl.scalar.mathematics.formulas import FLOATING, INTEGERS
 
+    if coarse and kind is ScalarType.FLOAT32:
+        from opdsl.scalar.mathematics.coarse import COARSE
+
+        if op in COARSE:
+            return COARSE[op]
     return (INTEGERS if kind.category == INTEGER else FLOATING).get(op)

@@ -116,6 +116,9 @@ OPERATIONS: Final[dict[str, Operation]] = _table(
     ("bits_right", 2, "lowered", "bits_right"),
     ("bits_right_logical", 2, "lowered", "bits_right_logical"),
     ("quotient", 2, "lowered", "quotient"),
+    # instructions of graphics processors, in graphs that are lowered for results of 16 bits
+    ("approximate_exp2", 1, "lowered", "approximate_exp2"),
+    ("approximate_divide", 2, "lowered", "approximate_divide"),
 )  # fmt: skip
 
 # Operations whose derivative cannot be expressed by scalar operations.

@@ -137,6 +137,14 @@ def _multiply(builder: Builder, arguments: tuple[int, ...], kind: ScalarType) ->
     return None
 
 
+def _fma(builder: Builder, arguments: tuple[int, ...], kind: ScalarType) -> int | None:
+    first, second, addend = arguments
+    for one, other in ((first, second), (second, first)):
+        if kind.category != COMPLEX and _is(builder, one, 1):
+            return builder.node("add", (other, addend), kind)
+    return None
+
+
 def _divide(builder: Builder, arguments: tuple[int, ...], kind: ScalarType) -> int | None:
     return arguments[0] if kind.category != COMPLEX and _is(builder, arguments[1], 1) else None
 
@@ -218,6 +226,7 @@ _RULES: Final[dict[str, Rule]] = {
     "add": _add,
     "subtract": _subtract,
     "multiply": _multiply,
+    "fma": _fma,
     "divide": _divide,
     "negative": _involution("negative"),
     "invert": _involution("invert"),

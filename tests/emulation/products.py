@@ -53,8 +53,9 @@ class HostProducts:
         operations, (rows, columns, inner) = inputs[:2], inputs[2:5]
         alpha, first, second, beta, out = inputs[5], inputs[6:10], inputs[10:14], inputs[14], inputs[15:19]
         count, compute = inputs[19:21]
-        kind = out[1]
+        kind, own = first[1], out[1]
         _, wide = _DTYPES[kind]
+        assert own == kind or (own == 0 and kind in (2, _BFLOAT16)), "cuBLAS has no such results"
         assert compute == (_COMPUTES_IN_DOUBLE if wide in (np.float64, np.complex128) else _COMPUTES_IN_FLOAT)
         scale, kept = (
             np.frombuffer(ctypes.string_at(factor._obj, wide().itemsize), wide)[0] for factor in (alpha, beta)
@@ -66,8 +67,8 @@ class HostProducts:
                 two = _numbers(_matrix(second, operations[1], inner, columns, at), kind)
                 target = _matrix(out, 0, rows, columns, at)
                 # With beta = 0 the target is not read.
-                output = scale * (one @ two) + (kept * _numbers(target, kind) if kept else 0)
-                target[...] = narrow(output.astype(wide), "bfloat16") if kind == _BFLOAT16 else output
+                output = scale * (one @ two) + (kept * _numbers(target, own) if kept else 0)
+                target[...] = narrow(output.astype(wide), "bfloat16") if own == _BFLOAT16 else output
 
         self.driver.queue(self.stream, run)
         return 0

@@ -47,6 +47,7 @@ OPERATORS = [
     "cat",
     "topk",
     "sort.stable",
+    "nll_loss_forward",
     "nonzero",
     "masked_select",
     "masked_fill.Scalar",
@@ -59,6 +60,7 @@ OPERATORS = [
     "mm",
     "bmm",
     "addmm",
+    "scaled_dot_product_attention",
 ]
 
 

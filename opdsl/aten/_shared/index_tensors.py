@@ -6,13 +6,16 @@ from typing import Any
 
 import numpy
 
-from opdsl.errors import PositionError
+from opdsl.errors import DeviceError, PositionError
 from opdsl.kernels import Positions, cast, known_inside, looked_at_later, range_of
 from opdsl.kernels.outputs import in_this_mode, tensor_over
+from opdsl.kernels.primitives.host import is_beyond, through_host
+from opdsl.kernels.primitives.nonzero import nonzero_on_device
 from opdsl.runtime import Tensor, bool_, contiguous_strides, cpu, int32, int64, wrap
 from opdsl.runtime.geometry import geometry
 from opdsl.runtime.lowering import Lowering, SymbolicArray, lowering
 from opdsl.runtime.values import readable
+from opdsl.runtime.viewing import make_view
 
 # A tensor with fewer elements is searched unchanged: a comparison with 0 would take longer than it saves.
 _FEW = 128
@@ -120,25 +123,36 @@ def among_all(tensor: Tensor, index: Tensor) -> list[Positions]:
 
 def nonzero_columns(tensor: Tensor) -> list[Tensor]:
     """Return the indices of a tensor's nonzero elements in row-major order, one int64 tensor per dimension."""
+    if tensor.ndim == 0:
+        return []
+    if tensor.device is not cpu:
+        rows = nonzero_rows(tensor)
+        count = rows.shape[0]
+        return [make_view(rows, (count,), (1,), dim * count) for dim in range(tensor.ndim)]
     recorder = lowering.get()
-    if recorder is None and tensor.device is cpu:
+    if recorder is None:
         return [wrap(column, int64) for column in _columns_where(readable(tensor, "nonzero"))]
     mask = tensor if tensor.dtype is bool_ else tensor != 0
-    if recorder is not None and mask.ndim and mask.device is cpu:
-        (columns,) = recorder.run(_columns_where, (mask.array,), ["columns"])
-        count = _count_of(recorder, SymbolicArray(f"{columns}[0]", int64.numpy), mask)
-        form = geometry(int64, cpu, (count,), (1,))
-        arrays = [SymbolicArray(f"{columns}[{dim}]", int64.numpy) for dim in range(mask.ndim)]
-        return [tensor_over(array, form) for array in arrays]
-    return _columns(_places_on_device(mask), mask.shape)
+    (columns,) = recorder.run(_columns_where, (mask.array,), ["columns"])
+    count = _count_of(recorder, SymbolicArray(f"{columns}[0]", int64.numpy), mask)
+    form = geometry(int64, cpu, (count,), (1,))
+    arrays = [SymbolicArray(f"{columns}[{dim}]", int64.numpy) for dim in range(mask.ndim)]
+    return [tensor_over(array, form) for array in arrays]
 
 
 def nonzero_rows(tensor: Tensor) -> Tensor:
-    """Return the indices of the nonzero elements of a CPU tensor as one int64 tensor with a row per element.
+    """Return the indices of a tensor's nonzero elements as one int64 tensor with a row per element.
 
     The tensor must have at least one dimension. The indices into one dimension are adjacent in memory, as PyTorch's
     kernel writes them.
     """
+    if tensor.is_meta:
+        raise DeviceError("nonzero: a meta tensor has no elements, whose number would be the size of the result")
+    if is_beyond(tensor):
+        moved: Tensor = through_host(nonzero_rows, [tensor])
+        return moved
+    if tensor.device is not cpu:
+        return nonzero_on_device(tensor)
     recorder = lowering.get()
     if recorder is None:
         rows = _rows_where(readable(tensor, "nonzero"))
@@ -191,15 +205,3 @@ def _columns(places: Any, shape: tuple[int, ...]) -> list[Any]:
         columns.insert(0, places - quotient * size)
         places = quotient
     return [places, *columns] if shape else []
-
-
-def _places_on_device(mask: Tensor) -> Tensor:
-    """Return the flat indices of a mask's True elements; a cumulative sum counts them, a scatter writes them."""
-    held = mask.reshape((-1,))
-    ends = held.cumsum(0)
-    count = ends[-1].item() if mask.numel() else 0
-    assert isinstance(count, int), "a sum of bools is whole"
-    # Indices of False elements are all written to one extra element at the end, which is cut off.
-    targets = held * (ends - 1 - count) + count
-    places = ends.new_empty((count + 1,)).scatter(0, targets, held.new_ones(held.shape, dtype=int64).cumsum(0) - 1)
-    return places.narrow(0, 0, count)

@@ -34,7 +34,7 @@ FILL: dict[str, Any] = {"variants": "method", "device_check": "NoCheck", **SEEDE
 # ------------------------------------------------------------------------------------------------- uniform, normal, ...
 
 
-@op("aten::uniform_", autogen="uniform, uniform.out", variants="method")
+@op("aten::uniform_", kernel=True, autogen="uniform, uniform.out", variants="method")
 def uniform_(
     self: Tensor[Alias("a", write=True)],
     from_: Annotated[float, Name("from")] = 0,
@@ -43,24 +43,6 @@ def uniform_(
     generator: Generator | None = None,
 ) -> Tensor[Alias("a", write=True)]:
     """Fill the tensor with uniformly distributed numbers from ``from`` up to, but not including, ``to``."""
-    ...
-
-
-def uniform_element(u: Any, from_: Any, to: Any, digits: Any) -> Any:
-    # Only as many binary digits as the dtype has, so that no number is rounded up to 1.
-    return from_ + (to - from_) * (math.floor(u * digits) / digits)
-
-
-uniform_numbers = primitives.draw(uniform_element, from_zero="u")
-
-
-@uniform_.formula
-def uniform(self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
-    return uniform_numbers(self, from_, to, generator)
-
-
-@uniform_.meta
-def uniform_meta(ctx, self, from_, to):
     real = self.dtype.to_real()
     digits = distributions.digits_of(real, "check_uniform_bounds")
     largest = LARGEST.get(real.name, sys.float_info.max)
@@ -73,7 +55,12 @@ def uniform_meta(ctx, self, from_, to):
         f"uniform_ expects to-from <= std::numeric_limits<{real.scalar_type}>::max(), but found to={to} and "
         f"from={from_} which result in to-from to exceed the limit",
     )
-    return {"digits": 2.0**digits}
+    distribution = distributions.uniform if real is float64 else distributions.uniform_single
+    bits = 53 if real is float64 else 32
+    return fill_random_(self, distribution, (floating(from_), floating(to), bits - digits, 2.0**-digits), generator)
+
+
+uniform_.derivative("self")(zero_derivative)
 
 
 @op("aten::normal_", kernel=True, autogen="normal.out", **FILL)

@@ -16,13 +16,11 @@ from opdsl.errors import DTypeError, UnsupportedModeError
 from opdsl.kernels import Positions, check, gather, new_tensor, scatter
 from opdsl.kernels.iteration.broadcasting import broadcast
 from opdsl.kernels.iteration.numbers import to_element
-from opdsl.kernels.primitives.copying import copy_elements
 from opdsl.runtime import (
     DType,
     MemoryFormat,
     Tensor,
     bool_,
-    cpu,
     install_method,
     int32,
     int64,
@@ -43,14 +41,7 @@ from opdsl.schema.vocabulary import Scalar, SymInt
 )
 def nonzero_tensor(self: Tensor) -> Tensor:
     """Return the indices of the nonzero elements, one row for each element."""
-    if self.device is cpu and self.ndim:
-        return nonzero_rows(self)
-    columns = nonzero_columns(self)
-    count = columns[0].numel() if columns else int(bool(self.item()))
-    output = new_tensor(geometry(int64, self.device, (count, self.ndim), (1, count)))
-    for dim, column in enumerate(columns):
-        copy_elements(output.select(1, dim), column)
-    return output
+    return nonzero_rows(self) if self.ndim else self.new_empty((int(bool(self.item())), 0), dtype=int64)
 
 
 @overload

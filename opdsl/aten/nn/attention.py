@@ -24,6 +24,8 @@ from opdsl.dispatch import is_grad_enabled
 from opdsl.errors import DTypeError
 from opdsl.kernels import check, copy_
 from opdsl.kernels.iteration.dtypes import precision_of
+from opdsl.kernels.primitives.attention import write_weights
+from opdsl.kernels.primitives.products import multiplies_16_bits, multiply
 from opdsl.runtime import DType, Tensor, bool_, cpu
 from opdsl.schema.vocabulary import Name
 
@@ -319,6 +321,51 @@ def gradients_of(call: Attention, grad_out: Tensor, out: Tensor, logsumexp: Tens
     return gradients
 
 
+# ------------------------------------------------------------------------------------------------ kernels of whole rows
+
+
+@lib.op(kernel=("CUDA", "Meta"), variants="function")
+def attention_by_rows(
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, is_causal: bool, scale: float
+) -> Tensor:
+    """Compute attention in three kernels: two products, and one for the weights, which are stored as a whole.
+
+    query, key, value: (batch, heads, length, size). attn_mask: see ``scaled_dot_product_attention``. scale: the factor
+    of scores.
+    """
+    shape = (*query.shape[:3], key.shape[2])
+    query_rows, key_rows, value_rows = (tensor.flatten(0, 1) for tensor in (query, key, value))
+    scores = query.new_empty(shape, dtype=precision_of(query.dtype))
+    multiply(query_rows, key_rows.transpose(1, 2), scores.flatten(0, 1))
+    weights = scores if scores.dtype is query.dtype else query.new_empty(shape)
+    write_weights(scores, attn_mask, scale, is_causal, weights)
+    output = query.new_empty((*query.shape[:3], value.shape[3]))
+    multiply(weights.flatten(0, 1), value_rows, output.flatten(0, 1))
+    return output
+
+
+@attention_by_rows.derivative("query", "key", "value")
+def attention_by_rows_derivative(grad, query, key, value, attn_mask, is_causal, scale):
+    return _composite_gradients(grad, query, key, value, attn_mask, is_causal, scale)
+
+
+def is_by_rows(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float) -> bool:
+    """Return whether ``attention_by_rows`` supports a call."""
+    tensors = (query, key, value)
+    return (
+        query.device is not cpu
+        and multiplies_16_bits(query.device)
+        and all(tensor.ndim == 4 and tensor.numel() > 0 for tensor in tensors)
+        and query.dtype.is_floating_point
+        and query.dtype is key.dtype is value.dtype
+        and query.shape[:2] == key.shape[:2] == value.shape[:2]
+        and query.shape[3] == key.shape[3]
+        and key.shape[2] == value.shape[2]
+        and dropout_p == 0
+        and (attn_mask is None or not attn_mask.requires_grad)
+    )
+
+
 # ----------------------------------------------------------------------------------------------------------- attention
 
 
@@ -438,6 +485,8 @@ def scaled_dot_product_attention(
             return _scaled_dot_product_flash_attention_for_cpu(
                 query, keys, values, 0.0, is_causal, attn_mask=attn_mask, scale=scale
             )[0]
+    if is_by_rows(query, key, value, attn_mask, dropout_p):
+        return attention_by_rows(query, key, value, attn_mask, is_causal, scale_of(query, scale))
     return _scaled_dot_product_attention_math(
         query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa
     )[0]

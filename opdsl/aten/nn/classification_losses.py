@@ -17,6 +17,7 @@ from opdsl.aten.nn.normalization import log_softmax
 from opdsl.declare import Library, Operator, Out, formula, forward, op, traceable
 from opdsl.errors import DTypeError, OptionError, PositionError, ShapeError, UnsupportedDTypeError
 from opdsl.kernels import check, copy_, fill_
+from opdsl.kernels.primitives.classes import write_class_loss
 from opdsl.runtime import Category, Tensor, int64, uint8
 from opdsl.schema.vocabulary import Name, Reduction, SymInt
 
@@ -143,12 +144,15 @@ def write_loss(
     total_weight: Tensor,
 ) -> None:
     """Write the loss to ``output``, and the sum of the weights to ``total_weight``, or 0 if there is no reduction."""
-    dim = min(1, self.ndim - 1)
+    dim, is_one = min(1, self.ndim - 1), reduction in (Reduction.Mean, Reduction.Sum) or self.ndim == 1
+    is_mean = reduction == Reduction.Mean
+    if is_one and write_class_loss(self, target, weight, ignore_index, is_mean, output, total_weight):
+        return
     places, weights = classes_of(self, target, weight, ignore_index)
     losses = class_loss(self.gather(dim, places), weights)
-    if reduction in (Reduction.Mean, Reduction.Sum) or self.ndim == 1:
+    if is_one:
         total, loss = weights.sum(), losses.sum()
-        copy_(output, loss / total if reduction == Reduction.Mean else loss)
+        copy_(output, loss / total if is_mean else loss)
         copy_(total_weight, total)
     else:
         copy_(output, losses.reshape(target.shape))

@@ -10,8 +10,8 @@ from opdsl.aten.create.factories import empty, zeros
 from opdsl.aten.create.like_factories import empty_like, ones_like
 from opdsl.aten.pointwise.arithmetic import add, mul
 from opdsl.declare import op, traceable
-from opdsl.kernels import check
-from opdsl.runtime import Generator, Tensor, bool_, uint8
+from opdsl.kernels import check, drop_randomly
+from opdsl.runtime import Generator, Tensor, bool_, cpu, meta, uint8
 from opdsl.schema import Alias
 
 # ------------------------------------------------------------------------------------------------------------ dropout
@@ -51,6 +51,8 @@ def dropped(input: Tensor, p: float, train: bool, *, in_place: bool, by_feature:
     check(0 <= p <= 1, f"dropout probability has to be between 0 and 1, but got {p}")
     if p == 0 or not train or input.numel() == 0:
         return input
+    if input.device not in (cpu, meta) and 0 < p < 1 and not (in_place or by_feature or keeps_variance):
+        return native_dropout(input, p, True)[0]  # one kernel, as in PyTorch
     factors, shift = factors_of(input, p, by_feature, keeps_variance)
     scaled = input.mul_(factors) if in_place else mul(input, factors)
     return scaled if shift is None else scaled.add_(shift)
@@ -102,8 +104,13 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
         return input, empty_like(input, dtype=bool_)
     if train is False:
         return input.clone(), ones_like(input, dtype=bool_)
+    scale = 0.0 if p == 1 else 1 / (1 - p)
+    if input.is_contiguous() and input.dtype.is_floating_point:
+        together = drop_randomly(input, 1 - p, scale)
+        if together is not None:
+            return together
     mask = empty_like(input, dtype=bool_).bernoulli_(1 - p)
-    return mul(input, mask).mul_(0.0 if p == 1 else 1 / (1 - p)), mask
+    return mul(input, mask).mul_(scale), mask
 
 
 native_dropout.sharding(elementwise=True)

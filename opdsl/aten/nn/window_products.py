@@ -12,7 +12,9 @@ from opdsl.aten._shared.blocks import blocks
 from opdsl.aten.nn.sliding import Sliding, collect, counts_of, lengths_of, seen
 from opdsl.kernels import copy_, fill_, multiply, new_tensor, slide
 from opdsl.kernels.calls import WindowSpec
-from opdsl.runtime import DType, MemoryFormat, Tensor
+from opdsl.kernels.primitives.columns import columns_by_kernel
+from opdsl.kernels.primitives.host import is_beyond
+from opdsl.runtime import DType, MemoryFormat, Tensor, cpu, meta
 from opdsl.runtime.geometry import geometry
 from opdsl.runtime.strides import strides_for
 
@@ -46,11 +48,12 @@ def empty_in(
 
 def columns_of(images: Tensor, windows: Slides, groups: int) -> Tensor:
     """Return the elements of each window as a column: (batch, groups, channels per group * elements, windows)."""
-    shown, dims = seen(images, windows), len(windows)
     batch, channels = images.shape[:2]
-    turned = shown.permute((0, 1, *range(2 + dims, 2 + 2 * dims), *range(2, 2 + dims)))
-    rows = channels // groups * math.prod(lengths_of(windows))
-    return turned.reshape((batch, groups, rows, math.prod(counts_of(windows))))
+    shape = (batch, groups, channels // groups * math.prod(lengths_of(windows)), math.prod(counts_of(windows)))
+    if images.device not in (cpu, meta) and not is_beyond(images):
+        return columns_by_kernel(images, slides_of(windows)).view(shape)
+    shown, dims = seen(images, windows), len(windows)
+    return shown.permute((0, 1, *range(2 + dims, 2 + 2 * dims), *range(2, 2 + dims))).reshape(shape)
 
 
 def multiply_samples(first: Tensor, second: Tensor, out: Tensor) -> None:
@@ -158,11 +161,13 @@ def correlate(operands: Operands) -> Tensor:
     images, _, results, windows, groups, _ = operands
     kernels, count = operands.kernels, math.prod(counts_of(windows))
     batch = images.shape[0]
-    tensor = empty_in(images, (batch, groups, kernels.shape[1], count))
+    shape = (batch, groups, kernels.shape[1], count)
+    is_dense = results.is_contiguous()
+    tensor = results.view(shape) if is_dense else empty_in(images, shape)
     for start, size in parts(batch, groups * kernels.shape[2] * count):
         columns = columns_of(images.narrow(0, start, size), windows, groups)
         multiply_samples(kernels, columns, tensor.narrow(0, start, size))
-    return copy_(results, tensor.view(results.shape))
+    return results if is_dense else copy_(results, tensor.view(results.shape))
 
 
 def spread_out(operands: Operands) -> Tensor:

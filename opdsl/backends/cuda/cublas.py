@@ -66,7 +66,7 @@ _handles: dict[int, Any] = {}
 
 
 def multiply(
-    dtype: str,
+    dtypes: tuple[str, str],
     sizes: tuple[int, int, int, int],
     first: Matrix,
     second: Matrix,
@@ -78,14 +78,14 @@ def multiply(
     """Queue ``alpha * first @ second + beta * out``, written into ``out``, which is column-major.
 
     Args:
-        dtype: a name in ``DTYPES``.
+        dtypes: names in ``DTYPES``, of the factors and of the result: the same, or float32 for factors of 16 bits.
         sizes: size of the batch, rows and columns of the result, and the inner size.
 
     Raises:
         MissingDependencyError: cuBLAS is not installed.
         DriverError: cuBLAS reports an error.
     """
-    kind = DTYPES[dtype]
+    kind, result = (DTYPES[dtype] for dtype in dtypes)
     batch, rows, columns, inner = sizes
     numbers = [_number(kind, number) for number in (alpha, beta)]
     driver().activate(stream.index)
@@ -104,7 +104,7 @@ def multiply(
             *_given(first, kind),
             *_given(second, kind),
             ctypes.byref(numbers[1]),
-            *_given(out, kind),
+            *_given(out, result),
             batch,
             kind.compute,
             _DEFAULT_ALGORITHM,

@@ -10,11 +10,24 @@ import attrs
 
 from opdsl.backends.cuda.points import Points, points_of
 from opdsl.kernels.loops.making import around
-from opdsl.kernels.loops.model import Fold, For, Load, Program, Range, Scan, Update, graphs_of, statements_of
+from opdsl.kernels.loops.model import (
+    Array,
+    Fold,
+    For,
+    Load,
+    Program,
+    Range,
+    Scan,
+    Store,
+    Update,
+    graphs_of,
+    statements_of,
+)
 from opdsl.kernels.loops.schedules import threaded
 from opdsl.kernels.loops.text import program_text
+from opdsl.scalar.mathematics.coarse import has_steps
 
-__all__ = ["HEADERS", "Kernel", "Team", "kernel_of", "team_kernel"]
+__all__ = ["HEADERS", "Kernel", "Team", "is_coarse", "kernel_of", "team_kernel"]
 
 HEADERS = ("prelude", "neighbours", "atomics", "team", "reduce", "row")
 """Names of the header files that kernels include, in an order in which each follows those that it needs."""
@@ -27,12 +40,15 @@ class Team(NamedTuple):
     vector: elements that are loaded at once.
     items: elements of a row that a lane holds, neighbors if it scans them; 0 if it loads one element after another.
     tiled: whether rows are longer than a team can hold, and so are read for each loop over them.
+    whole: whether rows with contiguous elements consist of packs of ``vector`` elements, which begin at multiples of
+        their size in bytes.
     """
 
     along: bool
     vector: int
     items: int = 0
     tiled: bool = False
+    whole: bool = False
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -83,6 +99,16 @@ class Kernel:
         holds = self.team is not None and self.team.items > 0 and Scan not in kinds
         stands = (True, True, Update in kinds, self.team, self.team and not holds, holds)
         return tuple(name for name, does in zip(HEADERS, stands, strict=True) if does)
+
+
+def is_coarse(program: Program) -> bool:
+    """Return whether functions may be approximated: all results of a program are rounded to 16 bits, and nothing is
+    rounded to integers. Scratch memory is no result.
+    """
+    written = {statement.array for statement in statements_of(program.body) if isinstance(statement, (Store, Update))}
+    results = [array for array in program.parameters if array.name in written and isinstance(array, Array)]
+    is_short = all(array.dtype.name in ("float16", "bfloat16") for array in results)
+    return is_short and not any(map(has_steps, graphs_of(program.body)))
 
 
 @functools.lru_cache(maxsize=4096)

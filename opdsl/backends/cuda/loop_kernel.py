@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from opdsl.backends.c_printer import loaded_kind
-from opdsl.backends.cuda.dialect import CUDA, number_kind, number_type
+from opdsl.backends.cuda.dialect import CUDA, VALUE_TYPES, number_kind, number_type
 from opdsl.backends.cuda.kernel import Kernel
 from opdsl.backends.cuda.points import Points, following, used_by
 from opdsl.backends.loop_printer import LoopPrinter
@@ -34,7 +34,9 @@ class LoopKernel(LoopPrinter):
 
     begins: the byte offset at a point, as C++ text, of each array that has one. follow: arrays with contiguous
         neighbors.
-    packs: C++ text of array elements that are in registers. structures: declarations in front of the kernel.
+    packs: C++ text of array elements that are in registers. values: C++ text of those that are there as the values that
+        they are computed in.
+    structures: declarations in front of the kernel.
     """
 
     to = CUDA
@@ -48,6 +50,7 @@ class LoopKernel(LoopPrinter):
         self.begins = {name: f"offsets_[{place}]" for place, name in enumerate(names)}
         self.follow = following(self.program) if self.points is None else self.points.follow
         self.packs: dict[str, str] = {}
+        self.values: dict[str, str] = {}
         self.structures: list[str] = []
 
     def source(self, threads: int, layouts: Sequence[str]) -> str:
@@ -148,37 +151,41 @@ class LoopKernel(LoopPrinter):
         if self.points is None:
             with self.braces(f"if (first_ + {vector} <= {size})"):
                 self.packed(index, body)
-            with self.braces("else"), self.braces(f"for (long long {index} = first_; {index} < {size}; ++{index})"):
-                self.types[index] = ScalarType.INT64
-                self.block(body)
+            with self.braces("else"):
+                self.say("#pragma unroll 1")
+                with self.braces(f"for (long long {index} = first_; {index} < {size}; ++{index})"):
+                    self.types[index] = ScalarType.INT64
+                    self.block(body)
         else:
             self.packed(index, body)
 
     def packed(self, index: str, body: Sequence[Statement]) -> None:
         """Print a body for a full vector of neighboring points: vector loads, a loop over the points, vector stores."""
-        packs: dict[str, str] = {}
         same, own = self.parted(index, body)
         self.block(same)
-        stores = []
+        stores: list[str] = []
+        vector = self.program.vector
         for statement in own:
             if isinstance(statement, (Load, Store)) and statement.array in self.follow:
                 place = self.place(
                     statement.array, ["first_" if place == index else place for place in statement.index]
                 )
-                pack = self.fresh("pack")
-                self.say(f"{CUDA.stored_type(self.arrays[statement.array].dtype)} {pack}[{self.program.vector}];")
+                array = self.arrays[statement.array]
+                pack, values = self.fresh("pack"), self.fresh("values")
+                self.say(f"{CUDA.stored_type(array.dtype)} {pack}[{vector}];")
+                self.say(f"{VALUE_TYPES[loaded_kind(array.dtype)]} {values}[{vector}];")
                 if isinstance(statement, Load):
                     self.say(self.moved("LOAD", statement.array, pack, place))
+                    self.say(f"unpack({values}, {pack});")
                 else:
-                    stores.append(self.moved("STORE", statement.array, pack, place))
-                packs[statement.array] = f"{pack}[at_]"
-        self.packs = packs
+                    stores += [f"pack({pack}, {values});", self.moved("STORE", statement.array, pack, place)]
+                self.values[statement.array] = f"{values}[at_]"
         self.say("#pragma unroll")
-        with self.braces(f"for (int at_ = 0; at_ < {self.program.vector}; ++at_)"):
+        with self.braces(f"for (int at_ = 0; at_ < {vector}; ++at_)"):
             if self.points is None or index in self.points.indices:
                 self.declared(index, ScalarType.INT64, "first_ + at_")
             self.block(own)
-        self.packs = {}
+        self.values = {}
         for line in stores:
             self.say(line)
 
@@ -216,11 +223,17 @@ class LoopKernel(LoopPrinter):
 
     def loaded(self, array: str, place: str, dtype: DType, kind: ScalarType) -> str:
         """See ``LoopPrinter``."""
-        return CUDA.converted(f"load({self.element(array, place)})", loaded_kind(dtype), kind)
+        value = self.values.get(array) or f"load({self.element(array, place)})"
+        return CUDA.converted(value, loaded_kind(dtype), kind)
 
     def stored(self, array: str, place: str, dtype: DType, value: str, kind: ScalarType) -> str:
         """See ``LoopPrinter``."""
-        return f"store({self.element(array, place)}, {CUDA.converted(value, kind, loaded_kind(dtype))});"
+        value = CUDA.converted(value, kind, loaded_kind(dtype))
+        return (
+            f"{self.values[array]} = {value};"
+            if array in self.values
+            else f"store({self.element(array, place)}, {value});"
+        )
 
     def exchanged(self, update: Update) -> None:
         """See ``LoopPrinter``: prints a native atomic add where there is one, else compare-and-swap or a lock."""

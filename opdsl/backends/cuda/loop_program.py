@@ -8,7 +8,7 @@ import struct
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from opdsl.backends.cuda.kernel import HEADERS, Kernel
+from opdsl.backends.cuda.kernel import HEADERS, Kernel, is_coarse
 from opdsl.backends.cuda.layouts import layout
 from opdsl.backends.cuda.program import (
     Address,
@@ -201,4 +201,5 @@ def _print(
     printers = [(LoopKernel if kernel.team is None else TeamKernel)(kernel, divisors, functions) for kernel in kernels]
     texts = [printer.source(threads, forms) for printer, forms in zip(printers, layouts, strict=True)]
     converters = conversions(CUDA, (ScalarType.FLOAT32, ScalarType.FLOAT64))
-    return "\n".join([*converters, margins(CUDA), *printers[0].text_of_functions(), *texts])
+    coarse = all(is_coarse(kernel.program) for kernel in kernels)
+    return "\n".join([*converters, margins(CUDA), *printers[0].text_of_functions(coarse=coarse), *texts])

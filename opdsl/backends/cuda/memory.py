@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from opdsl.backends import arrays as shared
-from opdsl.backends.arrays import DeviceArray
-from opdsl.backends.cuda import arrays, copies, host
+from opdsl.backends.arrays import NOTHING, DeviceArray, over
+from opdsl.backends.cuda import arrays, copies, host, reports
 from opdsl.backends.cuda.allocator import order
 from opdsl.backends.cuda.devices import current_device, device, index_of
 from opdsl.backends.cuda.interchange import array_interface, export_dlpack, take_array, take_dlpack
 from opdsl.backends.cuda.streams import Stream, stream_of, synchronize
-from opdsl.runtime.dtype import DType
+from opdsl.runtime.dtype import DType, int64
 
 if TYPE_CHECKING:
     from opdsl.runtime.device import Device
@@ -36,6 +36,7 @@ __all__ = [
     "look_inside",
     "maker",
     "record_use",
+    "report",
     "synchronize",
     "take_array",
     "take_dlpack",
@@ -103,6 +104,13 @@ def look_inside(kind: type[Exception], text: str, array: DeviceArray, least: int
     from opdsl.backends.cuda import positions  # imported late, because it imports the launcher
 
     positions.look_inside(kind, text, array, least, size)
+
+
+def report(kind: type[Exception], text: str, device: Device) -> tuple[DeviceArray, int]:
+    """Return the array in which kernels report an error, in page-locked memory, and the number of the error."""
+    return over(NOTHING, reports.record(), index_of(device), (reports.WORDS,), (8,), int64), reports.number_of(
+        kind, text
+    )
 
 
 _NOTHING: AbstractContextManager[object] = nullcontext()

@@ -25,21 +25,66 @@ __device__ inline void move(Stored& own, Stored& there) {
     }
 }
 
-// Elements that begin at an even address.
+// Elements that begin at an even address. Registers are filled as whole packs, so that words of them stay together.
 template <Direction direction, int count, typename Stored>
 __device__ inline void move_pack(Stored* own, Stored* first) {
-    Pack<Stored, count>& there = *reinterpret_cast<Pack<Stored, count>*>(first);
-    Pack<Stored, count> moved;
     if constexpr (direction == LOAD) {
-        moved = there;
+        const Pack<Stored, count> moved = *reinterpret_cast<const Pack<Stored, count>*>(first);
+        memcpy(own, &moved, sizeof(moved));
+    } else {
+        Pack<Stored, count> moved;
+        memcpy(&moved, own, sizeof(moved));
+        *reinterpret_cast<Pack<Stored, count>*>(first) = moved;
     }
+}
+
+// Convert elements in registers to the values that they are computed in, and back; pairs of 16-bit floats at once.
+template <int count, typename Stored, typename Value>
+__device__ inline void unpack(Value (&values)[count], const Stored* own) {
 #pragma unroll
     for (int at = 0; at < count; ++at) {
-        move<direction>(own[at], moved.element[at]);
+        values[at] = load(own[at]);
     }
-    if constexpr (direction == STORE) {
-        there = moved;
+}
+template <int count>
+__device__ inline void unpack(float (&values)[count], const BFloat16* own) {
+#pragma unroll
+    for (int at = 0; at + 1 < count; at += 2) {
+        unsigned word;
+        memcpy(&word, own + at, sizeof(word));
+        values[at] = same_bits<float>(word << 16);
+        values[at + 1] = same_bits<float>(word & 0xffff0000u);
     }
+    if constexpr (count % 2 == 1) {
+        values[count - 1] = load(own[count - 1]);
+    }
+}
+template <int count, typename Stored, typename Value>
+__device__ inline void pack(Stored* own, const Value (&values)[count]) {
+#pragma unroll
+    for (int at = 0; at < count; ++at) {
+        store(own[at], values[at]);
+    }
+}
+template <int count, typename Stored>
+__device__ inline void pack_pairs(
+    Stored* own, const float (&values)[count], unsigned (*convert)(float first, float second)) {
+#pragma unroll
+    for (int at = 0; at + 1 < count; at += 2) {
+        const unsigned word = convert(values[at], values[at + 1]);
+        memcpy(own + at, &word, sizeof(word));
+    }
+    if constexpr (count % 2 == 1) {
+        store(own[count - 1], values[count - 1]);
+    }
+}
+template <int count>
+__device__ inline void pack(Half* own, const float (&values)[count]) {
+    pack_pairs(own, values, floats_to_halves);
+}
+template <int count>
+__device__ inline void pack(BFloat16* own, const float (&values)[count]) {
+    pack_pairs(own, values, floats_to_bfloat16s);
 }
 
 // How many elements are moved at once, of so many.

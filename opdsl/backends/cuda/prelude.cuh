@@ -79,9 +79,56 @@ __device__ inline unsigned short float_to_half(float value) {
 
 // To the nearest, ties to even; a NaN stays one and becomes quiet.
 __device__ inline unsigned short float_to_bfloat16(float value) {
+#ifdef __CUDA_ARCH__
+    unsigned short bits;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+    return bits;
+#else
     const unsigned bits = same_bits<unsigned>(value);
     const unsigned rounded = value != value ? bits | 0x400000u : bits + 0x7fffu + ((bits >> 16) & 1u);
     return static_cast<unsigned short>(rounded >> 16);
+#endif
+}
+
+// Two numbers in one word, the first in its lower half: one instruction, where two conversions take three.
+__device__ inline unsigned floats_to_halves(float first, float second) {
+#ifdef __CUDA_ARCH__
+    unsigned word;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(second), "f"(first));
+    return word;
+#else
+    return float_to_half(first) | static_cast<unsigned>(float_to_half(second)) << 16;
+#endif
+}
+__device__ inline unsigned floats_to_bfloat16s(float first, float second) {
+#ifdef __CUDA_ARCH__
+    unsigned word;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(second), "f"(first));
+    return word;
+#else
+    return float_to_bfloat16(first) | static_cast<unsigned>(float_to_bfloat16(second)) << 16;
+#endif
+}
+
+// Powers of two, and quotients, with an error of two units in the last place; powers below 2 ** -126 are 0.
+__device__ inline float approximate_exp2f(float value) {
+#ifdef __CUDA_ARCH__
+    float power;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(value));
+    return power;
+#else
+    const float power = exp2f(value);
+    return power < 1.17549435082228750797e-38f ? 0.0f : power;
+#endif
+}
+__device__ inline float approximate_dividef(float dividend, float divisor) {
+#ifdef __CUDA_ARCH__
+    float quotient;
+    asm("div.full.f32 %0, %1, %2;" : "=f"(quotient) : "f"(dividend), "f"(divisor));
+    return quotient;
+#else
+    return dividend / divisor;
+#endif
 }
 
 template <int digits, int bias, bool infinities>

@@ -36,10 +36,10 @@ __device__ inline typename Monoid::Accumulators fold_lane(
 }
 
 // The same for elements that follow each other, several of which are loaded at once from the first even address on:
-// turn(element, index) are the accumulators of one.
+// turn(value, index) are the accumulators of one.
 template <typename Monoid, bool ordered, int vector, bool along, typename Stored, typename Turn>
 __device__ inline typename Monoid::Accumulators fold_vectors(
-    const Team<along>& team, const Stored* row, long long begin, long long end, const Turn& turn) {
+    const Team<along>& team, Stored* row, long long begin, long long end, const Turn& turn) {
     using Accumulators = typename Monoid::Accumulators;
     constexpr int apart = ordered ? 1 : vector;
     Accumulators all[apart];
@@ -55,21 +55,24 @@ __device__ inline typename Monoid::Accumulators fold_vectors(
     const long long last = ordered && first + share < packs ? first + share : packs;
     if (team.lane == 0) {
         for (long long at = begin; at < head; ++at) {
-            all[0] = Monoid::combine(all[0], turn(row[at], at));
+            all[0] = Monoid::combine(all[0], turn(load(row[at]), at));
         }
     }
 #pragma unroll 4
     for (long long pack = first; pack < last; pack += step) {
         const long long index = head + pack * vector;
-        const auto loaded = *reinterpret_cast<const Pack<Stored, vector>*>(row + index);
+        Stored own[vector];
+        decltype(load(own[0])) values[vector];
+        move_pack<LOAD, vector>(own, row + index);
+        unpack(values, own);
 #pragma unroll
         for (int at = 0; at < vector; ++at) {
-            all[at % apart] = Monoid::combine(all[at % apart], turn(loaded.element[at], index + at));
+            all[at % apart] = Monoid::combine(all[at % apart], turn(values[at], index + at));
         }
     }
     if (team.lane == team.lanes - 1) {
         for (long long at = tail; at < end; ++at) {
-            all[0] = Monoid::combine(all[0], turn(row[at], at));
+            all[0] = Monoid::combine(all[0], turn(load(row[at]), at));
         }
     }
 #pragma unroll

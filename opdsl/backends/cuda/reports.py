@@ -13,9 +13,9 @@ from collections.abc import Callable
 
 from opdsl.backends.cuda.driver import driver
 
-__all__ = ["forget", "number_of", "raise_reported", "record"]
+__all__ = ["WORDS", "forget", "number_of", "raise_reported", "record"]
 
-_WORDS = 4
+WORDS = 4
 
 _lock = threading.Lock()
 _numbers: dict[tuple[type[Exception], str], int] = {}
@@ -47,8 +47,8 @@ def record() -> int:
     if not _place:
         with _lock:
             if not _place:
-                allocate_host = driver().allocate_host(8 * _WORDS)
-                ctypes.memset(allocate_host, 0, 8 * _WORDS)
+                allocate_host = driver().allocate_host(8 * WORDS)
+                ctypes.memset(allocate_host, 0, 8 * WORDS)
                 _place = allocate_host
     return _place
 
@@ -61,7 +61,7 @@ def raise_reported() -> None:
     """
     if not _place:
         return
-    words = (ctypes.c_longlong * _WORDS).from_address(_place)
+    words = (ctypes.c_longlong * WORDS).from_address(_place)
     if words[2]:
         with _lock:
             value, size, number, _ = words

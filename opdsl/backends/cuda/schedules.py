@@ -3,8 +3,9 @@
 By default one thread takes each point of the outermost loops. Threads run in no order: if several points write to one
 element, one of the values stays; an update applies all of them, in any order. Teams of threads fold and scan rows; long
 rows are cut into parts, which are folded first. The schedule depends on the geometry of a call alone, so that results
-have the same bits on every card. Shapes and strides are parameters, so a new shape compiles nothing; the number of
-coalesced dimensions, whether 32 bits address everything, and which elements are contiguous are part of the source.
+have the same bits on every card. Shapes and strides are parameters, so a new shape compiles nothing, except that the
+number of coalesced dimensions, whether 32 bits address everything, which elements are contiguous, and whether the last
+size is a multiple of a vector's are part of the source.
 """
 
 from __future__ import annotations
@@ -13,15 +14,16 @@ import functools
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from opdsl.backends.cuda.kernel import Kernel, Team, kernel_of, team_kernel
+from opdsl.backends.cuda.element_schedules import elements_of_vector, indirect, pointwise
+from opdsl.backends.cuda.kernel import Kernel, Team, is_coarse, kernel_of, team_kernel
 from opdsl.backends.cuda.loop_program import ALIGNMENT, THREADS, Step, program_of
 from opdsl.backends.cuda.program import Address, Argument, Program, Scratch
 from opdsl.kernels.functions import with_row_strides
 from opdsl.kernels.iteration.dtypes import precision_of
-from opdsl.kernels.kernel import Old, Read, Scan, sources_behind
+from opdsl.kernels.kernel import Fold, Scan, ranges_of
 from opdsl.kernels.loops import schedules
+from opdsl.kernels.loops.invariants import with_invariants_first
 from opdsl.kernels.loops.lowering import kept_types, loops_of, without_memory
-from opdsl.kernels.loops.model import Array
 from opdsl.kernels.loops.ordering import sorting
 from opdsl.kernels.loops.schedules import in_parts, shared
 from opdsl.kernels.structure import Structure, structure_of
@@ -43,10 +45,6 @@ _THREADS_OF_ROWS = 64
 # Numbers of threads, and of blocks, that keep a large card busy.
 _ENOUGH_THREADS = 1 << 17
 _ENOUGH_BLOCKS = 1024
-
-# The most bytes, and elements, that a thread loads or stores at once.
-_LARGEST_VECTOR = 16
-_MOST_ELEMENTS = 8
 
 # Loads that justify another lane, and loads of each lane that justify another part.
 _LOADS_OF_A_LANE = 4
@@ -82,85 +80,18 @@ def by_threads(loops: Loops, threaded: int | None = None, threads: int = THREADS
         threaded: how many of the outermost loops are shared among threads; None for all of them.
         threads: the number of threads of a block.
     """
-    program = loops.program if threaded is None else schedules.threaded(loops.program, threaded)
+    program = _without_invariants(loops.program, threaded)
     return program_of({1: [Step(loops, kernel_of("loops", program), threads=threads)]})
 
 
-# ------------------------------------------------------------------------------------------------------------- threads
-
-
-def pointwise(kernel: Computation, layout: Layout) -> Program:
-    """Return the program of an elementwise kernel, with two kernels if all operands are contiguous.
-
-    ``vectors`` loads and stores up to 128 bits at once, if all arrays begin at multiples of that many bytes.
-    ``strided`` computes the offset of each element, and is the only kernel for operands that are not contiguous.
-    """
-    loops = loops_of(kernel, layout if layout.sizes[0] else _of_one(layout))
-    kernels = _elementwise(loops.program, len(layout.outputs))
-    return program_of({alignment: [Step(loops, kernel)] for alignment, kernel in kernels.items()})
-
-
 @functools.lru_cache(maxsize=4096)
-def _elementwise(program: model.Program, outputs: int) -> dict[int, Kernel]:
-    """Return the kernels of a loop around a scalar graph, by the alignment in bytes that they require."""
-    strided = kernel_of("strided", program)
-    arrays = [parameter for parameter in program.parameters if isinstance(parameter, Array)]
-    read, written = arrays[:-outputs], arrays[-outputs:]
-    is_flat = all(tensor.strides in ((0,), (1,)) for tensor in read) and all(
-        tensor.strides == (1,) for tensor in written
-    )
-    if not is_flat:
-        return {1: strided}
-    largest = max(tensor.dtype.itemsize for tensor in arrays)
-    elements = _elements(largest)
-    return {elements * largest: Kernel("vectors", schedules.vectorised(program, elements), None), 1: strided}
+def _without_invariants(program: model.Program, threaded: int | None) -> model.Program:
+    """Compute what the loops of a point do not change before them; see ``by_threads``."""
+    program = program if threaded is None else schedules.threaded(program, threaded)
+    return with_invariants_first(program, reciprocals=is_coarse(program))
 
 
-def _of_one(layout: Layout) -> Layout:
-    """Return the layout of a single element without dimensions as one with a dimension of size 1."""
-
-    def lying(spec: OperandSpec) -> OperandSpec:
-        return spec if spec.strides is None else spec._replace(strides=(spec.dtype.itemsize,))
-
-    return layout._replace(sizes=((1,),), inputs=(*map(lying, layout.inputs),), outputs=(*map(lying, layout.outputs),))
-
-
-def indirect(kernel: Computation, layout: Layout) -> Program:
-    """Return the program of a loop with index tensors: ``gather``, ``scatter``, ``x[indices]``."""
-    loops = loops_of(kernel, layout)
-    program = schedules.vectorised(loops.program, _neighbours(kernel, layout))
-    return program_of({1: [Step(loops, kernel_of("indirect", program))]})
-
-
-def _neighbours(kernel: Computation, layout: Layout) -> int:
-    """Return how many neighboring elements a thread takes, which share the values of the index tensors."""
-    (sizes,) = layout.sizes
-    updates = any(isinstance(source, Old) for source in kernel.sources)
-    specs = {
-        operand: spec
-        for operand, spec in zip(kernel.operands, (*layout.inputs, *layout.outputs), strict=True)
-        if spec.strides is not None
-    }
-    behind = sources_behind(kernel, [at for access in (*kernel.reads, *kernel.writes) for at in access.at])
-    positions = {source.operand for at in behind if isinstance(source := kernel.sources[at], Read)}
-    if (
-        updates
-        or not sizes
-        or any(spec.strides and spec.strides[-1] for operand, spec in specs.items() if operand.name in positions)
-    ):
-        return 1
-    for operand, spec in specs.items():
-        step = (spec.strides or (0,))[-1]
-        is_moved = bool(operand.dims) or operand.name in kernel.outputs
-        if operand.name not in positions and step != spec.dtype.itemsize and (step or is_moved):
-            return 1
-    widest = max(spec.dtype.itemsize for operand, spec in specs.items() if operand.name not in positions)
-    return math.gcd(sizes[-1], _elements(widest))
-
-
-def _elements(size: int) -> int:
-    """Return how many elements a thread takes together, given the bytes of the largest element."""
-    return max(1, min(_LARGEST_VECTOR // size, _MOST_ELEMENTS))
+# ------------------------------------------------------------------------------------------------------------- threads
 
 
 def points(kernel: Computation, layout: Layout) -> Program:
@@ -171,6 +102,26 @@ def points(kernel: Computation, layout: Layout) -> Program:
         if axis.name in kernel.points and not axis.is_inner
     ]
     return by_threads(without_memory(loops_of(kernel, layout)), sum(outer))
+
+
+def indices(kernel: Computation, layout: Layout) -> Program:
+    """Return the program of a kernel with computed indices: teams fold if there are few points with long folds."""
+    if _is_long_fold(kernel, layout):
+        return reduction(kernel, layout)
+    return points(kernel, layout)
+
+
+def _is_long_fold(kernel: Computation, layout: Layout) -> bool:
+    """Return whether points are few, and each is one fold along a pack of dimensions, followed by writes at the
+    point.
+    """
+    if len(kernel.loops) != 1 or [axis.is_pack for axis in kernel.ranges] != [True, True]:
+        return False
+    (loop,), own = kernel.loops, kernel.points
+    is_fold = isinstance(loop, Fold) and loop.over == (kernel.ranges[1].name,) and own == (kernel.ranges[0].name,)
+    is_after = all(ranges_of(kernel, write) <= {*own} for write in kernel.writes)
+    few = math.prod(layout.sizes[0]) * _LOADS_OF_A_LANE < math.prod(layout.sizes[1])
+    return is_fold and is_after and few
 
 
 # --------------------------------------------------------------------------------------------------------------- teams
@@ -212,10 +163,11 @@ def _cut_of_reduction(layout: Layout) -> Cut:
     rows, count = math.prod(kept), math.prod(reduced)
     arrays = [spec for spec in layout.inputs if spec.strides is not None]
     first = max(arrays, key=lambda operand_spec: sum(map(bool, operand_spec.strides or ())))
-    strides = first.strides or ()
+    strides = (first.strides or ())[: len(kept) + len(reduced)]
     inner = abs(strides[-1]) if reduced else 0
     along = inner <= (abs(strides[len(kept) - 1]) if kept else inner)
-    vector = _vector_of(first) if along and len(arrays) == len(reduced) == 1 else 1
+    is_plain = len(arrays) == len(reduced) == 1 and not any(layout.dims)
+    vector = _vector_of(first) if along and is_plain else 1
     loads = -(-count // vector)
     widest = _floor_log(THREADS if along else max(THREADS // WARP, THREADS // max(1, rows)))
     log = min(_floor_log(max(1, loads // _LOADS_OF_A_LANE)), widest) if along else 0
@@ -273,19 +225,40 @@ def row(kernel: Computation, layout: Layout) -> Program:
     """Return the program of folds along rows: a team computes each row, loop by loop.
 
     Elements of rows that are short enough are held in registers, so that memory is read once and expensive values are
-    computed once. Longer rows are read again for every loop, tile by tile.
+    computed once. Longer rows are read again for every loop, tile by tile. ``packs`` needs rows that are whole numbers
+    of vectors at aligned addresses; ``rows`` computes all others.
     """
-    team, log = _team_of_row(kernel, with_row_strides(kernel, layout))
+    strided, kept = with_row_strides(kernel, layout), len(layout.sizes[0])
+    team, log = _team_of_row(kernel, strided)
     loops = loops_of(kernel, layout, keep=not team.tiled)
-    rows = team_kernel("rows", loops.program, len(layout.sizes[0]), team)
-    return program_of({1: [Step(loops, rows, log=log)]})
+    program = _without_invariants(loops.program, kept)
+    variants = {1: [Step(loops, team_kernel("rows", program, kept, team), log=log)]}
+    alignment = _alignment_of_rows(strided, team.vector)
+    if alignment > 1:
+        packs = team_kernel("packs", program, kept, team._replace(whole=True))
+        variants = {alignment: [Step(loops, packs, log=log)], **variants}
+    return program_of(variants)
+
+
+def _alignment_of_rows(layout: Layout, vector: int) -> int:
+    """Return the alignment of addresses, in bytes, at which the elements of all rows that are contiguous form vectors;
+    1 if they form none.
+    """
+    whole = 1
+    for spec in (*layout.inputs, *layout.outputs):
+        if spec.strides and spec.strides[-1] == spec.dtype.itemsize:
+            size = vector * spec.dtype.itemsize
+            if layout.sizes[1][0] % vector or any(step % size for step in spec.strides[:-1]):
+                return 1
+            whole = max(whole, size)
+    return whole if vector > 1 else 1
 
 
 def _team_of_row(kernel: Computation, layout: Layout) -> tuple[Team, int]:
     """Choose the team for rows; return it with the binary logarithm of its number of lanes."""
     along, (length,) = _runs_along(layout), layout.sizes[1]
     arrays = [spec for spec in (*layout.inputs, *layout.outputs) if spec.strides]
-    vector = _elements(max(spec.dtype.itemsize for spec in arrays)) if along else 1
+    vector = elements_of_vector(max(spec.dtype.itemsize for spec in arrays)) if along else 1
     widest = THREADS if along else THREADS // WARP
     for items in _ITEMS:
         held = max(items, vector)
@@ -319,7 +292,7 @@ def _runs_along(layout: Layout) -> bool:
 def _vector_of(spec: OperandSpec) -> int:
     """Return how many elements along the last dimension are loaded at once."""
     size = spec.dtype.itemsize
-    return _elements(size) if spec.strides and spec.strides[-1] == size else 1
+    return elements_of_vector(size) if spec.strides and spec.strides[-1] == size else 1
 
 
 def _floor_log(value: int) -> int:
@@ -356,6 +329,6 @@ _SCHEDULES: Mapping[Structure, Callable[[Computation, Layout], Program]] = {
     Structure.FOLD: reduction,
     Structure.ROWS: row,
     Structure.SCAN: scan,
-    Structure.INDICES: points,
-    Structure.ANY: points,
+    Structure.INDICES: indices,
+    Structure.ANY: indices,
 }

@@ -51,28 +51,32 @@ struct Team {
     __device__ long long row() const { return static_cast<long long>(blockIdx.x) * teams + team; }
 };
 
-// What all lanes of a team have, in its first lane; others get something else.
+// What the first of so many neighbouring lanes of a warp get: the values of all of them, in their order.
+template <typename Monoid>
+__device__ inline typename Monoid::Accumulators combined_neighbours(typename Monoid::Accumulators value, int lanes) {
+    for (int delta = 1; delta < lanes; delta *= 2) {
+        value = Monoid::combine(value, shuffle_down(value, delta));
+    }
+    return value;
+}
+
+// What all lanes of a team have, in its first lane, and along rows also in the first one of each warp; others get
+// something else.
 template <typename Monoid, bool along>
 __device__ inline typename Monoid::Accumulators combined(
     const Team<along>& team, typename Monoid::Accumulators value) {
     using Accumulators = typename Monoid::Accumulators;
     if constexpr (along) {
-        for (int delta = 1; delta < team.lanes && delta < WARP_SIZE; delta *= 2) {
-            value = Monoid::combine(value, shuffle_down(value, delta));
-        }
+        value = combined_neighbours<Monoid>(value, team.lanes < WARP_SIZE ? team.lanes : WARP_SIZE);
         if (team.lanes > WARP_SIZE) {
             __shared__ Accumulators parts[THREADS / WARP_SIZE];
-            const int warp = threadIdx.x / WARP_SIZE;
+            const int warps = team.lanes / WARP_SIZE, lane = threadIdx.x % WARP_SIZE;
             __syncthreads(); // what an earlier call has left here has been read
-            if (threadIdx.x % WARP_SIZE == 0) {
-                parts[warp] = value;
+            if (lane == 0) {
+                parts[threadIdx.x / WARP_SIZE] = value;
             }
             __syncthreads();
-            if (team.lane == 0) {
-                for (int at = 1; at < team.lanes / WARP_SIZE; ++at) {
-                    value = Monoid::combine(value, parts[warp + at]);
-                }
-            }
+            value = combined_neighbours<Monoid>(parts[team.team * warps + (lane & (warps - 1))], warps);
         }
     } else {
         __shared__ Accumulators slots[THREADS];
@@ -142,18 +146,19 @@ __device__ inline Scanned<typename Monoid::Accumulators> scanned(
     }
 }
 
-// What the first lane of a team has, in all of its lanes.
+// What ``combined`` has left in first lanes, in all lanes of the team.
 template <bool along, typename T>
 __device__ inline T from_first_lane(const Team<along>& team, const T& value) {
-    if (along && team.lanes <= WARP_SIZE) {
-        const int lane = threadIdx.x % WARP_SIZE & ~(team.lanes - 1);
+    if constexpr (along) {
+        const int width = team.lanes < WARP_SIZE ? team.lanes : WARP_SIZE, lane = threadIdx.x % WARP_SIZE & ~(width - 1);
         return shuffled(value, [=](unsigned word) { return __shfl_sync(ALL_LANES, word, lane); });
+    } else {
+        __shared__ T first[THREADS];
+        __syncthreads();
+        if (team.lane == 0) {
+            first[team.team] = value;
+        }
+        __syncthreads();
+        return first[team.team];
     }
-    __shared__ T first[THREADS];
-    __syncthreads();
-    if (team.lane == 0) {
-        first[team.team] = value;
-    }
-    __syncthreads();
-    return first[team.team];
 }

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 
+from opdsl.backends.c_printer import loaded_kind
 from opdsl.backends.cuda.dialect import CUDA, VALUE_TYPES
 from opdsl.backends.cuda.kernel import Kernel
 from opdsl.backends.cuda.loop_kernel import LoopKernel
-from opdsl.kernels.loops.model import Fold, For, Index, Load, Local, Range, Scan, Statement, Store
+from opdsl.kernels.loops.model import Array, Fold, For, Index, Load, Local, Range, Scan, Statement, Store
 from opdsl.runtime.dtype import DType
 from opdsl.scalar.graph import Number, TypedGraph
 from opdsl.scalar.types import ScalarType
@@ -25,7 +26,8 @@ class TeamKernel(LoopKernel):
     A loop around folds and scans takes blocks along the grid's second dimension. The last parameter is the binary
     logarithm of the number of lanes of a team.
 
-    packs: elements of rows that a team holds are loaded once. spreads: whether all lanes need the result of a fold.
+    packs: registers with the elements of rows that a team holds, which are loaded once.
+    spreads: whether all lanes need the result of a fold.
     monoids: C++ names of the monoids for ``team.cuh``.
     """
 
@@ -94,11 +96,10 @@ class TeamKernel(LoopKernel):
         self.say("const long long last_ = is_point_ ? (end_ < total_ ? end_ : total_) : first_;")
         if vector > 1:
             (load,) = [other for other in fold.body if isinstance(other, Load)]
-            stored = CUDA.stored_type(self.arrays[load.array].dtype)
             head = f"fold_vectors<{monoid}, {_text(fold.in_order)}, {vector}>(team_, "
             head += f"&{self.begun(load.array, '0')}, first_, last_"
-            taken = f"const {stored}& element_, long long {fold.ranges[0][0]}"
-            self.packs[load.array] = "element_"
+            taken = f"{VALUE_TYPES[loaded_kind(self.arrays[load.array].dtype)]} value_, long long {fold.ranges[0][0]}"
+            self.values[load.array] = "value_"
         else:
             head = f"fold_lane<{monoid}, {_text(fold.in_order)}>(team_, first_, last_"
             taken = "long long turn_"
@@ -111,7 +112,7 @@ class TeamKernel(LoopKernel):
         self.say(f"return {counts}{monoid}::Accumulators{{{', '.join(fold.values)}}};")
         self.depth -= 1
         self.say(f"}}){end};")
-        self.packs = {}
+        self.values = {}
 
     def spread(self, whole: str) -> str:
         """Return the C++ expression that copies the first lane's value to all lanes, if they need it; else the value's
@@ -161,16 +162,16 @@ class TeamKernel(LoopKernel):
         """See ``LoopPrinter``: each lane holds the kept values of its elements in registers."""
         name = local.array.name
         self.say(f"{VALUE_TYPES[ScalarType(local.array.dtype.name)]} {name}[{self.team.items}];")
-        self.packs[name] = f"{name}[item_]"
+        self.packs[name] = name
 
     def loaded(self, array: str, place: str, dtype: DType, kind: ScalarType) -> str:
         """See ``LoopPrinter``."""
-        return self.packs[array] if array in self.own else super().loaded(array, place, dtype, kind)
+        return f"{self.packs[array]}[item_]" if array in self.own else super().loaded(array, place, dtype, kind)
 
     def stored(self, array: str, place: str, dtype: DType, value: str, kind: ScalarType) -> str:
         """See ``LoopPrinter``."""
         is_held = array in self.own
-        return f"{self.packs[array]} = {value};" if is_held else super().stored(array, place, dtype, value, kind)
+        return f"{self.packs[array]}[item_] = {value};" if is_held else super().stored(array, place, dtype, value, kind)
 
     def loop(self, loop: For) -> None:
         """See ``LoopPrinter``: the lanes of a team share the loop's elements."""
@@ -182,26 +183,93 @@ class TeamKernel(LoopKernel):
         """Print statements in a loop over the elements of a row, or of a tile of it, that a lane holds.
 
         Elements that the statements read are loaded before, unless an earlier loop has loaded them; written ones are
-        stored after the loop.
+        stored after the loop. Packs of elements are converted together, and their bounds are checked at once if rows
+        are whole numbers of packs.
         """
         index, size = along
         items, vector, is_tiled = self.team.items, self.team.vector, self.team.tiled
         before, row, self.types[index] = dict(self.packs), self.fresh("row"), ScalarType.INT64
-        self.say(f"const long long {row} = is_point_ ? {size} : 0;")
-        head = f"for (long long tile_ = 0; tile_ < {row}; tile_ += {items}LL * team_.lanes)"
-        left, tile = (f"{row} - tile_", " + tile_") if is_tiled else (row, "")
+        self.say(f"const {'long long' if is_tiled else 'int'} {row} = is_point_ ? {size} : 0;")
+        head = f"for (long long tile_ = 0; tile_ < {row}; tile_ += {items} * team_.lanes)"
+        left, tile = ("left_", " + tile_") if is_tiled else (row, "")
         with self.braces(head) if is_tiled else nullcontext():
-            begin = "tile_" if is_tiled else 0
-            stores = self.taken(index, body, begin, f"move_row<%s, {items}, {vector}>(team_, ", left)
+            if is_tiled:
+                self.say(
+                    f"const int left_ = {row} - tile_ < {items} * team_.lanes ? {row} - tile_ : {items} * team_.lanes;"
+                )
+            stores = self.held(index, body, "tile_" if is_tiled else 0, left)
             self.say("#pragma unroll")
-            item, inside = f"for (int item_ = 0; item_ < {items}; ++item_)", f"place<{vector}>(team_, item_) < {left}"
-            with self.braces(item), self.braces(f"if ({inside})"):
-                self.say(f"const long long {index} = place<{vector}>(team_, item_){tile};")
-                yield
+            packs = f"for (int pack_ = 0; pack_ < {items}; pack_ += {vector})"
+            with self.braces(packs), self.braces(f"if (place<{vector}>(team_, pack_) < {left})"):
+                written = self.unpacked(body)
+                self.say("#pragma unroll")
+                inside = self.braces(f"if (place<{vector}>(team_, pack_ + at_) < {left})")
+                items_of_pack = self.braces(f"for (int at_ = 0; at_ < {vector}; ++at_)")
+                with items_of_pack, nullcontext() if self.team.whole else inside:
+                    self.say("const int item_ = pack_ + at_;")
+                    self.say(f"const long long {index} = place<{vector}>(team_, item_){tile};")
+                    yield
+                for line in written:
+                    self.say(line)
             for line in stores:
                 self.say(line)
+        self.values = {}
         if is_tiled:
             self.packs = before
+
+    def unpacked(self, body: Sequence[Statement]) -> list[str]:
+        """Print conversions of the elements of a pack that statements read; return those of the elements that they
+        write.
+        """
+        written = []
+        for statement in body:
+            if not isinstance(statement, (Load, Store)) or statement.array in self.own:
+                continue
+            array, values = statement.array, self.fresh("values")
+            self.say(f"{VALUE_TYPES[loaded_kind(self.arrays[array].dtype)]} {values}[{self.team.vector}] = {{}};")
+            self.values[array] = f"{values}[at_]"
+            if isinstance(statement, Load):
+                self.say(f"unpack({values}, {self.packs[array]} + pack_);")
+            else:
+                written.append(f"pack({self.packs[array]} + pack_, {values});")
+        return written
+
+    def held(self, index: str, body: Sequence[Statement], begin: Index, left: str) -> list[str]:
+        """Print loads of the elements of a row that statements read, and declare registers for those that they write;
+        return the lines that store them.
+
+        Args:
+            index: the index along the row.
+            body: the statements.
+            begin: where in the row the elements begin.
+            left: the number of elements from there, as C++ text.
+        """
+        stores = []
+        for statement, array, first in self.moved_along(index, body, begin):
+            pack, stored = self.fresh("pack"), CUDA.stored_type(array.dtype)
+            self.say(f"{stored} {pack}[{self.team.items}] = {{}};")
+            packs = self.team.whole and array.strides[-1] == 1
+            step = "" if packs else f", {array.strides[-1]} * sizeof({stored})"
+            function = f"{'move_packs' if packs else 'move_row'}<{type(statement).__name__.upper()}"
+            line = f"{function}, {self.team.items}, {self.team.vector}>(team_, {pack}, &{first}{step}, {left});"
+            if isinstance(statement, Load):
+                self.say(line)
+            else:
+                stores.append(line)
+            self.packs[array.name] = pack
+        return stores
+
+    def moved_along(
+        self, index: str, body: Sequence[Statement], begin: Index
+    ) -> Iterator[tuple[Load | Store, Array, str]]:
+        """Yield the loads and stores of arrays that are not in registers yet, each with its array and the C++ text of
+        its element at ``begin``.
+        """
+        for statement in body:
+            if isinstance(statement, (Load, Store)) and statement.array not in self.packs:
+                array = self.arrays[statement.array]
+                place = self.place(array.name, [begin if at == index else at for at in statement.index])
+                yield statement, array, self.begun(array.name, place)
 
     def scan(self, scan: Scan) -> None:
         """See ``LoopPrinter``: each lane scans neighboring elements, then combines them with earlier lanes' results,
@@ -222,8 +290,7 @@ class TeamKernel(LoopKernel):
         # All threads of a block loop over the same tiles, since they synchronize with each other.
         with self.braces(f"for (long long tile_ = from_; tile_ < until_; tile_ += {items}LL * team_.lanes)"):
             self.say(f"const long long begin_ = tile_ + team_.lane * {items}, stop_ = is_point_ ? until_ : begin_;")
-            moved = f"move_neighbours<%s, {items}>("
-            self.taken(index, scan.body, 0, moved, "begin_, stop_")
+            self.taken(index, scan.body)
             self.say(f"{monoid}::Accumulators found_[{items}], all_ = {monoid}::none();")
             with self.items(index):
                 with self.braces(f"if ({index} < stop_)"):
@@ -232,7 +299,7 @@ class TeamKernel(LoopKernel):
                 self.say("found_[item_] = all_;")
             self.say(f"const auto others_ = scanned<{monoid}>(team_, all_);")
             self.say(f"const auto before_ = {monoid}::combine(carry_, others_.before);")
-            stores = self.taken(index, scan.after, 0, moved, "begin_, stop_")
+            stores = self.taken(index, scan.after)
             with self.items(index):
                 self.say(f"const auto now_ = {monoid}::combine(before_, found_[item_]);")
                 for place, (name, kind) in enumerate(zip(scan.names, kinds, strict=True)):
@@ -250,32 +317,16 @@ class TeamKernel(LoopKernel):
             self.say(f"const long long {index} = begin_ + item_;")
             yield
 
-    def taken(self, index: str, body: Sequence[Statement], begin: Index, call: str, left: str) -> list[str]:
-        """Print loads of the elements that statements read along a row, and declare registers for those that they
-        write.
-
-        Args:
-            index: the index along the row.
-            body: the statements.
-            begin: where in the row the elements begin.
-            call: the C++ function that moves elements, with ``%s`` for the direction, and its first arguments.
-            left: the function's last arguments.
-
-        Returns:
-            The lines that store the written elements.
+    def taken(self, index: str, body: Sequence[Statement]) -> list[str]:
+        """Print loads of the neighboring elements that a lane scans, and declare registers for those that it writes;
+        return the lines that store them.
         """
         stores = []
-        for statement in body:
-            if not isinstance(statement, (Load, Store)) or statement.array in self.packs:
-                continue
-            array, pack = self.arrays[statement.array], self.fresh("pack")
-            stored = CUDA.stored_type(array.dtype)
-            first = self.begun(
-                array.name, self.place(array.name, [begin if at == index else at for at in statement.index])
-            )
+        for statement, array, first in self.moved_along(index, body, 0):
+            pack, stored = self.fresh("pack"), CUDA.stored_type(array.dtype)
             self.say(f"{stored} {pack}[{self.team.items}] = {{}};")
-            step = f"{array.strides[-1]} * sizeof({stored})"
-            line = f"{call % type(statement).__name__.upper()}{pack}, &{first}, {step}, {left});"
+            step, direction = f"{array.strides[-1]} * sizeof({stored})", type(statement).__name__.upper()
+            line = f"move_neighbours<{direction}, {self.team.items}>({pack}, &{first}, {step}, begin_, stop_);"
             if isinstance(statement, Load):
                 self.say(line)
             else:

@@ -92,7 +92,7 @@ def fill_by_index(target: Tensor, function: Callable[..., Any], operands: Sequen
 def _fill(target: Tensor, function: Callable[..., Any], operands: Sequence[Any], first: int) -> None:
     dense = target if target.is_contiguous() else _dense_like(target)
     if dense.geometry.numel <= ROW or abilities(dense.device.type).counts:
-        _fill_at_once(dense, function, operands, first)
+        _fill_at_once([dense], function, operands, first)
     else:
         values = tuple([_contiguous(operand) if isinstance(operand, Tensor) else operand for operand in operands])
         kinds = tuple([value.dtype if isinstance(value, Tensor) else value.__class__ for value in values])
@@ -101,14 +101,26 @@ def _fill(target: Tensor, function: Callable[..., Any], operands: Sequence[Any],
         copy_elements(target, dense)
 
 
-def _fill_at_once(dense: Tensor, function: Callable[..., Any], operands: Sequence[Any], first: int) -> None:
-    """Fill a tensor in one loop: one no longer than a row, or on a backend whose kernels generate indices."""
-    form = dense.geometry
+def fill_together(
+    targets: Sequence[Tensor], function: Callable[..., Any], operands: Sequence[Any], first: int = 0
+) -> None:
+    """Fill contiguous tensors of one shape in one kernel, on a backend whose kernels generate indices.
+
+    Args:
+        targets: new tensors of at least one element.
+        function: returns an element of each of the targets; see ``fill_by_index``, also for the other arguments.
+    """
+    _fill_at_once(targets, function, operands, first)
+
+
+def _fill_at_once(targets: Sequence[Tensor], function: Callable[..., Any], operands: Sequence[Any], first: int) -> None:
+    """Fill tensors in one loop: of one no longer than a row, or on a backend whose kernels generate indices."""
+    target_forms = tuple([target.geometry for target in targets])
     values = [_contiguous(operand) if isinstance(operand, Tensor) else operand for operand in operands]
     forms = tuple([value.geometry if isinstance(value, Tensor) else value.__class__ for value in values])
     arrays = [array_of(value) if isinstance(value, Tensor) else value for value in values]
-    column = _column(form)
-    _short_loop(function, form, forms)(first, column, *arrays, array_of(dense))
+    column = _column(target_forms[0])
+    _short_loop(function, target_forms, forms)(first, column, *arrays, *map(array_of, targets))
 
 
 def _column(form: TensorMeta) -> Any:
@@ -222,36 +234,37 @@ def _loop(
     runs = function.runs if isinstance(function, Together) else 1
     target = geometry(dtype, cpu, shape, (runs * columns, 1))
     forms = [geometry(kind, cpu, shape) if isinstance(kind, DType) else kind for kind in dtypes]
-    return _compiled(function, target, row, column, forms, runs)
+    return _compiled(function, [target] * runs, row, column, forms)
 
 
 @made_once(512)
 def _short_loop(
-    function: Callable[..., Any], target: TensorMeta, geometries: tuple[TensorMeta | type, ...]
+    function: Callable[..., Any], targets: tuple[TensorMeta, ...], geometries: tuple[TensorMeta | type, ...]
 ) -> Compiled:
-    column = geometry(int64, target.device, target.shape, contiguous_strides(target.shape))
-    return _compiled(function, target, int64, column, geometries)
+    first = targets[0]
+    column = geometry(int64, first.device, first.shape, contiguous_strides(first.shape))
+    return _compiled(function, targets, int64, column, geometries)
 
 
 def _compiled(
     function: Callable[..., Any] | Together,
-    target: TensorMeta,
+    targets: Sequence[TensorMeta],
     row: TensorMeta | DType,
     column: TensorMeta,
     geometries: Sequence[TensorMeta | type],
-    results: int = 1,
 ) -> Compiled:
     if isinstance(function, Together):
         function = function.function
     scalar = _read(function)
-    device = target.device.type
+    device, shape = targets[0].device.type, targets[0].shape
     numbers = {**_NUMBERS, float: float32} if function in _IN_SINGLE_PRECISION else _NUMBERS
     inputs = (row, column, *(spec if isinstance(spec, TensorMeta) else numbers[spec] for spec in geometries))
     dtypes = [input.dtype if isinstance(input, TensorMeta) else input for input in inputs]
     types = {name: precision_of(dtype).name for name, dtype in zip(scalar.parameters, dtypes, strict=True)}
     precision = numbers[float].name
-    graph = scalar.specialise(types, results=(precision_of(target.dtype).name,) * results, default_float=precision)
-    layout = pointwise_layout(target.shape, inputs, [target] * results)
+    results = tuple([precision_of(target.dtype).name for target in targets])
+    graph = scalar.specialise(types, results=results, default_float=precision)
+    layout = pointwise_layout(shape, inputs, targets)
     if abilities(device).counts:
         start, index, *others = layout.inputs
         layout = layout._replace(inputs=(start, index._replace(counts=True), *others))

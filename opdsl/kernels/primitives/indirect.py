@@ -136,9 +136,16 @@ def looked_at_later(
     look = getattr(device_memory(positions.device), "look_inside", None)
     if look is None or (text is None and size == 0):
         return False
+    recorder, key = lowering.get(), tuple[str, ...]()
+    if recorder is not None:
+        key = "on the device", positions.array.text, recorder.source(least), recorder.source(size)
+        if recorder.is_checked(key):
+            return True
     if positions.geometry.numel:
         said = text or "index {value} is out of bounds for dimension with size {size}"
         look(kind, f"{described()}: {said}", array_of(positions), least, size)
+        if recorder is not None:
+            recorder.is_checked(key)  # the step that looks has no results, so it counts as a write
     return True
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from opdsl.kernels.calls import MatrixLayout, ProductCall
-from opdsl.kernels.compiler import Compiled, compiler_for, multiplies
+from opdsl.kernels.compiler import Compiled, abilities, compiler_for, has_compiler, multiplies
 from opdsl.kernels.iteration.dtypes import PRECISION
 from opdsl.kernels.outputs import array_of, new_tensor
 from opdsl.kernels.primitives.copying import cast, copy_
 from opdsl.kernels.primitives.host import is_beyond, through_host
-from opdsl.runtime.device import meta
+from opdsl.runtime.device import Device, meta
 from opdsl.runtime.dtype import float32
 from opdsl.runtime.geometry import TensorMeta, geometry
 from opdsl.runtime.lowering import made_once
@@ -25,8 +25,8 @@ def multiply(first: Tensor, second: Tensor, out: Tensor, alpha: complex = 1, bet
     Args:
         first: ``(rows, inner)`` or ``(batch, rows, inner)``.
         second: ``(inner, columns)`` or ``(batch, inner, columns)``, or a vector ``(inner,)``; of the same dtype.
-        out: ``(rows, columns)``, ``(batch, rows, columns)`` or, for a vector, ``(rows,)``; of the same dtype, in other
-            memory.
+        out: ``(rows, columns)``, ``(batch, rows, columns)`` or, for a vector, ``(rows,)``; in other memory, of the same
+            dtype. If the backend ``multiplies_16_bits``, it may be float32 for factors of 16 bits.
         alpha, beta: numbers that the dtype can represent.
     """
     if is_beyond(out):
@@ -47,6 +47,11 @@ def multiply(first: Tensor, second: Tensor, out: Tensor, alpha: complex = 1, bet
     if out.geometry.numel and out.geometry.device is not meta:
         compiled = product_loop(first.geometry, second.geometry, out.geometry)
         compiled(array_of(first), array_of(second), alpha, beta, array_of(out))
+
+
+def multiplies_16_bits(device: Device) -> bool:
+    """Return whether a device computes products of 16-bit matrices itself, with float32 sums."""
+    return device is not meta and has_compiler(device.type) and abilities(device.type).multiplies
 
 
 def contiguous(tensor: Tensor) -> TensorMeta:
@@ -71,7 +76,9 @@ def _product_call(first: TensorMeta, second: TensorMeta, out: TensorMeta) -> Pro
     rows, inner = first.shape[-2:]
     batch = out.shape[0] if out.ndim == 3 else 1
     columns = 1 if second.ndim == 1 else second.shape[-1]
-    return ProductCall(out.dtype, batch, rows, inner, columns, _layout(first), _layout(second), _layout(out))
+    result = None if out.dtype is first.dtype else out.dtype
+    layouts = _layout(first), _layout(second), _layout(out)
+    return ProductCall(first.dtype, batch, rows, inner, columns, *layouts, result)
 
 
 def _layout(form: TensorMeta) -> MatrixLayout:

@@ -18,12 +18,15 @@ from contextvars import ContextVar, Token
 from typing import Any
 
 from opdsl.errors import DeviceError, ShardingError, UnsupportedDTypeError
-from opdsl.kernels.outputs import check_written
+from opdsl.kernels.compiler import abilities, has_compiler
+from opdsl.kernels.outputs import check_written, new_tensor
 from opdsl.kernels.primitives.copying import cast, real_and_imaginary
-from opdsl.kernels.primitives.indexed import ROW, fill_by_index, in_single_precision, together
+from opdsl.kernels.primitives.host import is_beyond
+from opdsl.kernels.primitives.indexed import ROW, fill_by_index, fill_together, in_single_precision, together
 from opdsl.runtime.device import meta
-from opdsl.runtime.dtype import ALL_DTYPES, Category, DType, bfloat16, float16, float32, float64
+from opdsl.runtime.dtype import ALL_DTYPES, Category, DType, bfloat16, bool_, float16, float32, float64
 from opdsl.runtime.generator import Generator, generator_for
+from opdsl.runtime.geometry import geometry
 from opdsl.runtime.lowering import lowering
 from opdsl.runtime.storage import bump_version
 from opdsl.runtime.strides import contiguous_strides
@@ -66,6 +69,21 @@ def inner(high: Any, low: Any) -> Any:
 
 # -------------------------------------------------------------------------------------------------------- distributions
 # Each takes a counter as two summands and the seed, then its parameters.
+
+
+def uniform(row: Any, column: Any, seed: Any, low: Any, high: Any, shift: Any, step: Any) -> Any:
+    """Return a uniform random number from [low, high), with the 53 - ``shift`` binary digits of which ``step`` is the
+    last one, so that no number is rounded up.
+    """
+    a, b, _, _ = block(row + column, seed)
+    return low + (high - low) * (float(((a << 21) ^ (b >> 11)) >> shift) * step)
+
+
+@in_single_precision
+def uniform_single(row: Any, column: Any, seed: Any, low: Any, high: Any, shift: Any, step: Any) -> Any:
+    """Return a uniform random number for float32 and narrower dtypes, with 32 - ``shift`` binary digits."""
+    a, _, _, _ = block(row + column, seed)
+    return low + (high - low) * (float(a >> shift) * step)
 
 
 def normal(row: Any, column: Any, seed: Any, mean: Any, std: Any) -> Any:
@@ -152,6 +170,19 @@ def wide_integer(row: Any, column: Any, seed: Any, low: Any, count: Any) -> Any:
     carry = (((b * n) >> 32) & _MASK) + (one & _MASK) + (two & _MASK)
     scaled = a * m + ((one >> 32) & _MASK) + ((two >> 32) & _MASK) + (carry >> 32)
     return low + (scaled if count != 0 else (a << 32) ^ b)
+
+
+def dropped(row: Any, column: Any, seed: Any, element: Any, limit: Any, scale: Any) -> Any:
+    """Return an element times ``scale``, or times 0, and whether it is kept: if 53 random bits are below ``limit``."""
+    a, b, _, _ = block(row + column, seed)
+    kept = ((a << 21) ^ (b >> 11)) < limit
+    return element * (scale if kept else 0.0), kept
+
+
+@in_single_precision
+def dropped_single(row: Any, column: Any, seed: Any, element: Any, limit: Any, scale: Any) -> Any:
+    """``dropped`` for float32 and narrower dtypes."""
+    return dropped(row, column, seed, element, limit, scale)
 
 
 # ------------------------------------------------------------------------------------------------------- filled tensors
@@ -270,6 +301,29 @@ def fill_random_(
     seed, place = source.advance(parts.geometry.numel)
     fill_by_index(parts, distribution, (seed, *rates), place)
     return target
+
+
+def drop_randomly(input: Tensor, keep: float, scale: float) -> tuple[Tensor, Tensor] | None:
+    """Multiply random elements by ``scale``, others by 0, in one kernel; return the result, and a mask of those kept.
+
+    The mask is what ``fill_random_`` would draw for it. Return None, with nothing drawn, where several kernels are
+    needed: for a backend whose kernels do not generate indices, and for a block of a larger tensor.
+
+    Args:
+        input: a contiguous tensor of floating-point numbers, of at least one element.
+        keep: the probability of each element to be kept.
+        scale: the factor.
+    """
+    form, device = input.geometry, input.device
+    counts = device is not meta and has_compiler(device.type) and abilities(device.type).counts
+    if not counts or _window.get() is not None or is_beyond(input):
+        return None
+    outputs = [new_tensor(geometry(dtype, device, form.shape, form.strides)) for dtype in (input.dtype, bool_)]
+    seed, place = generator_for(device, None).advance(form.numel)
+    limit = math.ceil(math.ldexp(keep, 53))  # a number of 53 bits is below keep * 2**53 if and only if below this
+    function = dropped if input.dtype is float64 else dropped_single
+    fill_together(outputs, function, (seed, input, limit, scale), place)
+    return outputs[0], outputs[1]
 
 
 def digits_of(dtype: DType, name: str) -> int:

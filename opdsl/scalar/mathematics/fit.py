@@ -151,6 +151,9 @@ TARGETS: dict[str, Target] = {
                    mpf("-1.66") / mpf("2.34"), mpf("8.1") / mpf("12.1"), 11, 0),
     "erfc_double": Target(scaled_erfc(4), lambda t: 1 / (1 + scaled_erfc(4)(t)),
                           mpf("-3.66") / mpf("4.34"), mpf("23.3") / mpf("31.3"), 0, 25),
+    # erfc(a) = 2**(a*P(a)), for results of 16 bits; the highest coefficient is negative, so that it goes on to 0
+    "erfc_coarse": Target(taylor_safe(lambda a: log(erfc(a)) / log(2) / a, -2 / sqrt(pi) / log(2)),
+                          lambda a: a * log(2) + mpf("1e-9"), mpf(0), mpf("4.2"), 7, 0),
     # lgamma(y) = (y - 1)*(y - 2)*P((y - 2)/(y + 2)), y from 1/2 to 8
     "lgamma": Target(gamma_ratio, lambda t: 1 / gamma_ratio(t), mpf("-0.6001"), mpf("0.6001"), 15, 34),
     # lgamma(x) = (x - 1/2)*(log(x) - 1) + (log(2*pi) - 1)/2 + P(1/x**2)/x above

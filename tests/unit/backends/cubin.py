@@ -1,8 +1,9 @@
-"""Reader of CUBIN (ELF) files: registers, stack and shared memory of kernels, and their 128-bit loads and stores."""
+"""Reader of CUBIN (ELF) files: registers, stack and shared memory of kernels, and counts of their instructions."""
 
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -10,9 +11,9 @@ from typing import NamedTuple
 _REGISTER_COUNT, _STACK_SIZE = 0x2F, 0x12
 _SIZED = 4
 
-# Instructions have 128 bits from Volta on: the operation is in the low 12 bits, the size of the moved data in bits 73
-# to 75.
-_LOADS, _STORES = (0x381, 0x981), (0x386, 0x986)
+# Instructions have 128 bits from Volta on: the operation is in the low 9 bits, the form of its operands in the next 3,
+# the size of the moved data in bits 73 to 75. NOP only fills up the code.
+_LOAD, _STORE, _MUFU, _FCHK, _CALL, _NOP = 0x181, 0x186, 0x108, 0x102, 0x144, 0x118
 _128_BITS = 6
 
 
@@ -23,6 +24,10 @@ class Resources(NamedTuple):
     stack: bytes per thread, which spilled registers use.
     shared: bytes per block, including those that the system reserves on newer architectures.
     loads, stores: numbers of instructions that move 128 bits.
+    instructions: number of all instructions, those of slow paths included.
+    functions: number of approximations by the special function unit (MUFU).
+    divisions: number of exact divisions of floats (FCHK).
+    calls: number of calls, such as of the slow path of an exact division.
     """
 
     registers: int
@@ -30,6 +35,10 @@ class Resources(NamedTuple):
     shared: int
     loads: int
     stores: int
+    instructions: int
+    functions: int
+    divisions: int
+    calls: int
 
 
 class _Section(NamedTuple):
@@ -51,13 +60,17 @@ def resources(cubin: bytes) -> dict[str, Resources]:
     for name, code in content.items():
         kernel = name.removeprefix(".text.")
         if kernel != name:
-            vectors = list(_vector_instructions(code))
+            operations = list(_operations(code))
+            counts = Counter(operation for operation, _ in operations)
+            wide = Counter(operation for operation, size in operations if size == _128_BITS)
             result[kernel] = Resources(
                 registers[kernel],
                 stacks.get(kernel, 0),
                 shared.get(f".nv.shared.{kernel}", 0),
-                sum(vector in _LOADS for vector in vectors),
-                sum(vector in _STORES for vector in vectors),
+                wide[_LOAD],
+                wide[_STORE],
+                counts.total() - counts[_NOP],
+                *(counts[operation] for operation in (_MUFU, _FCHK, _CALL)),
             )
     return result
 
@@ -94,8 +107,7 @@ def _values(cubin: bytes, sections: list[_Section], wanted: int) -> Iterator[tup
             at += size
 
 
-def _vector_instructions(code: bytes) -> Iterator[int]:
+def _operations(code: bytes) -> Iterator[tuple[int, int]]:
+    """Yield the operation of each instruction, and the field that is the size of what a load or store moves."""
     for low, high in struct.iter_unpack("<QQ", code[: len(code) // 16 * 16]):
-        operation = low & 0xFFF
-        if operation in (*_LOADS, *_STORES) and high >> 9 & 7 == _128_BITS:
-            yield operation
+        yield low & 0x1FF, high >> 9 & 7

@@ -218,15 +218,18 @@ def _room_for(array: np.ndarray) -> tuple[np.ndarray, int, int]:
 # -------------------------------------------------------------------------------------------------------- comparisons
 
 
-def differs(result: np.ndarray, expected: np.ndarray, *, exact: bool) -> bool:
-    """Return whether results differ in any bit, or beyond a tolerance if not ``exact``; all NaNs are equal."""
+def differs(result: np.ndarray, expected: np.ndarray, *, exact: bool, relative: float | None = None) -> bool:
+    """Return whether results differ in any bit, or beyond a tolerance if not ``exact``; all NaNs are equal.
+
+    relative: the tolerance; None for one that depends on the dtype.
+    """
     result, expected = reals(result), reals(expected)
     if result.dtype.kind != "f":
         return not np.array_equal(result, expected)
     if exact:
         signs = np.array_equal(np.signbit(result) & ~np.isnan(result), np.signbit(expected) & ~np.isnan(expected))
         return not (signs and np.array_equal(result, expected, equal_nan=True))
-    relative = 1e-5 if result.dtype.itemsize < 8 else 1e-12
+    relative = relative or (1e-5 if result.dtype.itemsize < 8 else 1e-12)
     # The error of sums that cancel is relative to the addends.
     largest = np.abs(expected[np.isfinite(expected)]).max(initial=0.0)
     return not np.allclose(result, expected, rtol=relative, atol=relative / 10 * largest, equal_nan=True)

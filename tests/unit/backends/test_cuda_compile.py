@@ -29,7 +29,7 @@ from opdsl.kernels.calls import OperandSpec, Ordering
 from opdsl.native.generated import GENERATED
 from opdsl.runtime import Tensor
 from opdsl.testing import ahead
-from tests.unit.backends.cubin import resources
+from tests.unit.backends.cubin import Resources, resources
 from tests.unit.backends.recording import Recorder, forget_kernels
 from tests.unit.kernels.computations import rows_layout
 
@@ -127,8 +127,13 @@ HOT: dict[str, tuple[str, Callable[[], Any]]] = {
     "add float32": ("pointwise", lambda: opdsl.add(some(4096), some(4096))),
     "add bfloat16": ("pointwise", lambda: opdsl.add(*[some(4096, dtype=opdsl.bfloat16)] * 2)),
     "add float32 of columns": ("pointwise", lambda: opdsl.add(some(64, 64), some(64, 64).t())),
+    "copy bfloat16 of columns": ("pointwise", lambda: some(96, 64, dtype=opdsl.bfloat16).t().contiguous()),
+    "add bfloat16 of a bias": (
+        "pointwise", lambda: opdsl.add(some(64, 4096, dtype=opdsl.bfloat16), some(4096, dtype=opdsl.bfloat16))
+    ),
     "exp float32": ("pointwise", lambda: opdsl.exp(some(4096))),
     "gelu float16": ("pointwise", lambda: opdsl.nn.gelu(some(4096, dtype=opdsl.float16))),
+    "gelu bfloat16": ("pointwise", lambda: opdsl.nn.gelu(some(4096, dtype=opdsl.bfloat16))),
     "formula float32": ("pointwise", lambda: formula(some(4096), some(4096))),
     "sum float32": ("reduction", lambda: some(1 << 20).sum()),
     "sum float32 of rows": ("reduction", lambda: some(512, 1024).sum([1])),
@@ -136,6 +141,7 @@ HOT: dict[str, tuple[str, Callable[[], Any]]] = {
     "argmax float32": ("reduction", lambda: some(512, 1024).argmax(1)),
     "var float32": ("reduction", lambda: some(512, 1024).var([1])),
     "softmax float32 of 1024": ("row", lambda: opdsl.softmax(some(512, 1024), 1)),
+    "softmax bfloat16 of 4096": ("row", lambda: opdsl.softmax(some(8, 4096, dtype=opdsl.bfloat16), 1)),
     "softmax bfloat16 of 100000": ("row", lambda: opdsl.softmax(some(2, 100_000, dtype=opdsl.bfloat16), 1)),
     "softmax float32 of 100000": ("row", lambda: opdsl.softmax(some(2, 100_000), 1)),
     "layer_norm bfloat16 of 4096": (
@@ -170,7 +176,7 @@ def hot_sources(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Source]]
 
 def table(monkeypatch: pytest.MonkeyPatch) -> str:
     """Return the table of the resources of hot kernels on each architecture."""
-    head = ("kernel", "entry", "architecture", "registers", "stack", "shared", "loads", "stores")
+    head = ("kernel", "entry", "architecture", *Resources._fields)
     lines = [head]
     for name, source in hot_sources(monkeypatch):
         for architecture in ARCHITECTURES:
@@ -188,14 +194,44 @@ def test_hot_kernels_take_what_the_table_says(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_no_hot_kernel_spills() -> None:
-    rows = [line.split()[-5:] for line in TABLE.read_text().splitlines()[1:]]
-    assert all(int(stack) == 0 and int(registers) <= 128 for registers, stack, *_ in rows)
+    rows = table_rows()
+    assert all(row.stack == 0 and row.registers <= 128 for _, _, row in rows)
 
 
 def test_kernels_of_aligned_operands_move_128_bits() -> None:
-    rows = [line.split() for line in TABLE.read_text().splitlines() if " vectors " in line]
+    rows = [row for _, entry, row in table_rows() if entry in ("vectors", "packs")]
     assert rows
-    assert all(int(row[-2]) > 0 and int(row[-1]) > 0 for row in rows)
+    assert all(row.loads > 0 and row.stores > 0 for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "entry", "elements", "most"),
+    [
+        ("layer_norm bfloat16 of 4096", "packs", 16, 40),
+        ("softmax bfloat16 of 4096", "packs", 16, 26),
+        ("gelu bfloat16", "vectors", 8, 26),
+        ("add bfloat16 of a bias", "together", 8, 18),
+    ],
+)
+def test_bfloat16_takes_few_instructions_for_each_element(kernel: str, entry: str, elements: int, most: int) -> None:
+    """The number of instructions of a kernel by the elements of a thread, of which memory allows about 24."""
+    rows = [row for name, own, row in table_rows() if (name, own) == (kernel, entry)]
+    assert len(rows) == len(ARCHITECTURES)
+    assert max(row.instructions for row in rows) <= most * elements
+
+
+def test_rows_of_16_bits_divide_once() -> None:
+    """Divisions and square roots of what is the same along a row are made once a row, not for each of 16 elements."""
+    rows = [row for name, entry, row in table_rows() if "bfloat16 of 4096" in name and entry == "packs"]
+    assert len(rows) == 2 * len(ARCHITECTURES)
+    assert all(row.divisions == 0 and row.calls <= 2 and row.functions <= 17 for row in rows)
+
+
+def table_rows() -> list[tuple[str, str, Resources]]:
+    """Return the lines of the stored table: name of the kernel, entry and resources."""
+    lines = [line.split() for line in TABLE.read_text().splitlines()[1:]]
+    count = len(Resources._fields)
+    return [(" ".join(line[: -count - 2]), line[-count - 2], Resources(*map(int, line[-count:]))) for line in lines]
 
 
 # --------------------------------------------------------------------------------------------------------- the cache

@@ -67,8 +67,8 @@ class Planted(NamedTuple):
 FAULTS = {
     "barrier removed": Planted(
         "summed",
-        "                parts[warp] = value;\n            }\n            __syncthreads();",
-        "                parts[warp] = value;\n            }",
+        "parts[threadIdx.x / WARP_SIZE] = value;\n            }\n            __syncthreads();",
+        "parts[threadIdx.x / WARP_SIZE] = value;\n            }",
     ),
     "barrier in a divergent branch": Planted(
         "across",
@@ -94,8 +94,7 @@ FAULTS = {
         "        const int warp = threadIdx.x / width;",
     ),
     "uninitialised slack read": Planted(
-        "summed", "at < team.lanes / WARP_SIZE; ++at) {\n                    value",
-        "at <= team.lanes / WARP_SIZE; ++at) {\n                    value",
+        "summed", "(lane & (warps - 1))]", "(lane & (warps - 1)) + 1]"
     ),
 }  # fmt: skip
 

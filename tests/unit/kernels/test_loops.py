@@ -18,6 +18,7 @@ from opdsl.errors import KernelError
 from opdsl.kernels.calls import Folding, OperandSpec, Scanning
 from opdsl.kernels.loops.checking import check_program
 from opdsl.kernels.loops.interpreter import interpret
+from opdsl.kernels.loops.invariants import with_invariants_first
 from opdsl.kernels.loops.lowering import lowered
 from opdsl.kernels.loops.making import around, identity, pairwise
 from opdsl.kernels.loops.model import Array, Bound, Compute, Fold, For, Inside, Load, Program, Store, Update, When
@@ -59,7 +60,8 @@ def hold_against_python(drawn: Drawn) -> None:
 @settings(max_examples=30)
 @given(drawn_programs(), st.sampled_from((2, 4, 8)))
 def test_schedules_change_nothing(drawn: Drawn, lanes: int) -> None:
-    for program in (shared(drawn.program, lanes), serial(drawn.program), vectorised(drawn.program, lanes)):
+    schedules = (shared(drawn.program, lanes), serial(drawn.program), vectorised(drawn.program, lanes))
+    for program in (*schedules, with_invariants_first(drawn.program)):
         check_program(program)
         copies = [tensor.copy() for tensor in drawn.arrays]
         interpret(program, [*copies, *drawn.numbers], drawn.words)

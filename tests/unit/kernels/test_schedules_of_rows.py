@@ -16,13 +16,14 @@ from opdsl.kernels.calls import OperandSpec, Recurring, Scanning
 from opdsl.kernels.loops.checking import check_program
 from opdsl.kernels.loops.distribution import Folds, across
 from opdsl.kernels.loops.interpreter import interpret
+from opdsl.kernels.loops.invariants import with_invariants_first
 from opdsl.kernels.loops.lowering import lowered
 from opdsl.kernels.loops.making import Loops, identity, pairwise
-from opdsl.kernels.loops.model import Array, Fetch, For, Load, Local, Part, Parts, Program, Store, Update
+from opdsl.kernels.loops.model import Array, Compute, Fetch, For, Load, Local, Part, Parts, Program, Store, Update
 from opdsl.kernels.loops.row_schedules import PART_LENGTH, fetching, scans_in_parts
-from opdsl.kernels.loops.schedules import ordered, staged, vectorised
+from opdsl.kernels.loops.schedules import ordered, staged, threaded, vectorised
 from opdsl.kernels.loops.text import program_text
-from opdsl.runtime.dtype import float64, int64
+from opdsl.runtime.dtype import float32, float64, int64
 from opdsl.scalar.builder import GraphBuilder
 from opdsl.scalar.graph import TypedGraph
 from opdsl.scalar.types import ScalarType
@@ -84,6 +85,54 @@ def test_what_a_stage_keeps_is_not_computed_again(keep: bool) -> None:
     ran(program, lowered(*rows(softmax(), *lying(3, 4)), keep=keep), [source, tensor])
     raised = np.exp(source[:, :4] - source[:, :4].max(1, keepdims=True))
     np.testing.assert_allclose(tensor[:, :4], raised / raised.sum(1, keepdims=True), rtol=1e-12)
+
+
+def normalised() -> TypedGraph:
+    """Return the graph of a row divided by the square root of its sum of squares."""
+    builder = GraphBuilder()
+    x = builder.parameter("x", ScalarType.FLOAT32)
+    square = builder.node("multiply", (x, x), ScalarType.FLOAT32)
+    total = builder.node("row_sum", (square,), ScalarType.FLOAT32)
+    root = builder.node("sqrt", (total,), ScalarType.FLOAT32)
+    return builder.finish("normalised", [builder.node("divide", (x, root), ScalarType.FLOAT32)])
+
+
+@pytest.mark.parametrize("reciprocals", [False, True])
+def test_what_a_loop_does_not_change_is_computed_before_it(reciprocals: bool) -> None:
+    specs = (OperandSpec(float32, (24, 4)),)
+    loops = lowered(*rows(normalised(), (3,), 4, specs, specs))
+    program = with_invariants_first(threaded(loops.program, 1), reciprocals=reciprocals)
+    _, (*_, early, loop) = program.points
+    assert isinstance(early, Compute) and isinstance(loop, For)
+    assert [node.op for node in early.graph.nodes].count("sqrt") == 1
+    inner = [node.op for compute in loop.body if isinstance(compute, Compute) for node in compute.graph.nodes]
+    assert inner.count("divide") == (0 if reciprocals else 1) and "sqrt" not in inner
+    source = np.random.default_rng(0).standard_normal((3, 6)).astype(np.float32)
+    source[0] *= 1e-30  # the sum of squares is denormal
+    source[1, 0] = np.inf
+    tensor = np.zeros((3, 6), np.float32)
+    ran(program, loops, [source, tensor])
+    with np.errstate(all="ignore"):
+        expected = source[:, :4] / np.sqrt((source[:, :4] ** 2).sum(1, keepdims=True))
+    np.testing.assert_allclose(tensor[:, :4], expected, rtol=3e-7)
+
+
+@pytest.mark.parametrize("divisor", [1e-38, 3e-40, 1e-20, 1.0, 1e20, 3e38, np.inf, 0.0, np.nan])
+def test_products_with_reciprocals_overflow_where_quotients_do(divisor: float) -> None:
+    builder = GraphBuilder()
+    x, total = (builder.parameter(name, ScalarType.FLOAT32) for name in ("x", "total"))
+    graph = builder.finish("quotient", [builder.node("divide", (x, total), ScalarType.FLOAT32)])
+    compute = Compute(("y",), graph, ("x", "sum"))
+    load = Load("x", "a", ("i",), ScalarType.FLOAT32)
+    body = (Load("sum", "s", (0,), ScalarType.FLOAT32), For("i", "n", (load, compute, Store("out", ("i",), "y"))))
+    arrays = (Array("a", float32, ("n",), (1,)), Array("s", float32, (1,), (1,)), Array("out", float32, ("n",), (1,)))
+    program = with_invariants_first(Program("p", arrays, ("n",), body), reciprocals=True)
+    values = np.array([0.0, 1e-45, 1e-38, 1e-20, 0.5, -3.0, 1e20, 3e38, np.inf, np.nan], np.float32)
+    results = np.zeros_like(values)
+    with np.errstate(all="ignore"):
+        interpret(program, [values, np.array([divisor], np.float32), results], [len(values)])
+        expected = values / np.float32(divisor)
+    np.testing.assert_allclose(results, expected, rtol=4e-7, atol=2e-45)
 
 
 def scanning(op: str, neutral: float) -> Scanning:

@@ -12,7 +12,9 @@ import mpmath
 import numpy as np
 import pytest
 
-from opdsl.scalar import read
+from opdsl.scalar import lower, read
+from opdsl.scalar.interpreter import evaluate
+from opdsl.scalar.mathematics.coarse import COARSE, has_steps
 from opdsl.scalar.mathematics.formulas import ACCURACY
 from tests.unit.scalar.harness import Compiled
 
@@ -110,6 +112,50 @@ def test_unary_accuracy(name, kind):
     number = np.isfinite(rounded)
     assert errors(result[number], expected[number], rest[number], kind).max() <= ACCURACY[name][kind]
     np.testing.assert_array_equal(result[np.isinf(rounded)], rounded[np.isinf(rounded)])
+
+
+@pytest.mark.parametrize("name", sorted(COARSE.keys() - {"divide"}))
+def test_accuracy_for_results_of_16_bits(name):
+    """Errors are an eighth of a unit in the last place of float16; results below 2**-30 need not be relative."""
+    values = samples(name, "float32")
+    values = values[np.isfinite(values) & (values != 0) & ((name != "erfc") | (np.abs(values) < 40))]
+    graph = lower(read(function_of(name, 1)).specialise({"x": "float32"}), coarse=True)
+    with np.errstate(all="ignore"):
+        (result,) = evaluate(graph, {"x": values})
+    expected, _ = np.array([exact(name, (value,)) for value in values]).T
+    number = np.abs(expected) < 65504.0  # the largest of float16
+    error = np.abs(result[number] - expected[number])
+    assert (error <= np.maximum(2.0**-15 * np.abs(expected[number]), 2.0**-30)).all()
+    assert (result[expected > np.finfo(np.float32).max] == np.inf).all()
+
+
+def test_one_and_an_error_function_are_a_complement():
+    """Near -4, where the sum cancels, ``1 + erf(x)`` keeps its accuracy in graphs for results of 16 bits."""
+    graph = lower(read(lambda x: 1.0 + math.erf(x)).specialise({"x": "float32"}), coarse=True)
+    values = np.linspace(-4, 4, 101, dtype=np.float32)
+    (result,) = evaluate(graph, {"x": values})
+    np.testing.assert_allclose(result, [float(mpmath.erfc(-float(value))) for value in values], rtol=2.0**-15)
+
+
+@pytest.mark.parametrize(
+    ("function", "is_exact"),
+    [
+        (lambda x, y: x / y, False),
+        (lambda x, y: 1.0 if x / y < 3.0 else 0.0, True),
+        (lambda x, y: x / y if x < y else 0.0, False),
+    ],
+)
+def test_what_is_compared_is_not_approximated(function, is_exact):
+    graph = lower(read(function).specialise({"x": "float32", "y": "float32"}), coarse=True)
+    assert ("approximate_divide" not in [node.op for node in graph.nodes]) is is_exact
+
+
+@pytest.mark.parametrize(
+    ("function", "steps"),
+    [(lambda x: math.floor(x / 3.0), True), (lambda x: math.exp(x), False), (lambda x: float(int(x * 2.0)), True)],
+)
+def test_rounding_to_integers_is_a_step(function, steps):
+    assert has_steps(read(function).specialise({"x": "float32"})) is steps
 
 
 @pytest.mark.parametrize("kind", ["float32", "float64"])

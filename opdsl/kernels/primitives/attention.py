@@ -1,0 +1,81 @@
+"""Weights of attention: the softmax of scaled and masked scores, in one kernel of rows."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from types import FunctionType
+from typing import Any
+
+from opdsl.kernels.calls import Layout, OperandSpec
+from opdsl.kernels.compiler import Compiled, compiler_for
+from opdsl.kernels.functions import rows
+from opdsl.kernels.iteration.dtypes import precision_of
+from opdsl.kernels.outputs import array_of
+from opdsl.runtime.dtype import bool_, int64
+from opdsl.runtime.geometry import TensorMeta
+from opdsl.runtime.lowering import made_once
+from opdsl.runtime.tensor import Tensor
+from opdsl.scalar.graph import TypedGraph
+from opdsl.scalar.intrinsics import row_index, row_max, row_sum
+
+__all__ = ["write_weights"]
+
+
+def write_weights(scores: Tensor, mask: Tensor | None, scale: float, is_causal: bool, weights: Tensor) -> None:
+    """Write the softmax along rows of scores times ``scale``, plus a mask; rows without any score above -inf get 0.
+
+    Args:
+        scores: (batch, heads, queries, keys), on a backend whose kernels generate indices.
+        mask: numbers that are added, or bools that select the scores that count; broadcast to the scores' shape.
+        scale: the factor.
+        is_causal: whether scores after the query's own index are left out.
+        weights: of the same shape, to be written.
+    """
+    if scores.is_meta:
+        return
+    form = None if mask is None else mask.expand(scores.shape).geometry
+    run = _weights(scores.geometry, form, weights.geometry, is_causal=is_causal)
+    added = 0.0 if mask is None else array_of(mask.expand(scores.shape))
+    run(array_of(scores), added, 0 if is_causal else scores.shape[3], scale, array_of(weights))
+
+
+@made_once(512)
+def _weights(scores: TensorMeta, mask: TensorMeta | None, weights: TensorMeta, *, is_causal: bool) -> Compiled:
+    precision = precision_of(scores.dtype)
+    added = OperandSpec(precision, None) if mask is None else _spec(mask)
+    # The last key that a query attends to: its own index, or a number that no index exceeds.
+    last = OperandSpec(int64, (0, 0, 8, 0), counts=True) if is_causal else OperandSpec(int64, None)
+    inputs = (_spec(scores), added, last, OperandSpec(precision, None))
+    layout = Layout((scores.shape[:3], scores.shape[3:]), inputs, (_spec(weights),), (None,))
+    is_chosen = mask is not None and mask.dtype is bool_
+    graph = _graph(_chosen_weight if is_chosen else _added_weight, precision.name, precision_of(weights.dtype).name)
+    return compiler_for(scores.device.type).compile(*rows(graph, layout))
+
+
+def _spec(form: TensorMeta) -> OperandSpec:
+    return OperandSpec(form.dtype, tuple([form.dtype.itemsize * step for step in form.strides]))
+
+
+@lru_cache(maxsize=64)
+def _graph(function: FunctionType, kind: str, result: str) -> TypedGraph:
+    from opdsl.scalar import read
+
+    types = {"score": kind, "mask": "bool" if function is _chosen_weight else kind, "last": "int64", "scale": kind}
+    return read(function, rows=True).specialise(types, results=[result])
+
+
+def _added_weight(score: Any, mask: Any, last: Any, scale: Any) -> Any:
+    own = score * scale + mask if row_index(score) <= last else -math.inf
+    most = row_max(own)
+    raised = 0.0 if own == -math.inf else math.exp(own - most)
+    total = row_sum(raised)
+    return 0.0 if total == 0.0 else raised / total
+
+
+def _chosen_weight(score: Any, mask: Any, last: Any, scale: Any) -> Any:
+    own = score * scale if mask and row_index(score) <= last else -math.inf
+    most = row_max(own)
+    raised = 0.0 if own == -math.inf else math.exp(own - most)
+    total = row_sum(raised)
+    return 0.0 if total == 0.0 else raised / total
