@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -172,15 +173,18 @@ _SHAPES: Sequence[Callable[[Maker, int], Tensor]] = (
 
 
 def from_schema(operator: Operator, make: Maker) -> Iterator[Sample]:
-    """Yield a sample for each shape, with and without optional arguments. The operator need not accept all of them."""
-    for form in _SHAPES:
-        for complete in (False, True):
-            sample = _sample(operator, make, form, complete)
-            if sample is not None:
-                yield sample
+    """Yield a sample for each shape, with and without optional arguments, without those that differ from an earlier one
+    in the elements alone. The operator need not accept all of them.
+    """
+    described: set[str] = set()
+    for form, complete in itertools.product(_SHAPES, (False, True)):
+        sample = _inputs(operator, make, form, complete)
+        if sample is not None and repr(sample) not in described:
+            described.add(repr(sample))
+            yield Sample(*sample.positional, **sample.named, **_outputs(operator, sample, make))
 
 
-def _sample(operator: Operator, make: Maker, form: Callable[[Maker, int], Tensor], complete: bool) -> Sample | None:
+def _inputs(operator: Operator, make: Maker, form: Callable[[Maker, int], Tensor], complete: bool) -> Sample | None:
     positional: list[object] = []
     named: dict[str, object] = {}
     for index, argument in enumerate((*operator.schema.positional, *operator.schema.keyword_only)):
@@ -193,7 +197,7 @@ def _sample(operator: Operator, make: Maker, form: Callable[[Maker, int], Tensor
             named[argument.python_name] = value
         else:
             positional.append(value)
-    return Sample(*positional, **named, **_outputs(operator, Sample(*positional, **named), make))
+    return Sample(*positional, **named)
 
 
 def _value(argument: Argument, make: Maker, tensor: Callable[[], Tensor]) -> object:
