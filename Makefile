@@ -8,6 +8,7 @@
 #   make machine-sse2  all tests as on such a processor, or those that ARGS names; -avx, -avx2 and -avx512 likewise
 #   make mkl     the same and Fourier transforms by oneMKL, which it downloads into build/mkl
 #   make aarch64  a part of the tests on an emulated 64-bit ARM; needs Debian and qemu-user-static
+#   make ship    a wheel of compiled operators, installed into a new environment without opdsl, and compared there
 #   make docs    the documentation, into build/docs; OPDSL_DOCS=add,exp has it write the pages of these operators only
 #   make bench   the benchmarks; results land in benchmarks/results
 #   make gpu-first  ten minutes on a card that is new, offline; make gpu-pack compiles kernels for it beforehand
@@ -29,7 +30,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
-.PHONY: venv demo test warm lint format soak docs machines mkl aarch64 bench gpu gpu-first gpu-pack gpu-test gpu-sanitize gpu-bench full lock sbom clean
+.PHONY: venv demo test warm lint format soak docs machines mkl aarch64 ship bench gpu gpu-first gpu-pack gpu-test gpu-sanitize gpu-bench full lock sbom clean
 .DEFAULT_GOAL := test
 
 # A venv whose ensurepip failed has a python but no pip; taking it away lets the next call start anew.
@@ -116,6 +117,10 @@ mkl: build/mkl/bin/python
 
 aarch64: $(VENV)/.has-dev
 	$(BIN)/python tests/aarch64.py $(ARGS)
+
+ship: export OPDSL_QUICK_COMPILE := 1
+ship: $(VENV)/.has-dev
+	$(BIN)/python examples/ship.py
 
 bench: $(VENV)/.has-dev
 	set -e; for benchmark in $(filter-out benchmarks/gpu.py benchmarks/networks.py benchmarks/soak.py benchmarks/first_uses.py,$(wildcard benchmarks/*.py)); do $(BIN)/python $$benchmark --save; done

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from opdsl.cli.benching import bench
+from opdsl.cli.building import build
 from opdsl.cli.checking import check
 from opdsl.cli.compatibility import compat
 from opdsl.cli.compiling import compile_kernels
@@ -49,7 +50,10 @@ def main() -> None:
     """
 
 
-_COMMANDS = (list_operators, show, new, check, diff, export, import_file, compile_kernels, bench, stubs, compat, doctor)
+_COMMANDS = (
+    *(list_operators, show, new, check, diff, export, import_file, compile_kernels, build, bench, stubs, compat),
+    doctor,
+)
 
 for command in _COMMANDS:
     main.add_command(command)

@@ -23,7 +23,7 @@ from opdsl.runtime.snapshot import tensors_in
 from opdsl.runtime.symbol import is_symbol
 from opdsl.runtime.symbols import is_symbolic
 
-__all__ = ["FormulaProgram"]
+__all__ = ["FormulaProgram", "recorded"]
 
 _HOSTS = frozenset(("cpu", "meta"))
 
@@ -105,9 +105,7 @@ class FormulaProgram:
         source = self.text.source_for(arguments)
         traced, _ = traced_formula(self.fresh, source, form, arguments, forms_of(arguments), is_masked=True)
         fused = optimised(traced, RECORDED_PASSES)  # without the lock, since user code runs
-        is_apart = has_needless_gradients(traced, fused) or has_declared_gradients(fused)
-        recorded = optimised(traced, UNFUSED_PASSES) if is_apart else fused
-        reading = _Reading(with_lifted_folds(fused), recorded)
+        reading = _Reading(with_lifted_folds(fused), recorded(traced, fused))
         with self._lock:
             known = self._readings.get(form, ())
             self._readings[form] = (*known[-_MOST_PROGRAMS:], reading)
@@ -119,6 +117,12 @@ class FormulaProgram:
         return {
             form: tuple([reading.fused for reading in readings]) for form, readings in tuple(self._readings.items())
         }
+
+
+def recorded(traced: Program, fused: Program) -> Program:
+    """Return the program for calls that need gradients: the fused one, unless fusion changes gradients."""
+    is_apart = has_needless_gradients(traced, fused) or has_declared_gradients(fused)
+    return optimised(traced, UNFUSED_PASSES) if is_apart else fused
 
 
 def _run(reading: _Reading, leaves: Sequence[Any], is_recorded: bool) -> Any:

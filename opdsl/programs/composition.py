@@ -17,6 +17,7 @@ from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.kernels.iteration.dtypes import PRECISION
 from opdsl.programs.steps import Call, Expression, Step, names_in
 from opdsl.runtime import Tensor, bool_
+from opdsl.runtime.symbol import example_value
 from opdsl.scalar import ScalarFunction, read
 from opdsl.scalar.operations import ROW_FOLDS
 from opdsl.scalar.untyped import Place, UntypedNode
@@ -117,6 +118,8 @@ class Composition:
             dims: dimensions of a row.
             is_row: for each result, whether it has one element for each row.
         """
+        # Other programs share the operator: symbols of this one, whose guards fix their values, mean nothing there.
+        dims = tuple(map(example_value, dims))
 
         def meta(ctx: Any, *arguments: Any) -> tuple[int, ...]:
             tensors = [argument for argument in arguments if isinstance(argument, Tensor)]

@@ -29,6 +29,7 @@ __all__ = [
     "Unknown",
     "Within",
     "Written",
+    "allocates_apart",
     "concrete",
     "deferred",
     "is_lowered",
@@ -159,6 +160,7 @@ class Lowering:
     originals: in a dry run, which makes no plan, the arguments by the ids of their symbolic tensors.
     note_bound: see ``SymbolOwner``.
     note_layout: is called before a method of a tensor tells its strides or whether it is contiguous; may be None.
+    allocates_apart: whether each output is allocated by a step of its own, as plans that are shipped need it.
 
     Args:
         taken: names that the plan's own names must not use.
@@ -188,6 +190,7 @@ class Lowering:
         self.originals: dict[int, Any] = {}
         self.note_bound: Callable[[Symbol], None] | None = None
         self.note_layout: Callable[[], None] | None = None
+        self.allocates_apart = False
         self.guards: dict[str, bool] = {}
         self.steps: list[Step | Check | Lines | Within | Written] = []
         self.constants: dict[str, object] = {}
@@ -381,6 +384,14 @@ def may_choose() -> bool:
     """
     recorder = lowering.get()
     return recorder is None or not recorder.is_general
+
+
+def allocates_apart() -> bool:
+    """Return whether outputs are allocated by steps of their own while a call is lowered: in general plans, since they
+    may be large, and in those that are shipped.
+    """
+    recorder = lowering.get()
+    return recorder is not None and (recorder.is_general or recorder.allocates_apart)
 
 
 class Noted:

@@ -44,6 +44,7 @@ LAYERS = (
     "nn",
     "interop",
     "profiling",
+    "shipping",
     "typing",
     "testing",
     "cli",
@@ -67,7 +68,7 @@ EDGES = {
     "numba": ("opdsl.backends.cpu", "opdsl.backends.cuda", "opdsl.backends.dsl", "opdsl.cli"),
     "pyopencl": ("opdsl.backends.opencl",),
     "rich": ("opdsl.cli",),
-    "torch": ("opdsl.interop", "opdsl.testing"),
+    "torch": ("opdsl.interop", "opdsl.shipping.runtime", "opdsl.testing"),
     "typeguard": ("opdsl.dispatch", "opdsl.declare"),
     "yaml": ("opdsl.native",),
 }
@@ -344,7 +345,7 @@ def test_what_is_named_is_there() -> None:
 
 def test_operators_name_no_backend() -> None:
     """Operators do not import backends, whose compilers, memory and libraries they reach by protocols."""
-    at_the_edge = {"", "backends", "cuda", "interop", "testing", "cli"}
+    at_the_edge = {"", "backends", "cuda", "interop", "shipping", "testing", "cli"}
     wrong = [
         str(dependency)
         for dependency in all_imports()

@@ -19,6 +19,8 @@ from opdsl.backends.cpu import native
 from opdsl.backends.cpu.machine import call
 from opdsl.backends.cpu.machine.forms import Form
 from opdsl.backends.cpu.machine.language import words
+from opdsl.backends.cpu.plan_words import Table as Table
+from opdsl.backends.cpu.plan_words import block_of, placed
 from opdsl.runtime.lowering import Lowering, SymbolicArray, lowering, sizes_are_symbols
 from opdsl.runtime.permanent import kept_forever
 from opdsl.runtime.symbol import NotLoweredError, Symbol
@@ -33,12 +35,6 @@ _INT64 = (-(1 << 63), (1 << 63) - 1)
 # The index of the plan's word that points to its inputs, and the number of words before those of its loop.
 _INPUTS_FIELD = list(call.Plan.__annotations__).index("input_list")
 HEADER = len(call.Plan.__annotations__)
-
-
-class Table(NamedTuple):
-    """List of words in a plan's memory that another word of the plan points to."""
-
-    words: Sequence[int | Table]
 
 
 class Input(NamedTuple):
@@ -130,6 +126,7 @@ class Plan(numpy.ndarray[Any, Any]):
     owned: the objects that must live as long as the plan.
     runs_frames: whether it is a plan of ``kernel_call``, which ``run_frame`` can run on frames filled elsewhere.
     made_of: the name, work and owned objects from which ``builtin`` made it; None if ``builtin`` did not.
+    ships_as: how a package of compiled operators makes its function; None if it cannot. See ``template``.
     inputs, outputs, over: see ``builtin``.
     """
 
@@ -137,9 +134,38 @@ class Plan(numpy.ndarray[Any, Any]):
     owned: tuple[object, ...]
     runs_frames: bool = False
     made_of: tuple[str, Work, Sequence[object]] | None = None
+    ships_as: Shipped | tuple[object, ...] | None = None
     inputs: Sequence[Input] = ()
     outputs: Sequence[Output] = ()
     over: Sequence[Collection[int]] = ()
+
+    def template(self) -> Shipped | tuple[object, ...] | None:
+        """Return what a package of compiled operators makes the function of: words and code, or the name of a function
+        of its run time and its arguments; None if it cannot.
+        """
+        if self.made_of is None:
+            return self.ships_as
+        _, work, owned = self.made_of
+        words, pointers = placed(_header(work, self.inputs, self.outputs))
+        return Shipped(words, pointers, (), 0, self.inputs, self.outputs, owned)
+
+
+class Shipped(NamedTuple):
+    """Plan of a kernel without addresses of this process.
+
+    words, pointers: see ``plan_words.placed``.
+    patches: pairs of the index of a word and that of the size which it gets.
+    sizes: how many sizes there are.
+    inputs, outputs, owned: see ``builtin``.
+    """
+
+    words: Sequence[int]
+    pointers: Sequence[tuple[int, int]]
+    patches: Sequence[tuple[int, int]]
+    sizes: int
+    inputs: Sequence[Input]
+    outputs: Sequence[Output]
+    owned: Sequence[object]
 
 
 class _MethodDefinition(ctypes.Structure):
@@ -184,15 +210,31 @@ def builtin(
         trusts that arrays have the dtypes, shapes and strides that the plan was made for; an argument that is no
         ndarray, or a number that does not fit, raises TypeError or OverflowError and changes nothing.
     """
-    is_divided = sizes_are_symbols() or work.grain != 0
-    if is_divided:
+    if _is_divided(work):
         native.share_threads()
+    header = _header(work, inputs, outputs)
+    if sizes_are_symbols():
+        return Template(name, header, inputs, outputs, owned)
+    plan = plan_of(header, [*outputs, *owned])
+    plan.runs_frames = True
+    plan.inputs, plan.outputs, plan.over = inputs, outputs, over
+    plan.made_of = name, work, owned
+    return function_of(name, native.entry("kernel_call"), plan)
+
+
+def _is_divided(work: Work) -> bool:
+    """Return whether a loop may run on several threads."""
+    return sizes_are_symbols() or work.grain != 0
+
+
+def _header(work: Work, inputs: Sequence[Input], outputs: Sequence[Output]) -> list[int | Table]:
+    """Return the words of the plan of a loop."""
     header: list[int | Table] = words(
         call.Plan,
         loop=work.loop,
         elements=work.elements,
         grain=work.grain,
-        in_pieces=native.entry("run_in_pieces") if is_divided else 0,
+        in_pieces=native.entry("run_in_pieces") if _is_divided(work) else 0,
         inputs=len(inputs),
         outputs=len(outputs),
         arguments=len(inputs) + sum(isinstance(output, Given | Sized) for output in outputs),
@@ -204,14 +246,7 @@ def builtin(
         keeps_pieces=int(work.keeps_pieces),
         alone=0,
     )
-    header += work.details
-    if sizes_are_symbols():
-        return Template(name, header, outputs, owned)
-    plan = plan_of(header, [*outputs, *owned])
-    plan.runs_frames = True
-    plan.inputs, plan.outputs, plan.over = inputs, outputs, over
-    plan.made_of = name, work, owned
-    return function_of(name, native.entry("kernel_call"), plan)
+    return [*header, *work.details]
 
 
 def allocating(compiled: Callable[..., Any], maker: Callable[[], numpy.ndarray[Any, Any]]) -> Kernel | None:
@@ -236,7 +271,13 @@ def with_outputs(plan: Plan, outputs: Sequence[Output]) -> Kernel | None:
     return builtin(name, work, plan.inputs, outputs, owned, plan.over)
 
 
-def builtin_over(name: str, entry: str, header: Sequence[int | Table], owned: Sequence[object]) -> Kernel:
+def builtin_over(
+    name: str,
+    entry: str,
+    header: Sequence[int | Table],
+    owned: Sequence[object],
+    ships_as: tuple[object, ...] | None = None,
+) -> Kernel:
     """Make a built-in function that calls an entry of the shared machine code with a plan.
 
     Args:
@@ -244,13 +285,16 @@ def builtin_over(name: str, entry: str, header: Sequence[int | Table], owned: Se
         entry: a symbol of ``native``.
         header: the words that the entry reads; a table becomes its address.
         owned: objects that must live as long as the function.
+        ships_as: see ``Plan``.
     """
-    return function_of(name, native.entry(entry), plan_of(header, owned))
+    plan = plan_of(header, owned)
+    plan.ships_as = ships_as
+    return function_of(name, native.entry(entry), plan)
 
 
 def plan_of(header: Sequence[int | Table], owned: Sequence[object]) -> Plan:
     """Write a plan to memory, with addresses in place of tables, and return it as the owner of ``owned``."""
-    block = _layout(header)
+    block = block_of(header)
     plan = block.view(Plan)
     plan.address = block.__array_interface__["data"][0]
     plan.owned = (block, *owned)
@@ -338,14 +382,21 @@ class Template:
     Calling it records a step, whose function takes the values of the symbols before all other arguments.
 
     Args:
-        name, outputs, owned: see ``builtin``.
+        name, inputs, outputs, owned: see ``builtin``.
         header: of the plan.
+
+    values: the symbols.
     """
 
     def __init__(
-        self, name: str, header: Sequence[int | Table], outputs: Sequence[Output], owned: Sequence[object]
+        self,
+        name: str,
+        header: Sequence[int | Table],
+        inputs: Sequence[Input],
+        outputs: Sequence[Output],
+        owned: Sequence[object],
     ) -> None:
-        template, pointers = _placed(header)
+        template, pointers = placed(header)
         values: dict[str, Any] = {}
         patches: list[int] = []
         numbers: Sequence[Any] = template
@@ -356,17 +407,21 @@ class Template:
                 patches += [index, list(values).index(text)]
         self.values = tuple(values.values())
         self.outputs = outputs
+        known = [0 if type(word) is Symbol else word for word in numbers]
+        pairs = list(zip(patches[::2], patches[1::2], strict=True))
         form: list[int | Table] = words(
             Form,
             count=len(template),
-            words=Table([0 if type(word) is Symbol else word for word in numbers]),
+            words=Table(known),
             values=len(values),
             patches=len(patches) // 2,
             patch_list=Table(patches),
             pointers=len(pointers),
             pointer_list=Table([word for pointer in pointers for word in pointer]),
         )
-        self.function = function_of(name, native.entry("form_call"), plan_of(form, [*outputs, *owned]))
+        plan = plan_of(form, [*outputs, *owned])
+        plan.ships_as = Shipped(known, pointers, pairs, len(values), inputs, outputs, owned)
+        self.function = function_of(name, native.entry("form_call"), plan)
 
     def __call__(self, *arguments: Any) -> Any:
         """Record a step that runs the plan, and return the symbolic arrays of its outputs."""
@@ -391,34 +446,3 @@ class Template:
 def _sized(recorder: Lowering, output: Sized) -> SymbolicArray:
     """Record the allocation of a sized output, and return its symbolic array."""
     return output.note(recorder, output.shape, output.dtype, output.strides)
-
-
-def _layout(header: Sequence[int | Table]) -> numpy.ndarray[Any, numpy.dtype[numpy.int64]]:
-    """Return a plan's words as an array: the header, then all tables, with the addresses of tables where they are
-    referenced.
-    """
-    words, offsets = _placed(header)
-    block = numpy.array([*words, 0], dtype=numpy.int64)
-    base = block.__array_interface__["data"][0]
-    for word, offset in offsets:
-        block[word] = base + 8 * offset
-    return block
-
-
-def _placed(header: Sequence[int | Table]) -> tuple[list[int], list[tuple[int, int]]]:
-    """Return the words of a header followed by its tables, and for each pointer the indices of the word and of its
-    target.
-    """
-    words: list[Any] = []
-    offsets: list[tuple[int, int]] = []
-    tables: list[tuple[int | None, Sequence[int | Table]]] = [(None, header)]
-    for pointer, values in tables:  # the list grows: tables may contain tables
-        if pointer is not None:
-            offsets.append((pointer, len(words)))
-        for value in values:
-            if type(value) is Table:  # isinstance would read the __class__ of a symbol
-                tables.append((len(words), value.words))
-                words.append(0)
-            else:
-                words.append(value)
-    return words, offsets

@@ -12,11 +12,11 @@ import itertools
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from opdsl.backends import cache
 from opdsl.backends.cpu.llvm import llvm, llvmlite
-from opdsl.backends.cpu.processor import processor
+from opdsl.backends.cpu.processor import Target, compile_target, compiling_for, processor
 from opdsl.backends.quick import is_quick
 from opdsl.collecting import without_collecting
 from opdsl.runtime.dumping import dump
@@ -29,7 +29,7 @@ _NO_IMPORTS: Mapping[str, int] = {}
 _LONGEST_TITLE = 60
 
 # Functions of compiler-rt that LLVM calls, which a process may lack, and their replacements in machine/halves.py.
-_OF_HALVES = {"__truncdfhf2": "half_of_double", "__truncsfhf2": "half_of_float", "__extendhfsf2": "float_of_half"}
+OF_HALVES = {"__truncdfhf2": "half_of_double", "__truncsfhf2": "half_of_float", "__extendhfsf2": "float_of_half"}
 
 # The function that unbounded loops call to poll for signals, and the variable that they read; see machine/signals.py.
 POLL, STOPPED = "kernel_poll", "kernel_stopped"
@@ -59,14 +59,35 @@ class Statistics:
     loaded = 0
 
 
-class Code:
-    """Machine code in memory and the addresses of its symbols, which are valid as long as this object lives."""
+class Source(NamedTuple):
+    """Source of a module, from which it can be compiled for another machine.
 
-    __slots__ = ("_addresses", "_tracker")
+    fingerprint, make_ir, has_long_loops, is_entry: see ``compile_ir``.
+    """
+
+    fingerprint: str
+    make_ir: Callable[[], str]
+    has_long_loops: bool
+    is_entry: bool
+
+
+class Code:
+    """Machine code in memory and the addresses of its symbols, which are valid as long as this object lives.
+
+    source: from which it was compiled; None if that is not known.
+    """
+
+    __slots__ = ("_addresses", "_tracker", "source")
 
     def __init__(self, tracker: Any, symbols: Sequence[str]) -> None:
         self._tracker = tracker
         self._addresses = {symbol: int(tracker[symbol]) for symbol in symbols}
+        self.source: Source | None = None
+
+    @property
+    def symbols(self) -> Mapping[int, str]:
+        """Return the exported symbols by their addresses."""
+        return {address: symbol for symbol, address in self._addresses.items()}
 
     def address(self, symbol: str) -> int:
         """Return the address of an exported symbol.
@@ -103,6 +124,15 @@ def compile_ir(
     Returns:
         The code, with an address for each of the symbols.
     """
+    source = Source(fingerprint, make_ir, has_long_loops, is_entry)
+    code = load_object(_object_of(source, title), symbols, imports)
+    code.source = source
+    return code
+
+
+def _object_of(source: Source, title: str) -> bytes:
+    """Return the object code of a module, from the disk cache or compiled and stored there."""
+    fingerprint, make_ir, has_long_loops, is_entry = source
     key = f"{environment()}{', quick' * is_quick()}\n{fingerprint}"
     make_ir = functools.cache(make_ir)
     if not is_entry:  # entry code is shared by all kernels, so it is not dumped with one
@@ -110,14 +140,14 @@ def compile_ir(
     stored = cache.load(key)
     if stored is not None:
         Statistics.loaded += 1
-        return load_object(stored, symbols, imports)
+        return stored
     Statistics.compiled += 1
     with timed("compile", title or fingerprint.partition("\n")[0][:_LONGEST_TITLE]):
         with without_collecting():  # nearly all objects that printing creates stay alive
             text = make_ir()
         compiled = compile_object(text, has_long_loops=has_long_loops, is_entry=is_entry)
     cache.store(key, compiled)
-    return load_object(compiled, symbols, imports)
+    return compiled
 
 
 def compile_object(text: str, *, has_long_loops: bool = True, is_entry: bool = False) -> bytes:
@@ -132,12 +162,49 @@ def compile_object(text: str, *, has_long_loops: bool = True, is_entry: bool = F
     Raises:
         RuntimeError: the text is no valid module, which is a bug in its printer.
     """
-    quick = is_quick()
-    machine = _machine(0 if quick else 1 if is_entry else 3)
-    optimise = _passes(_INLINED if quick else _SIMPLIFIED) if quick or is_entry else _optimiser(has_long_loops)
+    machine = _machine(0 if is_quick() else 1 if is_entry else 3, compile_target())
+    optimise = _optimiser_of(has_long_loops=has_long_loops, is_entry=is_entry)
     with _lock:
         emitted: bytes = machine.emit_object(_optimised(text, optimise))
         return emitted
+
+
+def _optimiser_of(*, has_long_loops: bool, is_entry: bool) -> Callable[[Any], None]:
+    """Return the function that optimizes a module, see ``compile_object``."""
+    quick = is_quick()
+    return _passes(_INLINED if quick else _SIMPLIFIED) if quick or is_entry else _optimiser(has_long_loops)
+
+
+def linked(target: Target, parts: Sequence[tuple[Source, Mapping[str, str]]]) -> bytes:
+    """Compile modules for a target to one position-independent object, which a linker makes a shared library.
+
+    Args:
+        target: of the compilation.
+        parts: each module, and the names that its exported functions get. All its other functions become internal.
+    """
+    with compiling_for(target):
+        machine = _machine(3, target)
+        texts = [source.make_ir() for source, _ in parts]
+        optimisers = [_optimiser_of(has_long_loops=part.has_long_loops, is_entry=part.is_entry) for part, _ in parts]
+        with _lock:
+            whole = llvm.parse_assembly("")
+            for text, optimise, (_, names) in zip(texts, optimisers, parts, strict=True):
+                module = _optimised(text, optimise)
+                _rename(module, names)
+                whole.link_in(module)
+            emitted: bytes = machine.emit_object(whole)
+            return emitted
+
+
+def _rename(module: Any, names: Mapping[str, str]) -> None:
+    """Give the exported functions of a module other names, and make all others internal."""
+    for value in [*module.functions, *module.global_variables]:
+        if value.is_declaration:
+            continue
+        if value.name in names:
+            value.name = names[value.name]
+        elif value.linkage is not llvm.Linkage.internal:
+            value.linkage = llvm.Linkage.internal
 
 
 def assembly(text: str) -> str:
@@ -149,7 +216,7 @@ def assembly(text: str) -> str:
     Raises:
         RuntimeError: the text is no valid module.
     """
-    machine, optimise = _machine(3), _optimiser(True)
+    machine, optimise = _machine(3, compile_target()), _optimiser(True)
     with _lock:
         emitted: str = machine.emit_assembly(_optimised(text, optimise))
         return emitted
@@ -157,6 +224,9 @@ def assembly(text: str) -> str:
 
 def _optimised(text: str, optimise: Callable[[Any], None]) -> Any:
     module = llvm.parse_assembly(text)
+    target = compile_target()
+    if target is not None:
+        module.triple, module.data_layout = target.triple, str(_machine(3, target).target_data)
     module.verify()
     optimise(module)
     return module
@@ -164,7 +234,7 @@ def _optimised(text: str, optimise: Callable[[Any], None]) -> Any:
 
 def _passes(names: Sequence[str]) -> Callable[[Any], None]:
     """Return a function that runs the named llvmlite passes on a module."""
-    machine, tuning = _machine(3), _tuning(False)
+    machine, tuning = _machine(3, compile_target()), _tuning(False)
 
     def optimise(module: Any) -> None:
         passes = llvm.create_new_module_pass_manager()
@@ -177,7 +247,7 @@ def _passes(names: Sequence[str]) -> Callable[[Any], None]:
 
 def _optimiser(has_long_loops: bool) -> Callable[[Any], None]:
     """Return a function that runs LLVM's default optimization pipeline on a module."""
-    machine, tuning = _machine(3), _tuning(has_long_loops)
+    machine, tuning = _machine(3, compile_target()), _tuning(has_long_loops)
 
     def optimise(module: Any) -> None:
         builder = llvm.create_pass_builder(machine, tuning)
@@ -192,7 +262,7 @@ def load_object(content: bytes, symbols: Sequence[str], imports: Mapping[str, in
     Raises:
         RuntimeError: it uses a name that neither ``imports`` nor the process defines.
     """
-    used = {name: _halves().address(ours) for name, ours in _OF_HALVES.items() if name.encode() in content}
+    used = {name: _halves().address(ours) for name, ours in OF_HALVES.items() if name.encode() in content}
     used |= {
         name: address()
         for name, address in provided.items()
@@ -213,7 +283,7 @@ def _halves() -> Code:
     from opdsl.backends.cpu.machine import halves
     from opdsl.backends.cpu.machine.text import module_text
 
-    symbols = tuple(_OF_HALVES.values())
+    symbols = tuple(OF_HALVES.values())
     return compile_ir("conversions of halves", lambda: module_text([halves]), symbols, has_long_loops=False)
 
 
@@ -260,8 +330,15 @@ def _new_machine(opt: int = 3) -> Any:
 
 
 @kept_forever
-def _machine(opt: int) -> Any:
-    return _new_machine(opt)
+def _machine(opt: int, target: Target | None) -> Any:
+    if target is None:
+        return _new_machine(opt)
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    chosen = target.processor
+    return llvm.Target.from_triple(target.triple).create_target_machine(
+        opt=opt, reloc="pic", codemodel="small", cpu=chosen.name, features=chosen.flags
+    )
 
 
 @kept_forever

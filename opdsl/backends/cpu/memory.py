@@ -207,7 +207,7 @@ def array_maker(dtype: numpy.dtype[Any], ndim: int) -> Callable[..., NDArray]:
         return allocated(shape, dtype)
 
     header = words(ArrayPlan, dtype=id(dtype), dimensions=ndim, itemsize=dtype.itemsize, slow=id(slow))
-    return builtin_over("array_new", "array_new", header, [dtype, slow])
+    return builtin_over("array_new", "array_new", header, [dtype, slow], ("empty", dtype))
 
 
 def array_viewer(dtype: numpy.dtype[Any], ndim: int) -> Callable[..., NDArray]:
@@ -216,7 +216,8 @@ def array_viewer(dtype: numpy.dtype[Any], ndim: int) -> Callable[..., NDArray]:
     from opdsl.backends.cpu.machine.language import words
     from opdsl.backends.cpu.machine.tensor import ArrayPlan
 
-    return builtin_over("array_view", "array_view", words(ArrayPlan, dtype=id(dtype), dimensions=ndim), [dtype])
+    header = words(ArrayPlan, dtype=id(dtype), dimensions=ndim)
+    return builtin_over("array_view", "array_view", header, [dtype], ("view", dtype))
 
 
 def extent(shape: tuple[int, ...], itemsize: int, strides: tuple[int, ...] | None) -> int:

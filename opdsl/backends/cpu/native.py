@@ -19,7 +19,20 @@ from typing import Any
 import numpy
 
 from opdsl.backends.cpu import engine
-from opdsl.backends.cpu.machine import author, call, forms, pieces, pool, sequences, signals, tensor, walk, walks
+from opdsl.backends.cpu.machine import (
+    author,
+    call,
+    forms,
+    halves,
+    pieces,
+    pool,
+    sequences,
+    shipped,
+    signals,
+    tensor,
+    walk,
+    walks,
+)
 from opdsl.backends.cpu.machine.language import Library, exports, library_names
 from opdsl.backends.cpu.machine.objects import Python
 from opdsl.errors import ArgumentError
@@ -30,6 +43,14 @@ from opdsl.runtime.permanent import kept_forever
 _CALLS = (signals, call, walk)
 _POOL = (pool, pieces)
 _APART = (walks, forms, sequences, tensor, author)
+
+# What a package of compiled operators needs of these: functions that plans refer to, and those that its run time calls.
+_SHIPPED = (signals, call, walk, walks, pool, pieces, shipped, halves)
+_REFERRED_TO = ("walk", "walk_chunks", "walk_later", "walk_tiles", "run_in_pieces")
+_CALLED = (
+    *("shipped_run", "signals_begin", "pool_set_threads", "pool_set_processors", "pool_use_openmp", "pool_reset"),
+    engine.POLL,
+)
 
 # Indices in NumPy's table of C functions, which are part of its stable binary interface.
 _NUMPY_ARRAY_TYPE = 2
@@ -90,6 +111,26 @@ def _compiled(
 def _addresses() -> dict[str, int]:
     """Return the addresses of the functions that every call needs, by name."""
     return {name: code().address(name) for name in exports(_CALLS)}
+
+
+def shipped_code() -> tuple[engine.Source, dict[str, str]]:
+    """Return the source of what packages of compiled operators need of the shared code, and the names of its exported
+    functions in these: those that replace compiler-rt's have the names by which LLVM calls them.
+    """
+    symbols = (*_REFERRED_TO, *_CALLED, *engine.OF_HALVES.values())
+
+    def text() -> str:
+        # The word that names the stopped thread is the first one of ``signals.signals``.
+        return f"{_printed(_SHIPPED, symbols)}\n@{engine.STOPPED} = alias i64, ptr @signals\n"
+
+    names = {**dict.fromkeys(symbols, ""), **{ours: name for name, ours in engine.OF_HALVES.items()}}
+    source = engine.Source("shared by shipped kernels", text, has_long_loops=False, is_entry=True)
+    return source, {symbol: name or symbol for symbol, name in names.items()}
+
+
+def shipped_symbols() -> dict[int, str]:
+    """Return the names of the shared functions that plans refer to, by their addresses in this process."""
+    return {entry(symbol): symbol for symbol in _REFERRED_TO}
 
 
 def function(symbol: str, result: type | None, *arguments: type) -> Callable[..., Any]:

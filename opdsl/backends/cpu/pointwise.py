@@ -22,7 +22,7 @@ from opdsl.backends.cpu.turning import TURNING, is_turned, turning_code
 from opdsl.kernels.calls import Layout, NewArray, OperandSpec
 from opdsl.kernels.iteration.numbers import ACCEPTED
 from opdsl.kernels.kernel import operand_types
-from opdsl.runtime.lowering import may_choose, sizes_are_symbols
+from opdsl.runtime.lowering import allocates_apart, may_choose, sizes_are_symbols
 
 if TYPE_CHECKING:
     from opdsl.backends.cpu.operands import Operand
@@ -235,7 +235,7 @@ def _output(dtype: DType, new: NewArray | None) -> Output:
     if new is None:
         return builtin.Given()
     strides = tuple([step * dtype.itemsize for step in new.strides])
-    if not may_choose() or math.prod(new.shape) * dtype.itemsize >= memory.LARGE:
+    if allocates_apart() or math.prod(new.shape) * dtype.itemsize >= memory.LARGE:
         if sizes_are_symbols():
             return builtin.Sized(memory.recorded, new.shape, None if is_contiguous(new) else strides, dtype.numpy)
         return builtin.Made(memory.allocator(new.shape, dtype.numpy, strides))

@@ -39,7 +39,17 @@ from opdsl.runtime.strides import contiguous_strides
 from opdsl.runtime.symbol import NotLoweredError, Symbol
 from opdsl.runtime.tensor import MetaArray
 
-__all__ = ["Given", "Inputs", "given_call", "lower_call", "lower_form", "lower_kernel", "recording"]
+__all__ = [
+    "Given",
+    "Inputs",
+    "Record",
+    "given_call",
+    "lower_call",
+    "lower_form",
+    "lower_kernel",
+    "record_call",
+    "recording",
+]
 
 # Makes a call with the given positional and keyword arguments.
 Run = Callable[[tuple[Any, ...], dict[str, Any]], Any]
@@ -82,7 +92,7 @@ def recording(recorder: Lowering) -> Iterator[None]:
         yield
 
 
-class _Record(NamedTuple):
+class Record(NamedTuple):
     """Trace of a call: the recorder, the symbolic arguments, the emitter that prints it, and the lines of its plan."""
 
     recorder: Lowering
@@ -91,7 +101,7 @@ class _Record(NamedTuple):
     body: list[str]
 
 
-def _recorded(
+def record_call(
     name: str,
     run: Run,
     call: Sequence[Given],
@@ -99,7 +109,7 @@ def _recorded(
     reader: Callable[[Lowering], Inputs],
     printer: type[Emitter],
     leaving: Callable[[Lowering], str],
-) -> _Record:
+) -> Record:
     """Trace a call on symbolic arguments, and retry with another guess about elements if the call raises an error.
 
     Args:
@@ -120,7 +130,7 @@ def _recorded(
                 result = run(*inputs.taken_in(call))
                 inputs.check_kept()
                 emitter = printer(name, recorder, inputs.tensors, leaving(recorder))
-                return _Record(recorder, inputs, emitter, emitter.body(result))
+                return Record(recorder, inputs, emitter, emitter.body(result))
         except NotLoweredError:
             raise
         except Exception as error:
@@ -167,7 +177,7 @@ def lower_form(
         taken = {*parameters, "plan_of_call"}
         return Lowering(taken, is_exact=is_exact, is_general=is_general, most_steps=most_steps, guesses=guesses)
 
-    recorder, inputs, emitter, body = _recorded(
+    recorder, inputs, emitter, body = record_call(
         name,
         run,
         call,
@@ -225,7 +235,7 @@ def lower_call(
         return recorder
 
     for may_hand_numbers in (True, False):
-        recorder, inputs, emitter, body = _recorded(
+        recorder, inputs, emitter, body = record_call(
             name,
             run,
             call,

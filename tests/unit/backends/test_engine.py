@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from opdsl.backends.cpu import engine
+from opdsl.backends.cpu.processor import architecture, compiling_for, target_named
 
 TWICE = "define i64 @twice(i64 %x) {\n  %y = mul i64 %x, 2\n  ret i64 %y\n}"
 USES_ANOTHER = "declare i64 @another(i64)\ndefine i64 @use(i64 %x) {\n  %y = call i64 @another(i64 %x)\n  ret i64 %y\n}"
@@ -67,3 +68,23 @@ def test_name_that_nobody_defines_is_an_error(capfd: pytest.CaptureFixture[str])
 def test_text_that_is_no_module_is_an_error() -> None:
     with pytest.raises(RuntimeError):
         engine.compile_ir("test nonsense", lambda: "define nonsense", ["nonsense"])
+
+
+def test_modules_are_linked_to_one_object_for_another_machine() -> None:
+    first = "define i64 @run(i64 %x) {\n  ret i64 %x\n}\ndefine i64 @inner() {\n  ret i64 1\n}"
+    second = "define i64 @run(i64 %x) {\n  %y = add i64 %x, 1\n  ret i64 %y\n}"
+    sources = [engine.Source(text, lambda text=text: text, False, True) for text in (first, second)]
+    parts = [(source, {"run": f"kernel{place}"}) for place, source in enumerate(sources)]
+    content = engine.linked(target_named("aarch64"), parts)
+    assert content[:4] == b"\x7fELF"
+    assert int.from_bytes(content[18:20], "little") == 183  # EM_AARCH64
+    assert b"\0kernel0\0" in content and b"\0kernel1\0" in content and b"\0run\0" not in content
+
+
+def test_code_is_printed_for_the_target() -> None:
+    here = engine.vector_bytes()
+    with compiling_for(target_named("x86-64-v4")):
+        assert (engine.vector_bytes(), architecture()) == (64, "x86_64")
+    with compiling_for(target_named("aarch64")):
+        assert (engine.vector_bytes(), architecture(), engine.has_feature("neon")) == (16, "aarch64", True)
+    assert engine.vector_bytes() == here

@@ -99,7 +99,7 @@ USERS = {
     "opdsl.backends.cpu.engine._halves": "",
     "opdsl.backends.cpu.engine._initialise": "",
     "opdsl.backends.cpu.engine._jit": "",
-    "opdsl.backends.cpu.engine._machine": "3",
+    "opdsl.backends.cpu.engine._machine": "3, None",
     "opdsl.backends.cpu.engine._tuning": "True",
     "opdsl.backends.cpu.fourier._compiled": "",
     "opdsl.backends.cpu.handwritten._kernel": "'triangle'",

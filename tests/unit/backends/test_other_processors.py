@@ -108,7 +108,7 @@ def test_a_processor_whose_features_llvm_does_not_know(monkeypatch: pytest.Monke
     monkeypatch.setattr(platform, "machine", lambda: "arm64")
     monkeypatch.setattr(processor.llvm, "get_host_cpu_features", unknown)
     monkeypatch.setattr(processor.llvm, "get_host_cpu_name", lambda: "apple-m1")
-    apple = processor.processor.__wrapped__()
+    apple = processor._own_processor.__wrapped__()
     assert apple == processor.Processor("apple-m1", "", frozenset({"neon"}), False)
     assert apple.vector_bytes == 16
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from opdsl.backends.cpu.machine.call import Plan, call_plan, take_integers, wrong_count
-from opdsl.backends.cpu.machine.language import Pointer, Records, Struct, Words, copy_bytes, exported, local
+from opdsl.backends.cpu.machine.language import Pointer, Records, Struct, Words, copy_bytes, exported, internal, local
 from opdsl.backends.cpu.machine.objects import Array, Object
 
 
@@ -38,6 +38,18 @@ class Form(Struct):
     pointer_list: Records[Patch]
 
 
+@internal("alwaysinline")
+def filled(form: Form, words: Words, numbers: Words) -> None:
+    """Write the plan of a template to memory, with the given sizes."""
+    copy_bytes(words, form.words, form.count * 8)
+    for i in range(form.patches):
+        patch = form.patch_list[i]
+        words[patch.where] = numbers[patch.which]
+    for i in range(form.pointers):
+        pointer = form.pointer_list[i]
+        cast(Pointer[Words], words)[pointer.where] = words + pointer.which
+
+
 @exported
 def form_call(plan: Array, arguments: Pointer[Object], count: int) -> Object | None:
     """Run a plan whose first arguments are sizes, which are written to a copy of its words."""
@@ -46,13 +58,7 @@ def form_call(plan: Array, arguments: Pointer[Object], count: int) -> Object | N
         return wrong_count()
     words = local(int, form.count)
     numbers = local(int, form.values)
-    copy_bytes(words, form.words, form.count * 8)
     if not take_integers(arguments, numbers, form.values):
         return None
-    for i in range(form.patches):
-        patch = form.patch_list[i]
-        words[patch.where] = numbers[patch.which]
-    for i in range(form.pointers):
-        pointer = form.pointer_list[i]
-        cast(Pointer[Words], words)[pointer.where] = words + pointer.which
+    filled(form, words, numbers)
     return call_plan(cast(Plan, words), arguments + form.values, count - form.values)

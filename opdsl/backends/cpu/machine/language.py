@@ -20,7 +20,6 @@ what it means in Python, with these differences:
 from __future__ import annotations
 
 import functools
-import platform
 from collections.abc import Callable, Iterable, Mapping
 from types import FunctionType, ModuleType, UnionType
 from typing import (
@@ -37,6 +36,8 @@ from typing import (
     get_origin,
     get_type_hints,
 )
+
+from opdsl.backends.cpu.processor import architecture
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -207,9 +208,10 @@ class Instruction(NamedTuple):
     of_processors: Mapping[str, str]
 
     def lines(self, arguments: Iterable[str], temporary: str, texts: Mapping[str, str]) -> list[str]:
-        """Return the lines for this machine's processor."""
-        machine = {"arm64": "aarch64"}.get(platform.machine(), platform.machine())
-        return self.of_processors.get(machine, self.template).format(*arguments, t=temporary, **texts).splitlines()
+        """Return the lines for the processor that code is compiled for."""
+        return (
+            self.of_processors.get(architecture(), self.template).format(*arguments, t=temporary, **texts).splitlines()
+        )
 
 
 class Shared(NamedTuple):

@@ -1,0 +1,6 @@
+"""Packages of compiled operators, which run without opdsl: forms of calls, their plans, machine code, wheels.
+
+``forms`` reads the forms that a project names, ``recording`` those that a script calls. ``tracing`` lowers a call of a
+form to a plan, ``plans`` the calls of an operator. ``linking`` makes shared libraries of their kernels, ``package``
+writes the package, ``wheel`` its wheel. ``runtime`` is copied into each package.
+"""

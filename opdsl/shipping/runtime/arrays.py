@@ -1,0 +1,98 @@
+"""NumPy arrays for plans: how they are read, allocated and viewed."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy
+
+from .code import Entry, Library, Step
+from .keys import order_of, tensor_key
+
+UNSERVED = object()
+"""Result of a plan that does not serve a call, because one of its conditions on sizes fails."""
+
+
+class NumPyArrays:
+    """Functions on NumPy arrays that plans call.
+
+    Args:
+        library: that has the kernels.
+    """
+
+    UNSERVED = UNSERVED
+
+    def __init__(self, library: Library) -> None:
+        self.library = library
+
+    def step(self, entry: Entry) -> Step:
+        """Return the function that runs a kernel."""
+        return Step(self.library, entry, _address)
+
+    def empty(self, dtype: str) -> Callable[..., Any]:
+        """Return a function of sizes that allocates a contiguous array."""
+        kind = dtype_of(dtype)
+        return lambda *sizes: numpy.empty(sizes, kind)
+
+    def typed(self, dtype: str) -> Callable[..., Any]:
+        """Return a function that gives an array of integers, of the same size, a dtype."""
+        kind = dtype_of(dtype)
+        return lambda array: array.view(kind)
+
+    def allocated(self, shape: Sequence[int], dtype: str, strides: Sequence[int]) -> Any:
+        """Allocate an array with strides in bytes."""
+        kind = dtype_of(dtype)
+        last = sum((size - 1) * step for size, step in zip(shape, strides, strict=True)) if 0 not in shape else 0
+        block = numpy.empty(last + kind.itemsize, numpy.uint8)
+        return numpy.ndarray(tuple(shape), kind, block, 0, tuple(strides))
+
+    def view(self, dtype: str) -> Callable[..., Any]:
+        """Return a function that makes a view, from an array, an offset in bytes, sizes, and strides in bytes."""
+        kind = dtype_of(dtype)
+
+        def view(array: Any, offset: int, *layout: int) -> Any:
+            shape, strides = layout[: len(layout) // 2], layout[len(layout) // 2 :]
+            if 0 in shape:
+                return numpy.empty(shape, kind)
+            extent = sum((size - 1) * step for size, step in zip(shape, strides, strict=True)) + kind.itemsize
+            block: Any = (ctypes.c_char * (offset + extent)).from_address(_address(array))
+            block.owner = array  # lives as long as the view
+            return numpy.ndarray(shape, kind, block, offset, strides)
+
+        return view
+
+    def read(self, value: Any) -> tuple[Any, str]:
+        """Return an argument as an array that kernels can read, and its key."""
+        array = numpy.asarray(value)
+        if not (array.dtype.isnative and array.flags.aligned):
+            array = array.astype(array.dtype.newbyteorder("="))
+        name, shape = array.dtype.name, array.shape
+        if array.flags.c_contiguous:
+            return array, tensor_key(name, shape)
+        order = order_of(shape, [step // array.itemsize for step in array.strides])
+        return array, tensor_key(name, shape, order) if order is not None else ""
+
+    def packed(self, array: Any) -> tuple[Any, str]:
+        """Return a copy of an array in row-major order, and its key."""
+        copy = numpy.ascontiguousarray(array).reshape(array.shape)
+        return copy, tensor_key(copy.dtype.name, copy.shape)
+
+
+def dtype_of(name: str) -> numpy.dtype[Any]:
+    """Return a dtype by name.
+
+    Raises:
+        TypeError: NumPy does not have it.
+    """
+    try:
+        return numpy.dtype(name)
+    except TypeError:
+        raise TypeError(f"NumPy has no dtype {name}. Pass tensors of PyTorch.") from None
+
+
+def _address(array: Any) -> int:
+    """Return the address of an array's first element."""
+    address: int = array.__array_interface__["data"][0]
+    return address
