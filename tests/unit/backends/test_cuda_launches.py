@@ -157,6 +157,22 @@ def test_the_gradient_of_dropout_drops_the_same_elements(cuda: EmulatedDriver) -
     np.testing.assert_array_equal(x.grad.cpu().numpy(), result.detach().cpu().numpy())
 
 
+def test_a_graph_of_dropout_drops_other_elements_in_each_run(cuda: EmulatedDriver) -> None:
+    x = opdsl.ones(64, device="cuda")
+    run = opdsl.cuda.graph(lambda x: F.dropout(x, 0.5, True))
+    first, second = (run(x).tolist() for _ in range(2))
+    assert first != second and {*first, *second} == {0.0, 2.0}
+
+
+def test_a_captured_loss_reports_classes_out_of_bounds(cuda: EmulatedDriver) -> None:
+    x, target = on_device(np.zeros((4, 3), np.float32)), on_device(np.array([0, 1, 1, 2]))
+    run = opdsl.cuda.graph(F.cross_entropy)
+    assert run(x, target).item() == pytest.approx(np.log(3))
+    run(x, on_device(np.array([0, 7, 1, 2])))
+    with pytest.raises(PositionError, match="index 7"):
+        opdsl.cuda.synchronize()
+
+
 # ---------------------------------------------------------------------------------------------------------- attention
 
 
