@@ -15,8 +15,17 @@ from opdsl import primitives
 from opdsl.aten._shared.blocks import blocks
 from opdsl.aten.create.like_factories import empty_like
 from opdsl.aten.linalg.matrix_products import bmm, matmul
+from opdsl.aten.nn.attention_weights import (
+    TWO_MASKS,
+    AttentionGradients,
+    _safe_softmax,
+    attention_by_rows,
+    composite_gradients,
+    is_by_rows,
+    masked_scores,
+    scale_of,
+)
 from opdsl.aten.nn.dropout import dropout
-from opdsl.aten.nn.normalization import _softmax_backward_data, softmax
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.shape.joining import cat
 from opdsl.declare import Library, formula, op
@@ -24,30 +33,14 @@ from opdsl.dispatch import is_grad_enabled
 from opdsl.errors import DTypeError
 from opdsl.kernels import check, copy_
 from opdsl.kernels.iteration.dtypes import precision_of
-from opdsl.kernels.primitives.attention import write_weights
-from opdsl.kernels.primitives.products import multiplies_16_bits, multiply
-from opdsl.runtime import DType, Tensor, bool_, cpu
+from opdsl.runtime import Tensor, bool_, cpu
 from opdsl.schema.vocabulary import Name
 
 lib = Library("opdsl")
 
-_TWO_MASKS = "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
-
 # Rows and columns of a tile, and the most scores of all heads that it may hold: more do not fit the second-level cache.
 _ROWS, _COLUMNS = 128, 512
 _SCORES = 1 << 19
-
-
-# -------------------------------------------------------------------------------------------------------- safe softmax
-
-
-@op("aten::_safe_softmax", kernel="CompositeExplicitAutograd")
-def _safe_softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
-    """``softmax(self, dim)``, with zeros where all elements along ``dim`` are -inf."""
-    return where((self == -math.inf).all(dim, True), 0.0, softmax(self, dim, dtype))
-
-
-_safe_softmax.derivative(self=lambda grad, result, dim, self: _softmax_backward_data(grad, result, dim, self.dtype))
 
 
 # --------------------------------------------------------------------------------------------------------------- tiles
@@ -174,14 +167,6 @@ class Attended(NamedTuple):
     logsumexp: Tensor
 
 
-class AttentionGradients(NamedTuple):
-    """Gradients of queries, keys and values."""
-
-    grad_query: Tensor
-    grad_key: Tensor
-    grad_value: Tensor
-
-
 # ------------------------------------------------------------------------------------------------------- fused kernels
 
 
@@ -241,30 +226,10 @@ def _flash_attention_derivative(
     grad, query, key, value, output, logsumexp, dropout_p, is_causal, attn_mask, scale, output_mask
 ):
     if is_grad_enabled():
-        return _composite_gradients(grad, query, key, value, attn_mask, is_causal, scale)
+        return composite_gradients(grad, query, key, value, attn_mask, is_causal, scale)
     return _scaled_dot_product_flash_attention_for_cpu_backward(
         grad, query, key, value, output, logsumexp, dropout_p, is_causal, attn_mask=attn_mask, scale=scale
     )
-
-
-def _composite_gradients(
-    grad: Tensor,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attn_mask: Tensor | None,
-    is_causal: bool,
-    scale: float | None,
-) -> AttentionGradients:
-    """Return the gradients of attention, composed of operators that can be differentiated again."""
-    factor = scale_of(query, scale)
-    weights = _safe_softmax(masked_scores(query * factor, key, attn_mask, is_causal), -1)
-    of_weights = matmul(grad, value.transpose(-2, -1))
-    of_scores = weights * (of_weights - (of_weights * weights).sum(-1, True)) * factor
-    of_key, of_value = (
-        matmul(tensor.transpose(-2, -1), other) for tensor, other in ((of_scores, query), (weights, grad))
-    )
-    return AttentionGradients(matmul(of_scores, key), of_key, of_value)
 
 
 @op(
@@ -321,72 +286,7 @@ def gradients_of(call: Attention, grad_out: Tensor, out: Tensor, logsumexp: Tens
     return gradients
 
 
-# ------------------------------------------------------------------------------------------------ kernels of whole rows
-
-
-@lib.op(kernel=("CUDA", "Meta"), variants="function")
-def attention_by_rows(
-    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, is_causal: bool, scale: float
-) -> Tensor:
-    """Compute attention in three kernels: two products, and one for the weights, which are stored as a whole.
-
-    query, key, value: (batch, heads, length, size). attn_mask: see ``scaled_dot_product_attention``. scale: the factor
-    of scores.
-    """
-    shape = (*query.shape[:3], key.shape[2])
-    query_rows, key_rows, value_rows = (tensor.flatten(0, 1) for tensor in (query, key, value))
-    scores = query.new_empty(shape, dtype=precision_of(query.dtype))
-    multiply(query_rows, key_rows.transpose(1, 2), scores.flatten(0, 1))
-    weights = scores if scores.dtype is query.dtype else query.new_empty(shape)
-    write_weights(scores, attn_mask, scale, is_causal, weights)
-    output = query.new_empty((*query.shape[:3], value.shape[3]))
-    multiply(weights.flatten(0, 1), value_rows, output.flatten(0, 1))
-    return output
-
-
-@attention_by_rows.derivative("query", "key", "value")
-def attention_by_rows_derivative(grad, query, key, value, attn_mask, is_causal, scale):
-    return _composite_gradients(grad, query, key, value, attn_mask, is_causal, scale)
-
-
-def is_by_rows(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float) -> bool:
-    """Return whether ``attention_by_rows`` supports a call."""
-    tensors = (query, key, value)
-    return (
-        query.device is not cpu
-        and multiplies_16_bits(query.device)
-        and all(tensor.ndim == 4 and tensor.numel() > 0 for tensor in tensors)
-        and query.dtype.is_floating_point
-        and query.dtype is key.dtype is value.dtype
-        and query.shape[:2] == key.shape[:2] == value.shape[:2]
-        and query.shape[3] == key.shape[3]
-        and key.shape[2] == value.shape[2]
-        and dropout_p == 0
-        and (attn_mask is None or not attn_mask.requires_grad)
-    )
-
-
 # ----------------------------------------------------------------------------------------------------------- attention
-
-
-def scale_of(query: Tensor, scale: float | None) -> float:
-    """Return the factor of the scores: ``scale``, or by default 1 / sqrt(size), with 1 for a size of 0."""
-    return 1 / math.sqrt(query.shape[-1] or 1) if scale is None else scale
-
-
-def masked_scores(query: Tensor, key: Tensor, attn_mask: Tensor | None, is_causal: bool) -> Tensor:
-    """Return the products of queries and keys with the mask added, or with -inf where a bool mask is False.
-
-    Raises:
-        ShapeError: ``is_causal`` is set and there is a mask as well.
-    """
-    scores = matmul(query, key.transpose(-2, -1))
-    if is_causal:
-        check(attn_mask is None, _TWO_MASKS)
-        attn_mask = scores.new_ones(scores.shape[-2:], dtype=bool_).tril()
-    if attn_mask is None:
-        return scores
-    return where(attn_mask, scores, -math.inf) if attn_mask.dtype is bool_ else scores + attn_mask
 
 
 @op("aten::_scaled_dot_product_attention_math", variants="function", tags="nondeterministic_seeded")
@@ -478,7 +378,7 @@ def scaled_dot_product_attention(
         scale: the factor of scores; by default 1 / sqrt(size).
         enable_gqa: whether keys and values may have fewer heads, each shared by a group of query heads.
     """
-    check(attn_mask is None or not is_causal, _TWO_MASKS)
+    check(attn_mask is None or not is_causal, TWO_MASKS)
     if is_fused(query, key, value, attn_mask, dropout_p):
         keys, values = for_groups(query, key, value, enable_gqa)
         if keys.shape[:2] == values.shape[:2] == query.shape[:2] and keys.shape[2] == values.shape[2]:

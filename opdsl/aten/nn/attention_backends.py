@@ -10,7 +10,8 @@ import math
 from typing import Annotated, Any
 
 from opdsl.aten.linalg.matrix_products import matmul
-from opdsl.aten.nn.attention import _safe_softmax, is_fused, scale_of, wide
+from opdsl.aten.nn.attention import is_fused, wide
+from opdsl.aten.nn.attention_weights import _safe_softmax, scale_of
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.shape.joining import cat
 from opdsl.declare import op

@@ -103,11 +103,11 @@ def _kernel(kind: ScalarType, *, is_weighted: bool, mean: bool) -> Kernel:
     product = both("multiply", builder.read(x, kind, [place], WRAP), weight, kind)
     loss = select(both("not_equal", weight, zero), graph.node("negative", (product,), kind), zero)
     combine = pairwise(("add", "add", "maximum"), (kind, kind, _INT64))
-    total_loss, total, found = builder.fold((TURNS,), (loss, weight, wrong), (0.0, 0.0, _NONE), combine)
+    total_loss, total, worst = builder.fold((TURNS,), (loss, weight, wrong), (0.0, 0.0, _NONE), combine)
     builder.write(builder.array("out", (POINTS,)), both("divide", total_loss, total, kind) if mean else total_loss)
     builder.write(builder.array("total", (POINTS,)), total)
-    report, is_wrong = builder.array("report", (), 1), both("not_equal", found, none)
-    for at, value in enumerate((found, classes, error)):
+    report, is_wrong = builder.array("report", (), 1), both("not_equal", worst, none)
+    for at, value in enumerate((worst, classes, error)):
         here = select(is_wrong, graph.constant(at, _INT64), graph.constant(-1, _INT64))
         builder.write(report, value, [here], SKIP)
     return builder.finish()

@@ -212,9 +212,11 @@ def test_attention_is_one_kernel_between_two_products(
 ) -> None:
     arrays = [RANDOM.standard_normal((2, 3, length, 16)).astype(np.float32) for length in (20, keys, keys)]
     tensors = [on_device(array).to(getattr(opdsl, dtype)) for array in arrays]
-    made = None if mask == "causal" else MASKS[mask](20, keys)
-    own = None if made is None else on_device(made)
-    own = own.to(tensors[0].dtype) if own is not None and made.dtype != bool else own
+    numbers = None if mask == "causal" else MASKS[mask](20, keys)
+    own = None if numbers is None else on_device(numbers)
+    if own is not None and own.dtype is not opdsl.bool:
+        own = own.to(tensors[0].dtype)
+        numbers = own.double().cpu().numpy()
     results: list[Tensor] = []
 
     def run() -> None:
@@ -222,8 +224,7 @@ def test_attention_is_one_kernel_between_two_products(
 
     assert launches(cuda, run) == [1] * 4
     rounded = [tensor.double().cpu().numpy() for tensor in tensors]
-    expected = attention(*rounded, None if own is None else own.cpu().double().numpy() if made.dtype != bool else made,
-                         mask == "causal")  # fmt: skip
+    expected = attention(*rounded, numbers, mask == "causal")
     for result in results:
         np.testing.assert_allclose(
             result.double().cpu().numpy(), expected, rtol=0, atol=1e-5 if dtype == "float32" else 3e-2
