@@ -41,7 +41,10 @@ from opdsl.schema.vocabulary import Scalar, SymInt
 )
 def nonzero_tensor(self: Tensor) -> Tensor:
     """Return the indices of the nonzero elements, one row for each element."""
-    return nonzero_rows(self) if self.ndim else self.new_empty((int(bool(self.item())), 0), dtype=int64)
+    if self.ndim:
+        return nonzero_rows(self)
+    count = int(bool(self.item()))
+    return new_tensor(geometry(int64, self.device, (count, 0), (1, count)))
 
 
 @overload

@@ -125,6 +125,13 @@ def test_nonzero_of_none(shape: tuple[int, ...], cuda: EmulatedDriver) -> None:
     assert opdsl.nonzero(on_device(np.zeros(shape, np.float32))).shape == (0, len(shape))
 
 
+@pytest.mark.parametrize("number", [0.0, 3.0])
+def test_nonzero_of_a_number(number: float, cuda: EmulatedDriver) -> None:
+    """Its strides are those of PyTorch: the columns, of which there are none, would be contiguous."""
+    result, count = opdsl.nonzero(opdsl.tensor(number).cuda()), int(number != 0)
+    assert (result.shape, result.strides) == ((count, 0), (1, count))
+
+
 def test_a_transposed_mask_selects_in_its_own_order(cuda: EmulatedDriver) -> None:
     array, mask = RANDOM.standard_normal((6, 5)).astype(np.float32), RANDOM.random((5, 6)) > 0.5
     result = on_device(array)[on_device(mask).t()]
