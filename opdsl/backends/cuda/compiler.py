@@ -42,8 +42,8 @@ def order(ordering: Ordering, layout: Layout) -> Compiled:
 
 
 def multiplies(call: ProductCall) -> bool:
-    """Return True: cuBLAS multiplies matrices of 16-bit floats, with sums in float32."""
-    return True
+    """Return whether cuBLAS multiplies matrices of a dtype, with sums in float32: all but those of float8."""
+    return not call.dtype.is_stored_only
 
 
 def plan(compiled: Compiled, call: PlanCall, slow: Callable[..., object]) -> Compiled:
