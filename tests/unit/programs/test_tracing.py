@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import numpy
 import pytest
 
 import opdsl
@@ -361,3 +363,11 @@ def test_functions_that_compute_with_arrays_run_uncompiled(function):
     compiled = opdsl.compile(function)
     for x in (opdsl.tensor([1.0, 2.0]), opdsl.tensor([0.0, 0.5]), opdsl.tensor([1.0, 1.0])):
         assert compiled(x).tolist() == function(x).tolist()
+
+
+def test_functions_of_numpy_take_sizes():
+    compiled = opdsl.compile(lambda x: x / numpy.sqrt(x.shape[-1]) + numpy.log2(x.numel()))
+    for rows, columns in ((2, 3), (2, 3), (4, 5), (1, 1), (4, 5)):
+        x = numpy.ones((rows, columns))
+        wanted = x / columns**0.5 + math.log2(rows * columns)
+        numpy.testing.assert_allclose(compiled(opdsl.from_numpy(x)).numpy(), wanted)
