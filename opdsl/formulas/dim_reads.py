@@ -17,7 +17,7 @@ from opdsl.formulas.ranges import end_of
 from opdsl.programs.branches import MaskedBranch, conditions, masked_branch
 from opdsl.runtime import Category, Tensor, bool_, int64
 from opdsl.runtime.scopes import Setting
-from opdsl.runtime.symbol import NotLoweredError, is_symbol
+from opdsl.runtime.symbol import NotLoweredError, is_symbol, largest
 
 MODES = ("replicate", "reflect", "circular", "skip")
 
@@ -474,9 +474,9 @@ class _Positions:
 
 
 def _reflected(index: Tensor, size: int) -> Tensor:
-    if type(size) is int and size == 1:
-        return index * 0
+    # A trace for larger sizes also serves size 1, whose period is not 0. Sizes of other libraries' traces are not 1.
     period = 2 * (size - 1)
+    period = largest(period, 1) if type(size) is int or is_symbol(size) else period
     turned = index % period
     nearer: Tensor = functions().minimum(turned, period - turned)
     return nearer

@@ -257,8 +257,8 @@ def matrix_transpose(call: Call) -> Any:
 def squeezed(call: Call) -> Any:
     """Compute ``squeeze()``, which removes the positional dimensions of size 1."""
     (first,) = operands(call.arguments)
-    ones = [at - positional(first) for at, size in enumerate(first.shape) if size == 1]
-    return over(first.tensor.squeeze(ones) if ones else first.tensor, first.dims, first.mask)
+    own = tuple(range(-positional(first), 0))
+    return over(first.tensor.squeeze(own) if own else first.tensor, first.dims, first.mask)
 
 
 def _tensor(value: Any) -> Tensor:

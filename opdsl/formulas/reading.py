@@ -161,7 +161,19 @@ class _FormulaTracer(Tracer):
         return self.recorder.size(name, value, None)
 
     def noted(self, operator: Any, args: Any, kwargs: Any, function: Callable[..., Any]) -> object:
-        """See ``Tracer``."""
+        """See ``Tracer``; results of calls under ``no_grad`` are detached."""
+        result = self._noted(operator, args, kwargs, function)
+        return result if current.get().grad_mode else self._detached(result)
+
+    def _detached(self, result: Any) -> Any:
+        if isinstance(result, (tuple, list)):
+            return getattr(result, "_make", type(result))(map(self._detached, result))
+        if not isinstance(result, Tensor) or not (result.dtype.is_floating_point or result.dtype.is_complex):
+            return result
+        detach = operator_named("aten::detach").function
+        return super().noted(detach, (result,), {}, detach)
+
+    def _noted(self, operator: Any, args: Any, kwargs: Any, function: Callable[..., Any]) -> object:
         branch = masked_branch.get() if self.masks else None
         if branch is None:
             return super().noted(operator, args, kwargs, function)

@@ -81,6 +81,17 @@ class SymbolicArray:
 
     # Without these methods, NumPy would make an object array of it, and Python would consider it true.
     __array__ = __bool__ = __len__ = __iter__ = __getitem__ = __setitem__ = item = _refuse
+    # Without these, arithmetic would be an error of types, not one that elements are read.
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __matmul__ = __rmatmul__ = _refuse
+    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = _refuse
+    __and__ = __or__ = __xor__ = __neg__ = __pos__ = __abs__ = __invert__ = __int__ = __float__ = _refuse
+    __lt__ = __le__ = __gt__ = __ge__ = _refuse
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, (int, float, complex, numpy.generic, numpy.ndarray)):
+            self._refuse()
+        return self is other
 
 
 class Unknown(NamedTuple):

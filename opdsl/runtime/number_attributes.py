@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["bitwise", "pinned_attribute"]
+import numpy
+
+__all__ = ["UFUNCS", "bitwise", "pinned_attribute", "ufunc_method"]
 
 
 def pinned_attribute(name: str) -> property:
@@ -23,3 +25,15 @@ def bitwise(function: Callable[[Any, Any], Any]) -> tuple[Callable[..., Any], Ca
         return function(other, self.pin())
 
     return forward, reflected
+
+
+UFUNCS = (
+    "sqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin", "arccos",
+    "arctan", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "degrees", "radians", "rint", "fabs",
+)  # fmt: skip
+"""Methods that NumPy's functions call on objects that it does not know: ``numpy.sqrt(x)`` calls ``x.sqrt()``."""
+
+
+def ufunc_method(name: str) -> Callable[[Any], Any]:
+    """Return the method of symbols that NumPy's function of that name calls; it specializes the plan to the number."""
+    return lambda symbol: getattr(numpy, name)(symbol.pin())

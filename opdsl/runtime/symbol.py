@@ -10,7 +10,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, cast
 
-from opdsl.runtime.number_attributes import bitwise, pinned_attribute
+from opdsl.runtime.number_attributes import UFUNCS, bitwise, pinned_attribute, ufunc_method
 from opdsl.runtime.polynomial import Terms, added, bounds_of, divided, expression, multiplied, settled
 
 __all__ = [
@@ -496,3 +496,7 @@ def _chosen(choose: Callable[..., Any], values: tuple[Any, ...]) -> Any:
 
 
 _NUMBERS = (Symbol, bool, int, float, complex)
+
+
+for _name in UFUNCS:
+    setattr(Symbol, _name, ufunc_method(_name))

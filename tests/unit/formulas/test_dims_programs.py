@@ -282,3 +282,30 @@ def test_each_channel_on_its_own_is_no_product() -> None:
     assert products(depthwise, x, weight) == 0
     wanted = torch.conv1d(torch.from_numpy(x.numpy()), torch.from_numpy(weight.numpy())[:, None], padding=1, groups=5)
     assert numpy.allclose(depthwise(x, weight).numpy(), wanted.numpy(), atol=1e-5)
+
+
+@lib.op
+@formula
+def squeezed(self: Tensor) -> Tensor:
+    i = dim()
+    return (2 * self[i].squeeze()).order(i, ...)
+
+
+def test_sizes_of_1_after_larger_ones_are_squeezed() -> None:
+    for shape, wanted in (((3, 4), (3, 4)), ((3, 1), (3,)), ((1, 1), (1,)), ((1, 4), (1, 4)), ((2, 1, 3), (2, 3))):
+        assert squeezed(opdsl.ones(shape)).shape == wanted
+
+
+@lib.op
+@formula
+def reflected(self: Tensor) -> Tensor:
+    i, j = dims(2, [*self.shape])
+    return self.outside("reflect")[i - 1, j + 1].order(i, j) + self
+
+
+def test_dimensions_of_size_1_after_larger_ones_are_reflected() -> None:
+    """A dimension of size 1 has one element to read."""
+    for rows, columns in ((3, 4), (3, 4), (1, 1), (1, 4), (3, 1), (2, 2)):
+        x = numpy.random.default_rng(rows).normal(size=(rows, columns))
+        padded = numpy.pad(x, ((1, 0), (0, 1)), mode="reflect")
+        numpy.testing.assert_array_equal(reflected(opdsl.from_numpy(x)).numpy(), padded[:-1, 1:] + x)

@@ -224,3 +224,42 @@ def test_positions_may_be_numbers_of_the_formula() -> None:
         )
     with pytest.raises(PositionError, match="index 2 is out of bounds for dimension 0 with size 2"):
         some_rows(opdsl.ones(2, 2))
+
+
+@lib.op
+@formula
+def scaled_by_constant_sum(self: Tensor) -> Tensor:
+    with opdsl.no_grad():
+        total = self.sum()
+    return self * total
+
+
+@lib.op
+@formula
+def scaled_by_constant_double(self: Tensor) -> Tensor:
+    with opdsl.no_grad():
+        double = 2 * self
+    return self * double
+
+
+@lib.op
+@formula
+def exponentials(self: Tensor) -> Tensor:
+    with opdsl.no_grad():
+        most, _ = self.max(-1, keepdim=True)
+    return opdsl.exp(self - most)
+
+
+@pytest.mark.parametrize(
+    ("function", "wanted"),
+    [
+        (scaled_by_constant_sum, lambda x: np.full(3, x.sum())),
+        (scaled_by_constant_double, lambda x: 2 * x),
+        (exponentials, lambda x: np.exp(x - x.max())),
+    ],
+)
+def test_gradients_do_not_pass_through_what_is_computed_under_no_grad(function, wanted):
+    x = np.array([0.5, 2.0, 1.0])
+    tensor = opdsl.from_numpy(x).requires_grad_()
+    function(tensor).sum().backward()
+    np.testing.assert_allclose(tensor.grad.numpy(), wanted(x))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import numpy
 import pytest
 
 import opdsl
@@ -346,3 +348,26 @@ def test_numbers_without_a_result_are_not_served() -> None:
     assert compiled(opdsl.ones(2), 2.0).tolist() == [0.5, 0.5]
     with pytest.raises(ZeroDivisionError):
         compiled(opdsl.ones(2), 0.0)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: opdsl.from_numpy(x.numpy() * 2) + x,
+        lambda x: opdsl.from_numpy(1 - x.numpy()) + x,
+        lambda x: x + float((x.numpy() == 1).sum()),
+        lambda x: x + float((x.numpy() < 1).sum()),
+    ],
+)
+def test_functions_that_compute_with_arrays_run_uncompiled(function):
+    compiled = opdsl.compile(function)
+    for x in (opdsl.tensor([1.0, 2.0]), opdsl.tensor([0.0, 0.5]), opdsl.tensor([1.0, 1.0])):
+        assert compiled(x).tolist() == function(x).tolist()
+
+
+def test_functions_of_numpy_take_sizes():
+    compiled = opdsl.compile(lambda x: x / numpy.sqrt(x.shape[-1]) + numpy.log2(x.numel()))
+    for rows, columns in ((2, 3), (2, 3), (4, 5), (1, 1), (4, 5)):
+        x = numpy.ones((rows, columns))
+        wanted = x / columns**0.5 + math.log2(rows * columns)
+        numpy.testing.assert_allclose(compiled(opdsl.from_numpy(x)).numpy(), wanted)
