@@ -66,7 +66,9 @@ def test_sizes_of_one_and_none(library: HostProducts, sizes: tuple[int, int, int
     assert (x.cuda() @ y.cuda()).tolist() == (x @ y).tolist()
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize(
+    "dtype", ["float8_e5m2", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"]
+)
 def test_every_dtype(library: HostProducts, dtype: str) -> None:
     kind = getattr(opdsl, dtype)
     x, y = numbers(3, 4, dtype=kind), numbers(4, 2, dtype=kind)
