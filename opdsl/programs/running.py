@@ -30,6 +30,7 @@ from opdsl.dispatch.state import PLAN_LIMIT, State
 from opdsl.errors import GradientError
 from opdsl.programs.derivative import Differentiated, tensors_returned
 from opdsl.programs.program import Program
+from opdsl.programs.steps import names_in
 from opdsl.runtime import Creation, Device, DType, Tensor, version_of
 from opdsl.runtime.symbol import is_symbol
 
@@ -132,6 +133,9 @@ class RecordedProgram(_CalledProgram):
         # Saved values that users may write: arguments.
         tensors = [(at, input.name) for at, input in enumerate(parts.backward.inputs) if input.kind is None]
         self.watched = tuple((at, self.names.index(name)) for at, name in tensors if name in self.names)
+        # Of the others the backward program reads sizes alone.
+        read = names_in(parts.backward.outputs).union(*(step.reads for step in parts.backward.steps))
+        self.read = frozenset(place for _, place in self.watched if self.names[place] in read)
 
     def call(self, state: State, key: object, values: tuple[Any, ...]) -> Any:
         """See ``RunningProgram``."""
@@ -152,7 +156,7 @@ class RecordedProgram(_CalledProgram):
             f"the program of {self.whole.name}", self._backward, tuple([tensor.geometry for tensor in followed])
         )
         edges = tuple([edge_of(arguments[at]) for at in self.targets])
-        versions = [version_of(arguments[place]) for _, place in self.watched]
+        versions = [(version_of(arguments[place]), arguments[place].shape) for _, place in self.watched]
         node = make_node(recipe, edges, (arguments, _without_results(kept, followed), versions, key))
         for place, tensor in enumerate(followed):
             _follow(tensor, node if place == 0 else Output(node, place))
@@ -161,8 +165,9 @@ class RecordedProgram(_CalledProgram):
     def _backward(self, node: Node, gradients: Sequence[Gradient]) -> Sequence[Gradient]:
         """See ``Recipe``."""
         arguments, kept, versions, key = node.saved
-        for (_, place), version in zip(self.watched, versions, strict=True):
-            if version_of(arguments[place]) != version:
+        for (_, place), (version, shape) in zip(self.watched, versions, strict=True):
+            tensor = arguments[place]
+            if tensor.shape != shape or (place in self.read and version_of(tensor) != version):
                 raise changed(node, self.names[place], arguments[place], version)
         forms = node.recipe.results
         seeds = [

@@ -327,3 +327,18 @@ def test_an_argument_that_is_only_compared_has_no_gradient() -> None:
     result.sum().backward()
     assert z.grad is None
     assert x.grad is not None
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_an_argument_whose_sizes_alone_gradients_need_may_be_written(compiled: bool) -> None:
+    def function(x: Any) -> Any:
+        return x.sum(-1, keepdim=True)
+
+    for n in (3, 4):
+        x = drawn(2, n)
+        argument = x * 1
+        result = (opdsl.compile(function) if compiled else function)(argument)
+        with opdsl.no_grad():
+            argument.zero_()
+        result.sum().backward()
+        numpy.testing.assert_array_equal(x.grad.numpy(), numpy.ones((2, n)))

@@ -42,13 +42,12 @@ class Step(NamedTuple):
 
     names: of these arguments.
     run: ``run(gradients, values, asked)`` on torch tensors, as ``Formula.run``.
-    takes_all, takes_undefined: see ``Formula``.
+    takes_all: see ``Formula.takes_all``.
     """
 
     names: tuple[str, ...]
     run: Callable[[tuple[Any, ...], Mapping[str, Any], tuple[bool, ...]], Sequence[Any]]
     takes_all: bool
-    takes_undefined: bool
 
 
 class Recipe(NamedTuple):
@@ -64,6 +63,7 @@ class Recipe(NamedTuple):
         that calls the operator and returns everything that ``Function.backward`` returns.
     reason: why there are no steps.
     unread: replaces saved tensors whose elements are not read by zeros; None if all are read.
+    takes_undefined: whether the formulas take None for gradients of results that nothing uses, instead of zeros.
     """
 
     wanted: tuple[str, ...]
@@ -77,11 +77,7 @@ class Recipe(NamedTuple):
     short: Callable[[Any, Sequence[Any]], tuple[Any, ...]] | None = None
     reason: str = ""
     unread: UnreadTensors | None = None
-
-    @property
-    def takes_undefined(self) -> bool:
-        """Return whether the formulas take None for gradients of results that nothing uses, instead of zeros."""
-        return bool(self.steps) and all(step.takes_undefined for step in self.steps or ())
+    takes_undefined: bool = False
 
 
 class Gradients:
@@ -184,12 +180,13 @@ class Gradients:
             is_complex,
             self._short(formulas[0], names) if is_short else None,
             unread=unread_tensors(self.names, tensors, formulas),
+            takes_undefined=all(formula.takes_undefined for formula in formulas),
         )
 
     def _step(self, formula: Formula) -> Step:
         direct = formula.direct
         run = self._run_python(formula) if direct is None else self._run_direct(formula, *direct)
-        return Step(formula.names, run, formula.takes_all, formula.takes_undefined)
+        return Step(formula.names, run, formula.takes_all)
 
     def _run_direct(self, formula: Formula, function: Any, reads: tuple[str, ...], computed: tuple[str, ...]) -> Any:
         """Return a function that evaluates a formula consisting of one operator by calling the torch operator
