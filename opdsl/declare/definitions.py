@@ -50,7 +50,7 @@ def attach_definition(attachment: Attachment) -> None:
             attachment.checks(implementation).require_numbers()
     is_further = declaration.kind is kind
     definition: Any = declaration.definition if is_further else _made(attachment)
-    is_late = kind.name == "pointwise" and is_of_library(function)
+    is_late = hasattr(definition, "add_later") and is_of_library(function)
     (definition.add_later if is_late else definition.add)(attachment.scalar or function, **shape, **options)
     declaration.claim(what, function)
     declaration.formulas.append((function, options, attachment.scalar))

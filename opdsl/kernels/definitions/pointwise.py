@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,6 +16,7 @@ from opdsl.errors import (
 )
 from opdsl.kernels.compiler import Compiled, compile_elements
 from opdsl.kernels.definitions.divisors import check_divisor
+from opdsl.kernels.definitions.late import LateList
 from opdsl.kernels.definitions.meta import MetaContext
 from opdsl.kernels.definitions.structured import Arguments, CompiledCall, Definition, PreparedCall
 from opdsl.kernels.iteration.dtypes import (
@@ -42,7 +41,6 @@ from opdsl.kernels.iteration.tensor_iterator import (
 from opdsl.kernels.outputs import OutputSpec, array_of
 from opdsl.runtime.device import Device
 from opdsl.runtime.dtype import Category, DType, bool_
-from opdsl.runtime.forking import held_across_fork
 from opdsl.runtime.geometry import TensorMeta
 from opdsl.runtime.lowering import made_once
 from opdsl.runtime.promotion import number_kind
@@ -58,8 +56,6 @@ if TYPE_CHECKING:
     from opdsl.kernels.calls import Layout
     from opdsl.scalar import ScalarFunction
     from opdsl.scalar.graph import TypedGraph
-
-_lock = held_across_fork(threading.Lock())
 
 _NUMBER_ROLES = {
     Role.TENSOR: NumberRole.WRAPPED,
@@ -122,33 +118,29 @@ class PointwiseDefinition(Definition):
         name: its name, for messages.
 
     check: called as ``check(ctx, *arguments)`` before anything else; None for no checks.
-    formulas: in the order in which they are tried; the last ``added`` ones come from one function.
+    formulas: in the order in which they are tried.
     truths: positions of results that are bool, whatever the dtype of the loop is.
     check_reads_numbers: whether the check reads values of Scalar and float arguments, and not only their types; a plan
         then holds for the same values only.
     """
 
-    __slots__ = ("_formulas", "_later", "added", "check", "check_reads_numbers", "truths")
+    __slots__ = ("_formulas", "check", "check_reads_numbers", "truths")
 
     def __init__(self, schema: FunctionSchema, name: str) -> None:
         super().__init__(schema, name)
         self.check: Callable[..., object] | None = None
         self.check_reads_numbers = True
         self.truths: frozenset[int] = frozenset()
-        self._formulas: list[Formula] = []
-        self._later: tuple[Callable[[], list[Formula]], ...] = ()
-        self.added = 0
+        self._formulas = LateList[Formula]()
 
     @property
     def formulas(self) -> list[Formula]:
         """Return the scalar functions, in the order in which they are tried."""
-        if self._later:
-            self._read_later()
-        return self._formulas
+        return self._formulas.values
 
     @formulas.setter
     def formulas(self, formulas: list[Formula]) -> None:
-        self._formulas = formulas
+        self._formulas.values = formulas
 
     def add_later(self, function: FunctionType | ScalarFunction, **options: Any) -> None:
         """Add a scalar function that is read on first use, which raises the errors of ``add`` then."""
@@ -158,16 +150,7 @@ class PointwiseDefinition(Definition):
             alone.add(function, **options)
             return alone.formulas
 
-        self._later = (*self._later, read)
-
-    def _read_later(self) -> None:
-        while self._later:
-            later = self._later
-            formulas = [read() for read in later]  # without the lock, since reading may import
-            with _lock:
-                if self._later is later:
-                    self._formulas, self.added = [*self._formulas, *chain(*formulas)], len(formulas[-1])
-                    self._later = ()
+        self._formulas.add_later(read)
 
     def add(
         self,
@@ -210,8 +193,7 @@ class PointwiseDefinition(Definition):
         named = {*(when or {}), *keep, *wrapped, *promoting, *rounded, *nonzero}
         options = (promote, keep, wrapped, promoting, rounded, nonzero, dtypes, cast)
         cases = self._cases(function, dict(when or {}), promote, named)
-        formulas = [self._formula(scalar, condition, *options) for condition, scalar in cases]
-        self.formulas, self.added = [*self.formulas, *formulas], len(cases)
+        self._formulas.add([self._formula(scalar, condition, *options) for condition, scalar in cases])
 
     def _cases(
         self, function: FunctionType | ScalarFunction, condition: dict[str, object], promote: str, named: set[str]
@@ -334,7 +316,7 @@ class PointwiseDefinition(Definition):
 
     def latest(self) -> Sequence[ScalarFunction]:
         """See ``Definition.latest``; empty for functions of integers, which have no gradients."""
-        formulas = self.formulas[-self.added :]
+        formulas = self._formulas.latest
         dtypes = formulas[0].dtypes
         is_discrete = bool(dtypes) and all(dtype.category <= Category.INT for dtype in dtypes or ())
         return () if is_discrete else tuple(formula.function for formula in formulas)

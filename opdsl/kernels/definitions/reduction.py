@@ -17,6 +17,7 @@ from opdsl.errors import ArgumentError, DTypeError, KernelSignatureError
 from opdsl.kernels.calls import Folding
 from opdsl.kernels.compiler import Compiled, compiler_for
 from opdsl.kernels.definitions.cases import cases_of
+from opdsl.kernels.definitions.late import LateList
 from opdsl.kernels.definitions.meta import MetaContext
 from opdsl.kernels.definitions.monoid import not_neutral, refuse_rounding
 from opdsl.kernels.definitions.reduction_dtypes import DTYPE_RULES, RESULT_RULES
@@ -105,7 +106,7 @@ class ReductionDefinition(Definition):
     check: called as ``check(ctx, *arguments)`` before anything else; None for no checks.
     """
 
-    __slots__ = ("check", "folds", "label", "others")
+    __slots__ = ("_folds", "check", "label", "others")
 
     def __init__(self, schema: FunctionSchema, name: str) -> None:
         super().__init__(schema, name)
@@ -115,10 +116,27 @@ class ReductionDefinition(Definition):
             parameter for parameter in self.parameters if parameter.name not in special
         )
         self.check: Callable[..., object] | None = None
-        self.folds: list[Fold] = []
+        self._folds = LateList[Fold]()
+
+    @property
+    def folds(self) -> list[Fold]:
+        """Return the scalar functions, in the order in which they are tried."""
+        return self._folds.values
+
+    @folds.setter
+    def folds(self, folds: list[Fold]) -> None:
+        self._folds.values = folds
+
+    def add_later(self, combine: FunctionType | ScalarFunction, **options: Any) -> None:
+        """Add scalar functions that are read on first use, which raises the errors of ``add`` then."""
+        self._folds.add_later(lambda: self._read(combine, **options))
 
     def add(self, combine: FunctionType | ScalarFunction, **options: Any) -> None:
-        """Add scalar functions.
+        """Add scalar functions; see ``_read`` for the options."""
+        self._folds.add(self._read(combine, **options))
+
+    def _read(self, combine: FunctionType | ScalarFunction, **options: Any) -> list[Fold]:
+        """Read scalar functions.
 
         Args:
             combine: the accumulators of some elements, then those of others -> those of all; associative.
@@ -149,6 +167,7 @@ class ReductionDefinition(Definition):
 
         functions = (combine, options.get("lift"), options.get("finish"))
         condition = options.pop("when", None) or {}
+        folds = []
         for values, known in cases_of(functions, self.schema):
             when = {**condition, **values}
             fold = make_fold(combine, self.others, self.results, refuse, when=when, known=known, **options)
@@ -156,7 +175,8 @@ class ReductionDefinition(Definition):
             folding = next(filter(None, typings), None)
             if folding is not None and (fault := not_neutral(folding)):
                 raise refuse(fault)
-            self.folds.append(fold)
+            folds.append(fold)
+        return folds
 
     def _typed(self, fold: Fold, dtype: DType) -> Folding:
         """Specialize the functions of a fold for tensors of a dtype."""

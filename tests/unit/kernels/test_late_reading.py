@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import warnings
 from typing import Any
@@ -10,8 +12,9 @@ import pytest
 
 import opdsl
 from opdsl import Library, Tensor, formula, primitives
-from opdsl.errors import ScalarFunctionError
+from opdsl.errors import KernelSignatureError, ScalarFunctionError
 from opdsl.kernels.definitions.pointwise import PointwiseDefinition
+from opdsl.kernels.definitions.reduction import ReductionDefinition
 
 
 def definitions() -> dict[str, PointwiseDefinition]:
@@ -76,4 +79,34 @@ def test_an_authors_function_is_refused_at_its_declaration():
         @local.op
         @formula
         def unread(self: Tensor) -> Tensor:
+            return loop(self)
+
+
+def test_the_folds_of_the_library_are_read_on_first_use():
+    code = "import opdsl; from opdsl.aten import load_topic; load_topic('reduce.sums')\n"
+    code += "folds = opdsl.ops.aten.sum.dim_IntList.operator.entry(opdsl.DispatchKey('CPU')).kernel.definition._folds\n"
+    code += "print(len(folds._values), len(folds.values))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert run.stdout.split() == ["0", "1"]
+
+
+def test_all_folds_of_the_library_can_be_read():
+    read = []
+    for operator in opdsl.registry:
+        for kernels in operator.registrations.values():
+            for kernel in kernels:
+                definition: Any = getattr(kernel, "definition", None)
+                if type(definition) is ReductionDefinition and operator.name.startswith("aten::"):
+                    read.append((operator.name, len(definition.folds)))
+    assert len(read) > 50
+    assert [name for name, count in read if count == 0] == []
+
+
+def test_an_authors_fold_is_refused_at_its_declaration():
+    loop = primitives.fold(lambda a, b: a + b, init=1)
+    with Library("late_folds") as local, pytest.raises(KernelSignatureError, match="combined with itself"):
+
+        @local.op
+        @formula
+        def unneutral(self: Tensor) -> Tensor:
             return loop(self)
