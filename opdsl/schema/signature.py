@@ -97,13 +97,16 @@ def type_of(annotation: object) -> Meaning:
     return meaning
 
 
-def from_signature(name: OperatorName, parameters: Sequence[ParameterSpec], returns: object) -> FunctionSchema:
+def from_signature(
+    name: OperatorName, parameters: Sequence[ParameterSpec], returns: object, *, is_checked: bool = True
+) -> FunctionSchema:
     """Return the schema of a declaration.
 
     name: the operator's full name.
     parameters: the parameters, in order; ``options: TensorOptions`` becomes four arguments, and keyword-only parameters
         that are written become out arguments.
     returns: the return annotation; None for ``-> ()``, a tuple or a NamedTuple for several returns.
+    is_checked: whether the schema is checked against the invariants.
 
     Raises AnnotationError for an annotation or a default without meaning, and SchemaError if the resulting schema
     breaks an invariant.
@@ -128,7 +131,7 @@ def from_signature(name: OperatorName, parameters: Sequence[ParameterSpec], retu
     except AnnotationError as error:
         raise AnnotationError(f"{name}: the return annotation {error}") from None
     schema = FunctionSchema(name, tuple(positional), tuple(keyword_only), tuple(out), values)
-    violations = check(schema)
+    violations = check(schema) if is_checked else []
     if violations:
         raise violation_error(schema, violations)
     return schema
