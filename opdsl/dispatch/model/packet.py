@@ -86,14 +86,17 @@ def make_call_cache(
 ) -> CallCache:
     """Make the call cache of a packet's signatures, with another one for their ``out=`` forms if there are any."""
     outs = [signature for signature in signatures if signature.out is not None]
-    out: CallCache | None = None
-    if outs and any(signature.operator for signature in signatures):
-        out = CallCache(name, outs, {"__name__": namespace["__name__"]}, required_out=True, parameters_of=signatures)
+    has_out = outs and any(signature.operator for signature in signatures)
+
+    def make_out() -> CallCache:
+        own = {"__name__": namespace["__name__"]}
+        return CallCache(name, outs, own, required_out=True, parameters_of=signatures)
+
     return CallCache(
         name,
         signatures,
         namespace,
-        out=out,
+        out=make_out if has_out else None,
         is_method=is_method,
         returns_not_implemented=not_implemented,
         takes_aliases=takes_aliases,

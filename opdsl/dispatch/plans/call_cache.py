@@ -89,7 +89,8 @@ class CallCache:
         name: the function's name, as error messages and tracebacks show it.
         signatures: the signatures of the overloads, in the order in which they are tried.
         namespace: the globals of the generated function.
-        out: the call cache of the ``out=`` forms if the function has a parameter ``out``, else ``None``.
+        out: makes the call cache of the ``out=`` forms, at their first call; None if the function has no parameter
+            ``out``.
         required_out: whether this is the call cache of the ``out=`` forms itself.
         returns_not_implemented: whether a call that fits no overload returns ``NotImplemented``, as the special
             methods of Python's operators must.
@@ -106,7 +107,7 @@ class CallCache:
         signatures: Sequence[Signature],
         namespace: dict[str, object],
         *,
-        out: CallCache | None = None,
+        out: Callable[[], CallCache] | None = None,
         required_out: bool = False,
         returns_not_implemented: bool = False,
         parameters_of: Sequence[Signature] | None = None,
@@ -123,7 +124,8 @@ class CallCache:
             is_method=is_method,
             takes_aliases=takes_aliases,
         )
-        self.out = out
+        self.make_out = out
+        self.out: CallCache | None = None
         self.returns_not_implemented = returns_not_implemented
         self.plans: dict[State, dict[object, object]] = {}
         self.operators: dict[Plan, Operator] = {}
@@ -154,6 +156,15 @@ class CallCache:
             return self.function(**meant)
         is_given = self.union.is_given
         return self.slow((), {name: value for name, value in meant.items() if is_given(name, value)}, None)
+
+    def call_out(self, *positional: object, **named: object) -> object:
+        """Make the first call with ``out``; the call cache that this creates serves later ones directly."""
+        assert self.make_out is not None, "the function has a parameter out"
+        with registering:
+            if self.out is None:
+                self.out = self.make_out()
+                self.namespace[free_name("call_out", self.taken)] = self.out.function
+        return self.out.function(*positional, **named)
 
     def forget(self) -> None:
         """Drop all plans, and keep plans that are being lowered at this moment from being stored."""
@@ -549,7 +560,7 @@ def _compile(cache: CallCache) -> FunctionType:
         "shorten": shorten,
         "missing": MISSING,
         "by_other_names": cache.by_other_names,
-        "call_out": None if cache.out is None else cache.out.function,
+        "call_out": cache.call_out,
         **{
             function.__name__: function
             for function in (type, tuple, int, KeyError, AttributeError, TypeError, OverflowError, Exception)
