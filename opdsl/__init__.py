@@ -213,6 +213,7 @@ if hasattr(_sys, "ps1") or _sys.flags.interactive:
 
 # Operators are methods of tensors, so they are loaded before the first tensor exists.
 _before_first_tensor(lambda: importlib.import_module("opdsl.aten").prepare_tensor)
+_before_first_tensor(lambda: importlib.import_module("opdsl.backends.cache").keep_code_of_functions)
 
 
 if TYPE_CHECKING:

@@ -6,13 +6,20 @@ from __future__ import annotations
 
 import ast
 import linecache
+import marshal
+import sys
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
-__all__ = ["function_from_source", "function_from_tree"]
+__all__ = ["function_from_source", "function_from_tree", "keep_code"]
+
+# Sources of as many characters take several times as long to compile as to load from a file.
+_LONG = 900
+# Functions that load and store bytes by a key, in files that only the user can write.
+_kept: tuple[Callable[[str], bytes | None], Callable[[str, bytes], object]] | None = None
 
 # Weak references to code objects by file name, whose callbacks remove the sources from linecache.
 _watched: dict[str, weakref.ref[CodeType]] = {}
@@ -41,6 +48,18 @@ def function_from_source(
     return function
 
 
+def keep_code(load: Callable[[str], bytes | None], store: Callable[[str, bytes], object]) -> None:
+    """Keep the compiled code of long sources for later processes.
+
+    Args:
+        load: returns the bytes that are stored under a key, None if there are none. They are run, so it must return
+            nothing that another user may have written.
+        store: stores bytes under a key.
+    """
+    global _kept
+    _kept = load, store
+
+
 @lru_cache(maxsize=4096)
 def _code(source: str, title: str) -> CodeType:
     """Compile source text; equal texts share the code object, since compiling takes longer than a call.
@@ -50,11 +69,32 @@ def _code(source: str, title: str) -> CodeType:
     filename = f"<opdsl {title} {abs(hash(source)):x}>"
     entry = (len(source), None, source.splitlines(keepends=True), filename)
     linecache.cache[filename] = entry
-    code = compile(source, filename, "exec")
+    code = _compiled(source, filename)
     function = next((constant for constant in code.co_consts if isinstance(constant, CodeType)), code)
     # ``weakref.finalize`` would import a module, and locks may be held here.
     _watched[filename] = weakref.ref(function, partial(_forget, filename, entry))
     return code
+
+
+def _compiled(source: str, filename: str) -> CodeType:
+    """Compile source text, or load its code if an earlier process has kept it."""
+    if _kept is None or len(source) < _LONG:
+        return compile(source, filename, "exec")
+    load, store = _kept
+    key = f"code {sys.hexversion:x} {sys.flags.optimize} {source}"
+    payload = load(key)
+    if payload is None:
+        code = compile(source, "", "exec")
+        store(key, marshal.dumps(code))
+    else:
+        code = marshal.loads(payload)
+    return _named(code, filename)
+
+
+def _named(code: CodeType, filename: str) -> CodeType:
+    """Return code that tracebacks attribute to a file, with the code of its functions."""
+    constants = [_named(value, filename) if isinstance(value, CodeType) else value for value in code.co_consts]
+    return code.replace(co_filename=filename, co_consts=tuple(constants))
 
 
 def _forget(filename: str, entry: object, watch: object) -> None:

@@ -1,4 +1,4 @@
-"""On-disk cache of object code, shared by all processes of a user.
+"""On-disk cache of object code, and of the code of generated Python functions, shared by all processes of a user.
 
 Native code that is loaded runs with the user's rights, so a file is trusted only when no other user could have written
 it: the directory and the file belong to the user, neither is writable for others, neither is a link, and the checks
@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 from pathlib import Path
 
+from opdsl.generated import keep_code
 from opdsl.runtime.scopes import Setting
 
 _MAGIC = b"opdsl object code 1\n"
@@ -106,6 +107,13 @@ def problem() -> str | None:
 
 def load(key: str) -> bytes | None:
     """Return the payload stored under a key, or None if no stored file can be trusted."""
+    payload = _load(key)
+    if payload is not None:
+        _note(_file_name(key))
+    return payload
+
+
+def _load(key: str) -> bytes | None:
     if not (is_enabled() and _SUPPORTED):
         return None
     try:
@@ -114,10 +122,7 @@ def load(key: str) -> bytes | None:
     except OSError:
         return None
     payload = content[_HEADER_SIZE:]
-    if content[:_HEADER_SIZE] != _header(key, payload):
-        return None
-    _note(_file_name(key))
-    return payload
+    return payload if content[:_HEADER_SIZE] == _header(key, payload) else None
 
 
 def store(key: str, payload: bytes) -> bool:
@@ -126,18 +131,32 @@ def store(key: str, payload: bytes) -> bool:
     Returns:
         Whether it was stored; a directory that cannot be written or trusted is no error.
     """
+    if not _store(key, payload):
+        return False
+    _note(_file_name(key))
+    return True
+
+
+def _store(key: str, payload: bytes) -> bool:
     if not (is_enabled() and _SUPPORTED):
         return False
     try:
         with _directory(create=True) as directory:
             _replace(_file_name(key), _header(key, payload) + payload, directory)
-            _note(_file_name(key))
             # Trim at random: most processes store only a few files, and listing the whole directory is slow.
             if int.from_bytes(os.urandom(4)) % _STORES_BETWEEN_TRIMS == 0:
                 _trim(directory, _SIZE_LIMIT)
     except OSError:
         return False
     return True
+
+
+def keep_code_of_functions() -> None:
+    """Keep the code of generated functions in this cache, too.
+
+    ``names_used`` does not collect these files: the code of a file that is missing is compiled again.
+    """
+    keep_code(_load, _store)
 
 
 def size() -> int:
