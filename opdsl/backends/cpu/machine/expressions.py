@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import functools
 import struct
 from collections.abc import Callable, Sequence
 from types import FunctionType
@@ -151,33 +150,30 @@ class Expressions:
         constant = self.known(node)
         return self.computed(node) if constant is None else self.constant(node, constant)
 
-    @functools.singledispatchmethod
     def computed(self, node: ast.expr) -> Value:
         """Emit an expression that is evaluated at run time."""
-        self.fail(node, "no expression of machine code")
+        emit = _EXPRESSIONS.get(type(node))
+        if emit is None:
+            self.fail(node, "no expression of machine code")
+        return emit(self, node)
 
-    @computed.register
-    def _(self, node: ast.Constant) -> Value:
+    def _constant(self, node: ast.Constant) -> Value:
         return self.constant(node, node.value)  # only None gets here
 
-    @computed.register
-    def _(self, node: ast.Name) -> Value:
+    def _name(self, node: ast.Name) -> Value:
         if node.id in self.slots:
             slot = self.slots[node.id]
             return Value(self.value(f"load {llvm_type(slot.kind)}, ptr {slot.text}"), slot.kind)
         return self.constant(node, self.outside(node))
 
-    @computed.register
-    def _(self, node: ast.Attribute) -> Value:
+    def _attribute(self, node: ast.Attribute) -> Value:
         outside = self.outside(node)
         return self.loaded(self.place(node)) if outside is None else self.constant(node, outside)
 
-    @computed.register
-    def _(self, node: ast.Subscript) -> Value:
+    def _subscript(self, node: ast.Subscript) -> Value:
         return self.loaded(self.place(node))
 
-    @computed.register
-    def _(self, node: ast.BinOp) -> Value:
+    def _binary(self, node: ast.BinOp) -> Value:
         left, right = self.expression(node.left), self.expression(node.right)
         if get_origin(left.kind) is Pointer:
             return Value(self.element(left, right, get_args(left.kind)[0]).text, left.kind)
@@ -188,8 +184,7 @@ class Expressions:
             self.fail(node, "no operation of numbers of one type")
         return Value(self.value(f"{name} {kind} {left.text}, {right.text}"), left.kind)
 
-    @computed.register
-    def _(self, node: ast.UnaryOp) -> Value:
+    def _unary(self, node: ast.UnaryOp) -> Value:
         value = self.expression(node.operand)
         if isinstance(node.op, ast.USub):
             zero, name = ("-0.0", "fsub") if value.kind is float else ("0", "sub")
@@ -198,8 +193,7 @@ class Expressions:
             self.fail(node, "no operation of machine code")
         return Value(self.value(f"xor i1 {value.text}, true"), bool)
 
-    @computed.register
-    def _(self, node: ast.Compare) -> Value:
+    def _comparison(self, node: ast.Compare) -> Value:
         (operator,), (second,) = node.ops, node.comparators
         if isinstance(operator, ast.In) and isinstance(second, ast.Tuple):
             return self.expression(ast.BoolOp(ast.Or(), [ast.Compare(node.left, [ast.Eq()], [e]) for e in second.elts]))
@@ -208,16 +202,13 @@ class Expressions:
         name = f"fcmp {ordered}" if llvm_type(left.kind) in ("float", "double") else f"icmp {signed}"
         return Value(self.value(f"{name} {llvm_type(left.kind)} {left.text}, {right.text}"), bool)
 
-    @computed.register
-    def _(self, node: ast.BoolOp) -> Value:
+    def _boolean(self, node: ast.BoolOp) -> Value:
         return self.chosen(node, lambda: Value("true", bool), lambda: Value("false", bool))
 
-    @computed.register
-    def _(self, node: ast.IfExp) -> Value:
+    def _conditional(self, node: ast.IfExp) -> Value:
         return self.chosen(node.test, lambda: self.expression(node.body), lambda: self.expression(node.orelse))
 
-    @computed.register
-    def _(self, node: ast.Call) -> Value:
+    def _called(self, node: ast.Call) -> Value:
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         if name in _BUILTINS:
             values = ", ".join(f"i64 {self.expression(arg).text}" for arg in node.args)
@@ -406,6 +397,19 @@ class Expressions:
         place = self.place(node)
         return Value(place.text, _pointer(place.kind))
 
+
+_EXPRESSIONS: dict[type[ast.expr], Callable[[Expressions, Any], Value]] = {
+    ast.Constant: Expressions._constant,
+    ast.Name: Expressions._name,
+    ast.Attribute: Expressions._attribute,
+    ast.Subscript: Expressions._subscript,
+    ast.BinOp: Expressions._binary,
+    ast.UnaryOp: Expressions._unary,
+    ast.Compare: Expressions._comparison,
+    ast.BoolOp: Expressions._boolean,
+    ast.IfExp: Expressions._conditional,
+    ast.Call: Expressions._called,
+}
 
 _SPECIAL: dict[str, Callable[..., Value]] = {
     "cast": Expressions.cast,

@@ -20,13 +20,13 @@ what it means in Python, with these differences:
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Iterable, Mapping
-from types import FunctionType, ModuleType, UnionType
+from types import CodeType, FunctionType, ModuleType, UnionType
 from typing import (
     Annotated,
     Any,
     Generic,
-    NamedTuple,
     NewType,
     TypeAlias,
     TypeVar,
@@ -34,10 +34,10 @@ from typing import (
     cast,
     get_args,
     get_origin,
-    get_type_hints,
 )
 
 from opdsl.backends.cpu.processor import architecture
+from opdsl.records import NamedTuple
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -162,8 +162,23 @@ def hints(subject: Any) -> dict[str, Any]:
 
 
 def hints_of(subject: Any, scope: dict[str, Any] | None) -> dict[str, Any]:
-    """Return the annotations of a function or a class, evaluated in a scope."""
-    return {name: plain(kind) for name, kind in get_type_hints(subject, scope, include_extras=True).items()}
+    """Return the annotations of a function or a class, evaluated in a scope; by default that of its module.
+
+    They are texts, many of which are equal: ``typing.get_type_hints`` would compile each of them.
+    """
+    owners = reversed(subject.__mro__[:-1]) if isinstance(subject, type) else [subject]
+    kinds: dict[str, Any] = {}
+    for owner in owners:
+        names = vars(sys.modules[owner.__module__]) if scope is None else scope
+        texts = vars(owner).get("__annotations__", {}) if isinstance(owner, type) else owner.__annotations__
+        for name, text in texts.items():
+            kinds[name] = type(None) if text == "None" else plain(eval(_code(text), names))
+    return kinds
+
+
+@functools.cache
+def _code(annotation: str) -> CodeType:
+    return compile(annotation, "<annotation>", "eval")
 
 
 def plain(kind: Any) -> Any:

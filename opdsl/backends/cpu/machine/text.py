@@ -8,7 +8,7 @@ import inspect
 import itertools
 import re
 import sys
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType, ModuleType
 from typing import Any
 
@@ -97,32 +97,29 @@ class _Function(Expressions):
         for statement in statements:
             self.statement(statement)
 
-    @functools.singledispatchmethod
     def statement(self, node: ast.stmt) -> None:
         """Emit a statement."""
-        self.fail(node, "no statement of machine code")
+        emit = _STATEMENTS.get(type(node))
+        if emit is None:
+            self.fail(node, "no statement of machine code")
+        emit(self, node)
 
-    @statement.register
     def _assignment(self, node: ast.Assign) -> None:
         (target,) = node.targets
         self.assign(target, self.expression(node.value))
 
-    @statement.register
     def _typed_assignment(self, node: ast.AnnAssign) -> None:
         assert isinstance(node.target, ast.Name) and node.value is not None
         self.slot(node.target.id, self.annotation(node.annotation))
         self.assign(node.target, self.expression(node.value))
 
-    @statement.register
     def _update(self, node: ast.AugAssign) -> None:
         self.assign(node.target, self.expression(ast.BinOp(_loaded(node.target), node.op, node.value)))
 
-    @statement.register
-    def _called(self, node: ast.Expr) -> None:
+    def _discarded(self, node: ast.Expr) -> None:
         if not isinstance(node.value, ast.Constant):
             self.expression(node.value)
 
-    @statement.register
     def _returned(self, node: ast.Return) -> None:
         if node.value is None:
             self.line("ret void")
@@ -131,7 +128,6 @@ class _Function(Expressions):
             self.line(f"ret {llvm_type(self.result)} {value}")
         self.is_open = False
 
-    @statement.register
     def _choice(self, node: ast.If) -> None:
         known = self.known(node.test)
         if known is not None:
@@ -148,7 +144,6 @@ class _Function(Expressions):
         if goes_on or self.is_open:
             self.begin(end)
 
-    @statement.register
     def _repeated(self, node: ast.While) -> None:
         head, body, end = self.labels("while", "do", "done")
         self.begin(head)
@@ -157,7 +152,6 @@ class _Function(Expressions):
         self.go(head)
         self.begin(end)
 
-    @statement.register
     def _counted(self, node: ast.For) -> None:
         assert isinstance(node.target, ast.Name) and isinstance(node.iter, ast.Call), "a range"
         if isinstance(node.iter.func, ast.Name) and node.iter.func.id == unrolled.__name__:
@@ -182,11 +176,9 @@ class _Function(Expressions):
         self.go(head)
         self.begin(end)
 
-    @statement.register
     def _ended(self, node: ast.Break) -> None:
         self.go(self.loops[-1][1])
 
-    @statement.register
     def _continued(self, node: ast.Continue) -> None:
         self.go(self.loops[-1][0])
 
@@ -205,6 +197,20 @@ class _Function(Expressions):
         else:
             place = self.place(target)
         self.line(f"store {llvm_type(place.kind)} {self.fitting(value, place.kind)}, ptr {place.text}")
+
+
+_STATEMENTS: dict[type[ast.stmt], Callable[[_Function, Any], None]] = {
+    ast.Assign: _Function._assignment,
+    ast.AnnAssign: _Function._typed_assignment,
+    ast.AugAssign: _Function._update,
+    ast.Expr: _Function._discarded,
+    ast.Return: _Function._returned,
+    ast.If: _Function._choice,
+    ast.While: _Function._repeated,
+    ast.For: _Function._counted,
+    ast.Break: _Function._ended,
+    ast.Continue: _Function._continued,
+}
 
 
 def _loaded(node: ast.expr) -> ast.expr:
