@@ -104,6 +104,9 @@ def attribute(name: str) -> Any:
     """
     if name in _SUBMODULES or name in _LAYERS:
         return importlib.import_module(f"opdsl.{name}")
+    importing = sys.modules.get(f"opdsl.{name}")  # ``import opdsl.name.module as module`` reads it meanwhile
+    if importing is not None:
+        return importing
     if name in _HOMES_OF_OPERATORS:
         load_namespace(ops, "aten")
         return _given(*_HOMES_OF_OPERATORS[name])

@@ -86,3 +86,8 @@ def test_every_public_name_exists_however_it_is_first_accessed() -> None:
 def test_looking_for_an_unknown_function_of_a_module_loads_no_operators() -> None:
     loaded = loaded_by("import opdsl\nassert not hasattr(opdsl.nn, 'cross_entropie')")
     assert {name for name in loaded if name.startswith("opdsl.aten.")} == {"opdsl.aten.catalog"}
+
+
+@pytest.mark.parametrize("name", ["attrs", "difflib", "numba", "typeguard"])
+def test_a_first_call_does_not_load(name: str) -> None:
+    assert name not in loaded_by("import opdsl\nopdsl.add(opdsl.ones(2), opdsl.ones(2))")
