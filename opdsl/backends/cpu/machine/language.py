@@ -27,6 +27,7 @@ from typing import (
     Annotated,
     Any,
     Generic,
+    NamedTuple,
     NewType,
     TypeAlias,
     TypeVar,
@@ -37,7 +38,6 @@ from typing import (
 )
 
 from opdsl.backends.cpu.processor import architecture
-from opdsl.records import NamedTuple
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
