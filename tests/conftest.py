@@ -8,6 +8,7 @@ effect: ``OPDSL_TEST_FULL=1`` (``make full``) draws others each time.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import gc
 import os
 import sys
@@ -47,7 +48,7 @@ def pytest_collection_finish() -> None:
     """Exclude all objects so far from garbage collection: scanning them repeatedly took a tenth of the time."""
     gc.enable()
     gc.freeze()
-    gc.set_threshold(2000, 20, 50)
+    gc.set_threshold(20_000, 10, 50)
 
 
 # Number of days after which every test has once run with fully optimized kernels.
@@ -74,10 +75,11 @@ _done = 0
 
 
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """Drop plans and garbage after the last test of a module, and exempt the remaining objects from later
-    collections.
+    """Drop plans, garbage and cached memory after the last test of a module, and exempt the remaining objects from
+    later collections.
 
-    Plans keep compiled kernels alive, and writes to tensors without history search all existing plans.
+    Plans keep compiled kernels alive, and writes to tensors without history search all existing plans. The memory of
+    large tensors is cached, up to a gigabyte, and so much memory makes each fork slower.
     """
     global _done
     _done += 1
@@ -87,6 +89,15 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
             sys.modules["opdsl.dispatch.plans.plan_holders"].forget_plans()
         gc.collect()
         gc.freeze()
+        _free_memory()
+
+
+def _free_memory() -> None:
+    """Return the memory of dead tensors and kernels to the system: opdsl's cache of it, and the C library's."""
+    if "opdsl.backends.cpu.memory" in sys.modules:
+        sys.modules["opdsl.backends.cpu.memory"].empty_cache()
+    with contextlib.suppress(AttributeError):  # only the GNU C library has it
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 @pytest.fixture(scope="session")

@@ -118,6 +118,7 @@ def test_a_formula_that_calls_it_is_one_kernel_of_the_chosen_text():
 
 def test_show_says_which_text_is_used():
     halved(opdsl.tensor([1.0]), "squared")
+    halved(opdsl.tensor([1]))
     texts = dict(kernels_of(halved.operator))
     assert "def halved_squared" in texts["self: float32[*], mode: 'squared': 1 kernel"]
     assert "def halved_integer" in next(text for title, text in texts.items() if "self: int64[*]" in title)
