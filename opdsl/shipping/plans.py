@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import attrs
 
@@ -36,6 +36,8 @@ _MOST = 32
 
 P = TypeVar("P", bound=Plan)
 
+Key: TypeAlias = tuple[str, ...]
+
 # Sizes for which there has to be a plan, by the number of named sizes: in each octave one, or fewer.
 _OCTAVES = tuple(3 << octave for octave in range(20))
 _GENERAL = {1: _OCTAVES, 2: _OCTAVES, 3: _OCTAVES[::2], 4: _OCTAVES[::4]}
@@ -54,8 +56,8 @@ class Function:
 
     name: str
     parameters: tuple[tuple[str, str], ...]
-    plans: dict[tuple[str, ...], list[str]] = attrs.Factory(dict)
-    shapes: dict[tuple[str, ...], list[str]] = attrs.Factory(dict)
+    plans: dict[Key, list[str]] = attrs.Factory(dict)
+    shapes: dict[Key, list[str]] = attrs.Factory(dict)
 
 
 @attrs.frozen
@@ -133,9 +135,6 @@ def _kind(argument: Argument) -> str:
 
 # -------------------------------------------------------------------------------------------------- arguments of a form
 
-# Makes the arguments of a call from its sizes.
-_Sizes = Mapping[str, int]
-
 
 @attrs.frozen
 class _Call:
@@ -168,8 +167,8 @@ class _Call:
     def _samples(self, sizes: Sequence[int]) -> Iterator[tuple[Any, ...]]:
         """Yield the arguments of calls with all combinations of sizes; those with different names differ."""
         for combination in itertools.product(sizes, repeat=len(self._free)):
-            given = {name: size + at for at, (name, size) in enumerate(zip(self._free, combination, strict=True))}
-            yield self.arguments({**self.pattern, **given})
+            chosen = {name: size + at for at, (name, size) in enumerate(zip(self._free, combination, strict=True))}
+            yield self.arguments({**self.pattern, **chosen})
 
     def arguments(self, sizes: Mapping[str, int | None]) -> tuple[Any, ...]:
         """Return the arguments of the call with these sizes, tensors as geometries."""
@@ -207,14 +206,16 @@ def bound(operator: Operator, form: Form) -> tuple[Any, ...]:
     extra = [name for name in form.named if name not in names[len(form.positional) :]]
     if len(form.positional) > len(names) or extra:
         raise OptionError(f"{operator.name}: ({form}) does not fit {operator.schema}.")
-    given = dict(zip(names, form.positional, strict=False)) | dict(form.named)
+    passed = dict(zip(names, form.positional, strict=False)) | dict(form.named)
     missing = [
-        argument.python_name for argument in arguments if argument.python_name not in given and argument.default is None
+        argument.python_name
+        for argument in arguments
+        if argument.python_name not in passed and argument.default is None
     ]
     if missing:
         raise OptionError(f"{operator.name}: ({form}) lacks {missing[0]}: {operator.schema}.")
     return tuple(
-        _valued(argument, given[argument.python_name] if argument.python_name in given else default_of(argument))
+        _valued(argument, passed[argument.python_name] if argument.python_name in passed else default_of(argument))
         for argument in arguments
     )
 
@@ -230,7 +231,7 @@ def _valued(argument: Argument, value: Any) -> Any:
     return float(value) if _kind(argument) == FLOAT and is_number and not isinstance(value, complex) else value
 
 
-def key_of(kinds: Sequence[str], values: Sequence[Any]) -> tuple[str, ...]:
+def key_of(kinds: Sequence[str], values: Sequence[Any]) -> Key:
     """Return the key of a call, as the run time computes it."""
     return tuple(_key(kind, value) for kind, value in zip(kinds, values, strict=True))
 
@@ -260,6 +261,7 @@ class _Shipping:
         self.operator, self.kernels = operator, kernels
         self.function = Function(operator.name, parameters_of(operator))
         self.gradient: Gradient | None = None
+        self._plans_made: dict[tuple[str, Key], tuple[list[Plan], list[Plan]]] = {}
         self._known_shapes: list[Shapes] = []
         self._names = [name for name, _ in self.function.parameters]
         self._kinds = [kind_of(argument) for argument in operator.schema.arguments]
@@ -267,18 +269,15 @@ class _Shipping:
     def add(self, call: _Call) -> None:
         """Add the plans of a call's form, and of its gradient."""
         general = call.general()
-        key = key_of([kind for _, kind in self.function.parameters], general[0])
-        if key in self.function.plans:
-            return
         try:
-            plans = self._plans(self.function, call.special(), general, lambda _: self._run, self._kinds)
-            shapes = self._known_shapes = _covering(general, self._shapes)
+            key, plans = self._plans(self.function, call.special(), general, lambda _: self._run, self._kinds)
+            shapes = self._known_shapes = _cover([], general, self._shapes)
         except OpdslError:
             if not call.is_special:
                 raise
             return  # the call is an error with a size of 0 or 1
         self.function.plans[key] = _texts(plans)
-        self.function.shapes[key] = _texts(shapes)
+        self.function.shapes[key] = _merged(self.function.shapes.get(key, ()), _texts(shapes))
         try:
             self._add_gradient(call.special(), general)
         except (NotShippedError, OpdslError):
@@ -289,7 +288,7 @@ class _Shipping:
 
     def _shapes(self, values: Sequence[Any]) -> Shapes:
         run = self.operator.find_in(_META)
-        return trace_shapes(self.operator.name, lambda *given: run(*given), self._names, values, self._kinds)
+        return trace_shapes(self.operator.name, lambda *arguments: run(*arguments), self._names, values, self._kinds)
 
     def _plans(
         self,
@@ -298,16 +297,22 @@ class _Shipping:
         general: Sequence[tuple[Any, ...]],
         run_for: Callable[[tuple[Any, ...]], Callable[..., Any]],
         kinds: Sequence[Kind],
-    ) -> list[Plan]:
-        """Return plans that are specialized for some sizes, then those for all sizes."""
+    ) -> tuple[Key, list[Plan]]:
+        """Return the key of a form, and its plans: those that are specialized for some sizes, then those for all.
+
+        Plans of former calls with the key are among them: numbers may take another branch of the operator.
+        """
         names = [name for name, _ in function.parameters]
+        key = key_of([kind for _, kind in function.parameters], general[0])
+        fast, slow = self._plans_made.setdefault((function.name, key), ([], []))
 
         def plan(values: tuple[Any, ...], *, is_general: bool) -> Plan:
             run = run_for(values)
             return trace(function.name, run, names, values, kinds, self.kernels, is_general=is_general)
 
-        fast = _covering(special, lambda values: plan(values, is_general=False), _MOST_SPECIAL)
-        return [*fast, *_covering(general, lambda values: plan(values, is_general=True))]
+        _cover(fast, special, lambda values: plan(values, is_general=False), _MOST_SPECIAL)
+        _cover(slow, general, lambda values: plan(values, is_general=True))
+        return key, [*fast, *slow]
 
     def _add_gradient(self, special: Sequence[tuple[Any, ...]], general: Sequence[tuple[Any, ...]]) -> None:
         """Add the plans of the backward pass of calls.
@@ -336,8 +341,7 @@ class _Shipping:
         fast, all_sizes = list(map(inputs_of, special)), list(map(inputs_of, general))
         kinds = dict(zip(self._names, self._kinds, strict=True))
         own = [*[Kind.TENSOR] * len(gradient.results), *(kinds.get(name, Kind.TENSOR) for name in gradient.reads)]
-        plans = self._plans(gradient.function, fast, all_sizes, run_for, own)
-        key = key_of([kind for _, kind in gradient.function.parameters], all_sizes[0])
+        key, plans = self._plans(gradient.function, fast, all_sizes, run_for, own)
         gradient.function.plans[key] = _texts(plans)
         gradient.function.shapes[key] = [plans[0].shapes]
 
@@ -378,15 +382,23 @@ def _texts(plans: Sequence[Plan]) -> list[str]:
     return list(dict.fromkeys(plan.text for plan in plans))
 
 
-def _covering(samples: Sequence[tuple[Any, ...]], make: Callable[[tuple[Any, ...]], P], most: int = _MOST) -> list[P]:
-    """Return plans, of which each sample's arguments satisfy the conditions of one.
+def _merged(known: Sequence[str], texts: Sequence[str]) -> list[str]:
+    """Return the sources of two lists, each once."""
+    return list(dict.fromkeys((*known, *texts)))
+
+
+def _cover(
+    plans: list[P], samples: Sequence[tuple[Any, ...]], make: Callable[[tuple[Any, ...]], P], most: int = _MOST
+) -> list[P]:
+    """Add plans to a list until each sample's arguments satisfy the conditions of one, and return the list.
 
     Args:
+        plans: the list.
         samples: the arguments of calls.
         make: traces a call.
-        most: how many plans are made.
+        most: how many plans are added.
     """
-    plans: list[P] = []
+    most += len(plans)
     for values in samples:
         if len(plans) < most and not any(plan.accepts(*values) for plan in plans):
             plans.append(make(values))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -64,16 +65,26 @@ class TorchArrays:
             tensor = tensor.resolve_conj().resolve_neg()
         if tensor.device.type != "cpu":
             raise NotCompiledError(f"this package has kernels for the CPU, and a tensor is on {tensor.device}.")
-        name, shape = str(tensor.dtype).removeprefix("torch."), tuple(tensor.shape)
         if tensor.is_contiguous():
-            return tensor, tensor_key(name, shape)
-        order = order_of(shape, tensor.stride())
-        return tensor, tensor_key(name, shape, order) if order is not None else ""
+            return tensor, _key(tensor.dtype, tensor.shape)
+        order = order_of(tensor.shape, tensor.stride())
+        return tensor, tensor_key(_name(tensor.dtype), tensor.shape, order) if order is not None else ""
 
     def packed(self, array: Any) -> tuple[Any, str]:
         """Return a copy of a tensor in row-major order, and its key."""
         copy = array.contiguous()
-        return copy, tensor_key(str(copy.dtype).removeprefix("torch."), tuple(copy.shape))
+        return copy, _key(copy.dtype, copy.shape)
+
+
+@lru_cache(maxsize=4096)
+def _key(dtype: torch.dtype, shape: tuple[int, ...]) -> str:
+    """Return the key of a tensor in row-major order."""
+    return tensor_key(_name(dtype), shape)
+
+
+def _name(dtype: torch.dtype) -> str:
+    """Return the name of a dtype, by which all libraries know it."""
+    return str(dtype).removeprefix("torch.")
 
 
 def _dtype(name: str) -> torch.dtype:
@@ -177,7 +188,7 @@ def _fake_key(kind: str, value: Any) -> str | None:
         return None
     # A size that is a symbol is two or more in compiled graphs.
     sizes = [size if isinstance(size, int) else 2 for size in value.shape]
-    return tensor_key(str(value.dtype).removeprefix("torch."), sizes)
+    return tensor_key(_name(value.dtype), sizes)
 
 
 def register(
