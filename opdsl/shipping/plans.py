@@ -11,9 +11,12 @@ import attrs
 from opdsl.dispatch import KeySet, Operator
 from opdsl.dispatch.binding.arguments import Kind, kind_of
 from opdsl.errors import OpdslError, OptionError
+from opdsl.runtime import Tensor
 from opdsl.runtime.device import cpu
 from opdsl.runtime.dtype import ALL_DTYPES, DType
 from opdsl.runtime.geometry import TensorMeta, geometry
+from opdsl.runtime.snapshot import tensors_in
+from opdsl.runtime.storage import storage_root
 from opdsl.schema import Argument, SchemaKind
 from opdsl.schema.types import BaseType, ListType, OptionalType, Type
 from opdsl.shipping.forms import Form, TensorForm, patterns
@@ -92,30 +95,41 @@ class ShippedOperator:
     forms: tuple[str, ...]
 
 
-def ship(operator: Operator, forms: Sequence[Form], kernels: Kernels) -> ShippedOperator:
+def ship(operator: Operator, forms: Sequence[Form], kernels: Kernels, *, is_named: bool = True) -> ShippedOperator:
     """Compile an operator for forms of calls.
 
     Args:
         operator: a functional one.
         forms: of calls.
         kernels: gets the kernels.
+        is_named: whether a form for which the operator raises an error is refused; else it is left out.
 
     Raises:
         NotShippedError: it cannot run without opdsl.
         OptionError: a form does not fit the operator.
+        OpdslError: the operator raises it for a form.
     """
     if operator.schema.kind is not SchemaKind.functional:
         raise NotShippedError("it writes its arguments")
     if not forms:
         raise NotShippedError("no form of its calls is named")
     shipping = _Shipping(operator, kernels)
+    shipped: list[str] = []
     for form in forms:
         values = bound(operator, form)
-        for pattern in patterns(form.names):
-            shipping.add(_Call(values, pattern))
+        try:
+            for pattern in patterns(form.names):
+                shipping.add(_Call(values, pattern))
+        except OpdslError as error:
+            if is_named:
+                raise
+            if form is forms[-1] and not shipped:
+                raise NotShippedError(str(error).splitlines()[0]) from error
+        else:
+            shipped.append(str(form))
     gradient = shipping.gradient
     is_empty = gradient is None or not gradient.function.plans
-    return ShippedOperator(operator, shipping.function, None if is_empty else gradient, tuple(map(str, forms)))
+    return ShippedOperator(operator, shipping.function, None if is_empty else gradient, tuple(shipped))
 
 
 def parameters_of(operator: Operator) -> tuple[tuple[str, str], ...]:
@@ -331,7 +345,8 @@ class _Shipping:
         def inputs_of(values: tuple[Any, ...]) -> tuple[Any, ...]:
             named = dict(zip(self._names, values, strict=True))
             named |= {result_name(at): result for at, result in enumerate(self._results(values))}
-            inputs = (*[named[result_name(at)] for at in gradient.results], *[named[name] for name in gradient.reads])
+            incoming = [named[result_name(at)] for at in gradient.results]
+            inputs = (*incoming, *[named[name] for name in gradient.reads], self._form(values))
             originals[id(inputs)] = values
             return inputs
 
@@ -341,6 +356,7 @@ class _Shipping:
         fast, all_sizes = list(map(inputs_of, special)), list(map(inputs_of, general))
         kinds = dict(zip(self._names, self._kinds, strict=True))
         own = [*[Kind.TENSOR] * len(gradient.results), *(kinds.get(name, Kind.TENSOR) for name in gradient.reads)]
+        own.append(Kind.VALUE)
         key, plans = self._plans(gradient.function, fast, all_sizes, run_for, own)
         gradient.function.plans[key] = _texts(plans)
         gradient.function.shapes[key] = [plans[0].shapes]
@@ -353,7 +369,8 @@ class _Shipping:
         reads += [name for name in results if name in backward.reads]
         incoming = [(f"gradient{at}", TENSOR) for at in backward.results]
         own = [(name, kinds.get(name, TENSOR)) for name in reads]
-        function = Function(f"the gradient of {self.operator.name}", (*incoming, *own))
+        # Forms may differ in tensors that the backward pass does not read.
+        function = Function(f"the gradient of {self.operator.name}", (*incoming, *own, ("form", VALUE)))
         return Gradient(backward.names, backward.results, tuple(reads), function)
 
     def _backward_run(self, gradient: Gradient, values: tuple[Any, ...]) -> Callable[..., Any]:
@@ -366,7 +383,23 @@ class _Shipping:
         if backward is None or backward.names != gradient.names or not backward.reads <= {*gradient.reads}:
             raise NotShippedError("its derivative depends on sizes")
         count = len(gradient.results)
-        return lambda *inputs: backward.run(inputs[:count], dict(zip(gradient.reads, inputs[count:], strict=True)))
+
+        def run(*inputs: Any) -> Any:
+            results = backward.run(inputs[:count], dict(zip(gradient.reads, inputs[count:-1], strict=True)))
+            # An operator of torch returns new tensors.
+            roots = [storage_root(tensor) for tensor in tensors_in(inputs)]
+
+            def is_shared(result: Tensor) -> bool:
+                return any(storage_root(result) is root for root in roots)
+
+            return tuple(result.clone() if is_shared(result) else result for result in results)
+
+        return run
+
+    def _form(self, values: Sequence[Any]) -> str:
+        """Return the form of a call as text, whatever the layouts of its tensors."""
+        packed = [geometry(one.dtype, cpu, one.shape) if isinstance(one, TensorMeta) else one for one in values]
+        return ", ".join(key_of([kind for _, kind in self.function.parameters], packed))
 
     def _results(self, values: Sequence[Any]) -> list[TensorMeta]:
         """Return the geometries of the results of a call."""

@@ -53,6 +53,17 @@ for shape in [(1, 1), (1, 300), (2, 3), (5, 1), (40, 33), (3, 2000), (500, 5)]:
     run_blocked(site, REFERENCES + program)
 
 
+def test_gradients_know_shapes_that_they_do_not_read(site: Path) -> None:
+    program = """
+for shape in [(5, 7), (7,)]:
+    x, y = torch.randn(5, 7, requires_grad=True), torch.randn(shape, requires_grad=True)
+    ops.blended(x, y).sum().backward()
+    torch.testing.assert_close(x.grad, torch.ones(5, 7))
+    torch.testing.assert_close(y.grad, torch.full(shape, 2.0 if len(shape) == 2 else 10.0))
+"""
+    run_blocked(site, REFERENCES + program)
+
+
 def test_the_laws_of_custom_operators_hold(site: Path) -> None:
     program = """
 x, w = inputs(6, 7)
