@@ -22,7 +22,7 @@ DTYPES = [
     dtype.name
     for dtype in sorted(
         {var for var in vars(opdsl).values() if isinstance(var, opdsl.DType)},
-        key=lambda dtype: (_KINDS.index(dtype.name.rstrip("0123456789")), dtype.itemsize),
+        key=lambda dtype: (_KINDS.index(dtype.name.partition("_")[0].rstrip("0123456789")), dtype.itemsize, dtype.name),
     )
 ]
 _MODULES = ("nn", "linalg", "fft", "special")

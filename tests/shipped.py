@@ -50,6 +50,12 @@ def running_total(self: Tensor) -> Tensor:
 
 
 @lib.op
+@formula
+def blended(self: Tensor, other: Tensor) -> Tensor:
+    return self + 2 * other
+
+
+@lib.op
 def negated_in_place(self: Tensor) -> Tensor:
     return print("called") or -self
 '''
@@ -67,6 +73,7 @@ targets = {targets}
 [tool.opdsl.build.forms]
 swish = [{swish}]
 weighed_softmax = ["float32[n, d], float32[d]"]
+blended = ["float32[n, d], float32[n, d]", "float32[n, d], float32[d]"]
 """
 
 # Stands in for an environment that has none of these packages.

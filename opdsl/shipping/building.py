@@ -73,10 +73,11 @@ def build(
     for operator in functional:
         report(f"{operator.name}: plans")
         forms = list((recorded or {}).get(operator.name, ()))
+        wanted = bool(forms) or is_named(operator, project)
         if is_named(operator, project) or not recorded:
             forms += forms_of(operator, project)
         try:
-            shipped.append(ship(operator, forms, kernels))
+            shipped.append(ship(operator, forms, kernels, is_named=wanted))
         except NotShippedError as error:
             if is_named(operator, project):
                 raise OptionError(f"{operator.name} cannot be shipped: {error}.") from error

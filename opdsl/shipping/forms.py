@@ -1,8 +1,8 @@
 """Forms of calls as text: ``float32[n, d], beta=2.0``.
 
 A form names the dtype and the sizes of each tensor, and gives other arguments as literals. A letter is any size, the
-same one wherever it occurs; ``.order(1, 0)`` says which dimensions are outer in memory. The value of a number stands
-only for its type.
+same one wherever it occurs; ``.order(1, 0)`` says which dimensions are outer in memory. Only the type of a number
+matters.
 """
 
 from __future__ import annotations

@@ -197,6 +197,7 @@ def _backward_schema(shipped: ShippedOperator, gradient: Gradient) -> str:
     arguments = {argument.python_name: argument for argument in shipped.operator.schema.arguments}
     parts = [f"Tensor gradient{at}" for at in gradient.results]
     parts += [f"{arguments[name].type if name in arguments else 'Tensor'} {name}" for name in gradient.reads]
+    parts.append("str form")
     returns = ["Tensor"] * len(gradient.names)
     result = returns[0] if len(returns) == 1 else f"({', '.join(returns)})"
     return f"{_module(shipped.operator)}_backward({', '.join(parts)}) -> {result}"

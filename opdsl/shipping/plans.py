@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import attrs
 
 from opdsl.dispatch import KeySet, Operator
 from opdsl.dispatch.binding.arguments import Kind, kind_of
 from opdsl.errors import OpdslError, OptionError
+from opdsl.runtime import Tensor
 from opdsl.runtime.device import cpu
 from opdsl.runtime.dtype import ALL_DTYPES, DType
 from opdsl.runtime.geometry import TensorMeta, geometry
+from opdsl.runtime.snapshot import tensors_in
+from opdsl.runtime.storage import storage_root
 from opdsl.schema import Argument, SchemaKind
 from opdsl.schema.types import BaseType, ListType, OptionalType, Type
 from opdsl.shipping.forms import Form, TensorForm, patterns
@@ -36,6 +39,8 @@ _MOST = 32
 
 P = TypeVar("P", bound=Plan)
 
+Key: TypeAlias = tuple[str, ...]
+
 # Sizes for which there has to be a plan, by the number of named sizes: in each octave one, or fewer.
 _OCTAVES = tuple(3 << octave for octave in range(20))
 _GENERAL = {1: _OCTAVES, 2: _OCTAVES, 3: _OCTAVES[::2], 4: _OCTAVES[::4]}
@@ -54,8 +59,8 @@ class Function:
 
     name: str
     parameters: tuple[tuple[str, str], ...]
-    plans: dict[tuple[str, ...], list[str]] = attrs.Factory(dict)
-    shapes: dict[tuple[str, ...], list[str]] = attrs.Factory(dict)
+    plans: dict[Key, list[str]] = attrs.Factory(dict)
+    shapes: dict[Key, list[str]] = attrs.Factory(dict)
 
 
 @attrs.frozen
@@ -90,30 +95,41 @@ class ShippedOperator:
     forms: tuple[str, ...]
 
 
-def ship(operator: Operator, forms: Sequence[Form], kernels: Kernels) -> ShippedOperator:
+def ship(operator: Operator, forms: Sequence[Form], kernels: Kernels, *, is_named: bool = True) -> ShippedOperator:
     """Compile an operator for forms of calls.
 
     Args:
         operator: a functional one.
         forms: of calls.
         kernels: gets the kernels.
+        is_named: whether a form for which the operator raises an error is refused; else it is left out.
 
     Raises:
         NotShippedError: it cannot run without opdsl.
         OptionError: a form does not fit the operator.
+        OpdslError: the operator raises it for a form.
     """
     if operator.schema.kind is not SchemaKind.functional:
         raise NotShippedError("it writes its arguments")
     if not forms:
         raise NotShippedError("no form of its calls is named")
     shipping = _Shipping(operator, kernels)
+    shipped: list[str] = []
     for form in forms:
         values = bound(operator, form)
-        for pattern in patterns(form.names):
-            shipping.add(_Call(values, pattern))
+        try:
+            for pattern in patterns(form.names):
+                shipping.add(_Call(values, pattern))
+        except OpdslError as error:
+            if is_named:
+                raise
+            if form is forms[-1] and not shipped:
+                raise NotShippedError(str(error).splitlines()[0]) from error
+        else:
+            shipped.append(str(form))
     gradient = shipping.gradient
     is_empty = gradient is None or not gradient.function.plans
-    return ShippedOperator(operator, shipping.function, None if is_empty else gradient, tuple(map(str, forms)))
+    return ShippedOperator(operator, shipping.function, None if is_empty else gradient, tuple(shipped))
 
 
 def parameters_of(operator: Operator) -> tuple[tuple[str, str], ...]:
@@ -132,9 +148,6 @@ def _kind(argument: Argument) -> str:
 
 
 # -------------------------------------------------------------------------------------------------- arguments of a form
-
-# Makes the arguments of a call from its sizes.
-_Sizes = Mapping[str, int]
 
 
 @attrs.frozen
@@ -168,8 +181,8 @@ class _Call:
     def _samples(self, sizes: Sequence[int]) -> Iterator[tuple[Any, ...]]:
         """Yield the arguments of calls with all combinations of sizes; those with different names differ."""
         for combination in itertools.product(sizes, repeat=len(self._free)):
-            given = {name: size + at for at, (name, size) in enumerate(zip(self._free, combination, strict=True))}
-            yield self.arguments({**self.pattern, **given})
+            chosen = {name: size + at for at, (name, size) in enumerate(zip(self._free, combination, strict=True))}
+            yield self.arguments({**self.pattern, **chosen})
 
     def arguments(self, sizes: Mapping[str, int | None]) -> tuple[Any, ...]:
         """Return the arguments of the call with these sizes, tensors as geometries."""
@@ -207,14 +220,16 @@ def bound(operator: Operator, form: Form) -> tuple[Any, ...]:
     extra = [name for name in form.named if name not in names[len(form.positional) :]]
     if len(form.positional) > len(names) or extra:
         raise OptionError(f"{operator.name}: ({form}) does not fit {operator.schema}.")
-    given = dict(zip(names, form.positional, strict=False)) | dict(form.named)
+    passed = dict(zip(names, form.positional, strict=False)) | dict(form.named)
     missing = [
-        argument.python_name for argument in arguments if argument.python_name not in given and argument.default is None
+        argument.python_name
+        for argument in arguments
+        if argument.python_name not in passed and argument.default is None
     ]
     if missing:
         raise OptionError(f"{operator.name}: ({form}) lacks {missing[0]}: {operator.schema}.")
     return tuple(
-        _valued(argument, given[argument.python_name] if argument.python_name in given else default_of(argument))
+        _valued(argument, passed[argument.python_name] if argument.python_name in passed else default_of(argument))
         for argument in arguments
     )
 
@@ -230,7 +245,7 @@ def _valued(argument: Argument, value: Any) -> Any:
     return float(value) if _kind(argument) == FLOAT and is_number and not isinstance(value, complex) else value
 
 
-def key_of(kinds: Sequence[str], values: Sequence[Any]) -> tuple[str, ...]:
+def key_of(kinds: Sequence[str], values: Sequence[Any]) -> Key:
     """Return the key of a call, as the run time computes it."""
     return tuple(_key(kind, value) for kind, value in zip(kinds, values, strict=True))
 
@@ -260,6 +275,7 @@ class _Shipping:
         self.operator, self.kernels = operator, kernels
         self.function = Function(operator.name, parameters_of(operator))
         self.gradient: Gradient | None = None
+        self._plans_made: dict[tuple[str, Key], tuple[list[Plan], list[Plan]]] = {}
         self._known_shapes: list[Shapes] = []
         self._names = [name for name, _ in self.function.parameters]
         self._kinds = [kind_of(argument) for argument in operator.schema.arguments]
@@ -267,18 +283,15 @@ class _Shipping:
     def add(self, call: _Call) -> None:
         """Add the plans of a call's form, and of its gradient."""
         general = call.general()
-        key = key_of([kind for _, kind in self.function.parameters], general[0])
-        if key in self.function.plans:
-            return
         try:
-            plans = self._plans(self.function, call.special(), general, lambda _: self._run, self._kinds)
-            shapes = self._known_shapes = _covering(general, self._shapes)
+            key, plans = self._plans(self.function, call.special(), general, lambda _: self._run, self._kinds)
+            shapes = self._known_shapes = _cover([], general, self._shapes)
         except OpdslError:
             if not call.is_special:
                 raise
             return  # the call is an error with a size of 0 or 1
         self.function.plans[key] = _texts(plans)
-        self.function.shapes[key] = _texts(shapes)
+        self.function.shapes[key] = _merged(self.function.shapes.get(key, ()), _texts(shapes))
         try:
             self._add_gradient(call.special(), general)
         except (NotShippedError, OpdslError):
@@ -289,7 +302,7 @@ class _Shipping:
 
     def _shapes(self, values: Sequence[Any]) -> Shapes:
         run = self.operator.find_in(_META)
-        return trace_shapes(self.operator.name, lambda *given: run(*given), self._names, values, self._kinds)
+        return trace_shapes(self.operator.name, lambda *arguments: run(*arguments), self._names, values, self._kinds)
 
     def _plans(
         self,
@@ -298,16 +311,22 @@ class _Shipping:
         general: Sequence[tuple[Any, ...]],
         run_for: Callable[[tuple[Any, ...]], Callable[..., Any]],
         kinds: Sequence[Kind],
-    ) -> list[Plan]:
-        """Return plans that are specialized for some sizes, then those for all sizes."""
+    ) -> tuple[Key, list[Plan]]:
+        """Return the key of a form, and its plans: those that are specialized for some sizes, then those for all.
+
+        Plans of former calls with the key are among them: numbers may take another branch of the operator.
+        """
         names = [name for name, _ in function.parameters]
+        key = key_of([kind for _, kind in function.parameters], general[0])
+        fast, slow = self._plans_made.setdefault((function.name, key), ([], []))
 
         def plan(values: tuple[Any, ...], *, is_general: bool) -> Plan:
             run = run_for(values)
             return trace(function.name, run, names, values, kinds, self.kernels, is_general=is_general)
 
-        fast = _covering(special, lambda values: plan(values, is_general=False), _MOST_SPECIAL)
-        return [*fast, *_covering(general, lambda values: plan(values, is_general=True))]
+        _cover(fast, special, lambda values: plan(values, is_general=False), _MOST_SPECIAL)
+        _cover(slow, general, lambda values: plan(values, is_general=True))
+        return key, [*fast, *slow]
 
     def _add_gradient(self, special: Sequence[tuple[Any, ...]], general: Sequence[tuple[Any, ...]]) -> None:
         """Add the plans of the backward pass of calls.
@@ -326,7 +345,8 @@ class _Shipping:
         def inputs_of(values: tuple[Any, ...]) -> tuple[Any, ...]:
             named = dict(zip(self._names, values, strict=True))
             named |= {result_name(at): result for at, result in enumerate(self._results(values))}
-            inputs = (*[named[result_name(at)] for at in gradient.results], *[named[name] for name in gradient.reads])
+            incoming = [named[result_name(at)] for at in gradient.results]
+            inputs = (*incoming, *[named[name] for name in gradient.reads], self._form(values))
             originals[id(inputs)] = values
             return inputs
 
@@ -336,8 +356,8 @@ class _Shipping:
         fast, all_sizes = list(map(inputs_of, special)), list(map(inputs_of, general))
         kinds = dict(zip(self._names, self._kinds, strict=True))
         own = [*[Kind.TENSOR] * len(gradient.results), *(kinds.get(name, Kind.TENSOR) for name in gradient.reads)]
-        plans = self._plans(gradient.function, fast, all_sizes, run_for, own)
-        key = key_of([kind for _, kind in gradient.function.parameters], all_sizes[0])
+        own.append(Kind.VALUE)
+        key, plans = self._plans(gradient.function, fast, all_sizes, run_for, own)
         gradient.function.plans[key] = _texts(plans)
         gradient.function.shapes[key] = [plans[0].shapes]
 
@@ -349,7 +369,8 @@ class _Shipping:
         reads += [name for name in results if name in backward.reads]
         incoming = [(f"gradient{at}", TENSOR) for at in backward.results]
         own = [(name, kinds.get(name, TENSOR)) for name in reads]
-        function = Function(f"the gradient of {self.operator.name}", (*incoming, *own))
+        # Forms may differ in tensors that the backward pass does not read.
+        function = Function(f"the gradient of {self.operator.name}", (*incoming, *own, ("form", VALUE)))
         return Gradient(backward.names, backward.results, tuple(reads), function)
 
     def _backward_run(self, gradient: Gradient, values: tuple[Any, ...]) -> Callable[..., Any]:
@@ -362,7 +383,23 @@ class _Shipping:
         if backward is None or backward.names != gradient.names or not backward.reads <= {*gradient.reads}:
             raise NotShippedError("its derivative depends on sizes")
         count = len(gradient.results)
-        return lambda *inputs: backward.run(inputs[:count], dict(zip(gradient.reads, inputs[count:], strict=True)))
+
+        def run(*inputs: Any) -> Any:
+            results = backward.run(inputs[:count], dict(zip(gradient.reads, inputs[count:-1], strict=True)))
+            # An operator of torch returns new tensors.
+            roots = [storage_root(tensor) for tensor in tensors_in(inputs)]
+
+            def is_shared(result: Tensor) -> bool:
+                return any(storage_root(result) is root for root in roots)
+
+            return tuple(result.clone() if is_shared(result) else result for result in results)
+
+        return run
+
+    def _form(self, values: Sequence[Any]) -> str:
+        """Return the form of a call as text, whatever the layouts of its tensors."""
+        packed = [geometry(one.dtype, cpu, one.shape) if isinstance(one, TensorMeta) else one for one in values]
+        return ", ".join(key_of([kind for _, kind in self.function.parameters], packed))
 
     def _results(self, values: Sequence[Any]) -> list[TensorMeta]:
         """Return the geometries of the results of a call."""
@@ -378,15 +415,23 @@ def _texts(plans: Sequence[Plan]) -> list[str]:
     return list(dict.fromkeys(plan.text for plan in plans))
 
 
-def _covering(samples: Sequence[tuple[Any, ...]], make: Callable[[tuple[Any, ...]], P], most: int = _MOST) -> list[P]:
-    """Return plans, of which each sample's arguments satisfy the conditions of one.
+def _merged(known: Sequence[str], texts: Sequence[str]) -> list[str]:
+    """Return the sources of two lists, each once."""
+    return list(dict.fromkeys((*known, *texts)))
+
+
+def _cover(
+    plans: list[P], samples: Sequence[tuple[Any, ...]], make: Callable[[tuple[Any, ...]], P], most: int = _MOST
+) -> list[P]:
+    """Add plans to a list until each sample's arguments satisfy the conditions of one, and return the list.
 
     Args:
+        plans: the list.
         samples: the arguments of calls.
         make: traces a call.
-        most: how many plans are made.
+        most: how many plans are added.
     """
-    plans: list[P] = []
+    most += len(plans)
     for values in samples:
         if len(plans) < most and not any(plan.accepts(*values) for plan in plans):
             plans.append(make(values))

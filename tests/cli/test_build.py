@@ -9,13 +9,18 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import pytest
 from click.testing import Result
 
+from opdsl import Library, Tensor, formula
 from opdsl.backends.cpu.processor import target_named
 from opdsl.errors import MissingDependencyError
 from opdsl.shipping import linking
+from opdsl.shipping.forms import parse_form
+from opdsl.shipping.plans import ship
+from opdsl.shipping.tracing import Kernels
 from tests.shipped import ROOT, execute, install, make_project, run_blocked, targets_here
 
 Run = Callable[..., Result]
@@ -203,10 +208,29 @@ def test_numbers_are_converted_as_by_opdsl() -> None:
                 assert outcome(ours.wrap, value, dtype) == outcome(numbers.wrap, value, dtype.name), (value, dtype)
 
 
-def test_numbers_are_rounded_as_by_numpy() -> None:
+@pytest.mark.parametrize("name", ["bfloat16", "float16", "float8_e4m3fn", "float8_e5m2"])
+def test_numbers_are_rounded_to_narrow_dtypes(name: str) -> None:
     from opdsl.shipping.runtime.numbers import round_to
 
-    values = np.random.default_rng(0).standard_normal(100) * 1e3
-    for value in [*values.tolist(), 65504.0, 7e4, float("inf")]:
+    values = np.random.default_rng(0).standard_normal(300) * np.logspace(-9, 6, 300)
+    for value in [*values.tolist(), 65504.0, 7e4, float("inf"), -0.0]:
         with np.errstate(over="ignore"):
-            assert round_to(value, "float16") == float(np.float16(value))
+            wanted = float(np.array(value).astype(np.dtype(getattr(ml_dtypes, name, name))))
+        np.testing.assert_equal(round_to(value, name), wanted)
+
+
+def test_numbers_that_take_another_branch_get_plans_of_their_own() -> None:
+    with Library("branches") as lib:
+
+        @lib.op
+        @formula
+        def scaled(self: Tensor, factor: float) -> Tensor:
+            return self * factor if factor > 1 else self - factor
+
+        operator, one, both = scaled.operator, ["float32[n], 0.5"], ["float32[n], 0.5", "float32[n], 2.0"]
+        counts = [
+            len(ship(operator, [parse_form(text, "forms") for text in texts], Kernels()).function.plans[key])
+            for texts in (one, both)
+            for key in [("float32[n]", "float")]
+        ]
+    assert counts == [1, 2]

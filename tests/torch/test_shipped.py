@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.shipped import install, make_project, run_blocked
+from tests.shipped import execute, install, make_project, run_blocked
 
 FORMS = ("float32[n, d]", "float32[n, d], 2.0", "bfloat16[n, d]", "float32[n, d].order(1, 0)")
 
@@ -49,6 +49,17 @@ for shape in [(1, 1), (1, 300), (2, 3), (5, 1), (40, 33), (3, 2000), (500, 5)]:
             assert (one.grad is None) == (other.grad is None)
             if one.grad is not None:
                 torch.testing.assert_close(one.grad, other.grad, rtol=1e-3, atol=1e-3)
+"""
+    run_blocked(site, REFERENCES + program)
+
+
+def test_gradients_know_shapes_that_they_do_not_read(site: Path) -> None:
+    program = """
+for shape in [(5, 7), (7,)]:
+    x, y = torch.randn(5, 7, requires_grad=True), torch.randn(shape, requires_grad=True)
+    ops.blended(x, y).sum().backward()
+    torch.testing.assert_close(x.grad, torch.ones(5, 7))
+    torch.testing.assert_close(y.grad, torch.full(shape, 2.0 if len(shape) == 2 else 10.0))
 """
     run_blocked(site, REFERENCES + program)
 
@@ -98,22 +109,36 @@ for shape in [(5, 7), (60, 9), (3, 5000)]:
     run_blocked(site, REFERENCES + program)
 
 
-def test_packages_of_aotinductor_run_without_opdsl(site: Path, tmp_path: Path) -> None:
-    export = f"""
+EXPORT = """
 class Model(torch.nn.Module):
     def forward(self, x, w):
         return [ours(x, w) for ours, _ in PAIRS]
 x, w = (one.detach() for one in inputs(6, 9))
 rows = torch.export.Dim("rows", min=2, max=4096)
 program = torch.export.export(Model(), (x, w), dynamic_shapes=({{0: rows}}, None))
-torch._inductor.aoti_compile_and_package(program, package_path={str(tmp_path / "model.pt2")!r})
+torch._inductor.aoti_compile_and_package(program, package_path={path!r})
 """
-    load = f"""
-model = torch._inductor.aoti_load_package({str(tmp_path / "model.pt2")!r})
+
+LOAD = """
+model = torch._inductor.aoti_load_package({path!r})
 for count in (6, 200):
     x, w = (one.detach() for one in inputs(count, 9))
     for found, (_, theirs) in zip(model(x, w), PAIRS):
         torch.testing.assert_close(found, theirs(x, w), rtol=1e-4, atol=1e-5)
 """
-    run_blocked(site, REFERENCES + export)
-    run_blocked(site, REFERENCES + load)
+
+
+def test_packages_of_aotinductor_run_without_opdsl(site: Path, tmp_path: Path) -> None:
+    path = str(tmp_path / "model.pt2")
+    run_blocked(site, REFERENCES + EXPORT.format(path=path))
+    run_blocked(site, REFERENCES + LOAD.format(path=path))
+
+
+def test_packages_exported_with_opdsl_run_without_it_and_without_the_wheel(site: Path, tmp_path: Path) -> None:
+    path = str(tmp_path / "model.pt2")
+    with_opdsl = f"import sys; sys.path.insert(0, {str(site.parent)!r})\n" + REFERENCES.replace(
+        "import torch, ported.torch",
+        "import torch, ported, opdsl.interop.torch\nopdsl.interop.torch.register(ported.lib)",
+    )
+    execute("-c", with_opdsl + EXPORT.format(path=path))
+    run_blocked(site, REFERENCES.replace(", ported.torch", "") + LOAD.format(path=path))

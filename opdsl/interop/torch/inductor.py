@@ -11,6 +11,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from types import ModuleType
 from typing import Any, Protocol
 
 import torch
@@ -30,6 +34,9 @@ from opdsl.scalar.types import COMPLEX, FLOAT, INTEGER, ScalarType
 from opdsl.schema import FunctionSchema
 
 __all__ = ["offer", "withdraw"]
+
+# Inductor's module that is complete last; it imports the tables of decompositions.
+_LOWERING = "torch._inductor.lowering"
 
 _DTYPES = {dtype.name: TORCH_DTYPES[dtype] for dtype in ALL_DTYPES}
 
@@ -134,12 +141,43 @@ def offer(bridge: Bridge) -> None:
     if _definition(bridge) is None and not _is_program(bridge):
         return
     _offered[bridge.schema.name.qualified] = bridge
-    tables = _tables()
-    for table in tables:
+    if _tables():
+        _add(bridge)
+    elif _AtImport not in map(type, sys.meta_path):
+        sys.meta_path.insert(0, _AtImport())
+
+
+def _add(bridge: Bridge) -> None:
+    """Add the decomposition of an operator to inductor's tables."""
+    for table in _tables():
         table[bridge.overload] = partial(_decomposed, bridge)
-    if tables:
-        # Inductor reports a fallback call of an operator with a decomposition as an error, unless it is listed here.
-        sys.modules["torch._inductor.lowering"].FALLBACK_ALLOW_LIST.add(bridge.schema.name.packet)
+    # Inductor reports a fallback call of an operator with a decomposition as an error, unless it is listed here.
+    sys.modules[_LOWERING].FALLBACK_ALLOW_LIST.add(bridge.schema.name.packet)
+
+
+class _AtImport(MetaPathFinder):
+    """Finder that finds no module itself, but adds all decompositions as soon as inductor is imported.
+
+    A program may be exported before: inductor, which then compiles it, reads its tables first.
+    """
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: object = None) -> ModuleSpec | None:
+        """Return the specification of inductor's module, with a loader that adds the decompositions."""
+        if fullname != _LOWERING:
+            return None
+        sys.meta_path.remove(self)
+        spec = find_spec(fullname)
+        if spec is None or spec.loader is None:
+            return None
+        load = spec.loader.exec_module
+
+        def load_and_add(module: ModuleType) -> None:
+            load(module)
+            for bridge in tuple(_offered.values()):
+                _add(bridge)
+
+        spec.loader.exec_module = load_and_add  # type: ignore[method-assign]
+        return spec
 
 
 def withdraw(bridge: Bridge, overload: Any) -> None:
@@ -162,7 +200,7 @@ def _tables() -> list[dict[Any, Callable[..., Any]]]:
     loaded.
     """
     module = sys.modules.get("torch._inductor.decomposition")
-    if module is None or "torch._inductor.lowering" not in sys.modules:
+    if module is None or not hasattr(sys.modules.get(_LOWERING), "FALLBACK_ALLOW_LIST"):
         return []
     return [module.decompositions, module.fast_random_decomps()]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy
@@ -65,19 +66,28 @@ class NumPyArrays:
 
     def read(self, value: Any) -> tuple[Any, str]:
         """Return an argument as an array that kernels can read, and its key."""
-        array = numpy.asarray(value)
-        if not (array.dtype.isnative and array.flags.aligned):
-            array = array.astype(array.dtype.newbyteorder("="))
-        name, shape = array.dtype.name, array.shape
-        if array.flags.c_contiguous:
-            return array, tensor_key(name, shape)
-        order = order_of(shape, [step // array.itemsize for step in array.strides])
-        return array, tensor_key(name, shape, order) if order is not None else ""
+        array = value if type(value) is numpy.ndarray else numpy.asarray(value)
+        flags = array.flags
+        if flags.c_contiguous and flags.aligned:
+            key = _key(array.dtype, array.shape)
+            if key:
+                return array, key
+        if not (array.dtype.isnative and flags.aligned):
+            array = array.astype(array.dtype.newbyteorder("="), order="C")
+            return array, _key(array.dtype, array.shape)
+        order = order_of(array.shape, [step // array.itemsize for step in array.strides])
+        return array, tensor_key(array.dtype.name, array.shape, order) if order is not None else ""
 
     def packed(self, array: Any) -> tuple[Any, str]:
         """Return a copy of an array in row-major order, and its key."""
         copy = numpy.ascontiguousarray(array).reshape(array.shape)
-        return copy, tensor_key(copy.dtype.name, copy.shape)
+        return copy, _key(copy.dtype, copy.shape)
+
+
+@lru_cache(maxsize=4096)
+def _key(dtype: numpy.dtype[Any], shape: tuple[int, ...]) -> str:
+    """Return the key of an array in row-major order; empty if its bytes are in another order than the processor's."""
+    return tensor_key(dtype.name, shape) if dtype.isnative else ""
 
 
 def dtype_of(name: str) -> numpy.dtype[Any]:

@@ -163,11 +163,12 @@ class Step:
         address: returns the address of an array's first element.
     """
 
-    __slots__ = ("_address", "_entry", "_form", "_frame", "_kept", "_library", "_run")
+    __slots__ = ("_address", "_entry", "_form", "_frame", "_library", "_memory", "_run", "_sizes")
 
     def __init__(self, library: Library, entry: Entry, address: Callable[[Any], int]) -> None:
         self._library, self._entry, self._address = library, entry, address
         self._frame = struct.Struct("=16x" + "".join(map(_slot, entry.inputs)) + "q8x" * entry.outputs + "16x")
+        self._memory, self._sizes = ctypes.c_char * self._frame.size, ctypes.c_int64 * max(entry.sizes, 1)
         self._run: Any = None
 
     def _load(self) -> None:
@@ -179,8 +180,9 @@ class Step:
         lists = [_words(words), _words(_flat(entry.patches)), _words(_flat(entry.pointers))]
         template, patches, pointers = map(ctypes.addressof, lists)
         counts = (entry.sizes, len(entry.patches), patches, len(entry.pointers), pointers)
-        self._form = _words([len(words), template, *counts])
-        self._kept = lists
+        form: Any = _words([len(words), template, *counts])
+        form.lists = lists  # which live as long, also if another thread loads the step at the same time
+        self._form = form
         run = self._library.load().shipped_run
         run.restype = ctypes.c_bool
         self._run = run
@@ -193,20 +195,21 @@ class Step:
         """
         if self._run is None:
             self._load()
-        entry, address = self._entry, self._address
-        following = entry.sizes + len(entry.inputs)
+        sizes, address = self._entry.sizes, self._address
         slots: list[Any] = []
-        for kind, value in zip(entry.inputs, arguments[entry.sizes : following], strict=True):
+        at = sizes
+        for kind in self._entry.inputs:
             if kind == "a":
-                slots.append(address(value))
+                slots.append(address(arguments[at]))
             else:
-                slots += _number(kind, value)
-        outputs = arguments[following:]
+                slots += _number(kind, arguments[at])
+            at += 1
+        outputs = arguments[at:]
         slots += map(address, outputs)
-        frame = (ctypes.c_char * self._frame.size)()
+        frame = self._memory()
         self._frame.pack_into(frame, 0, *slots)
         # A keyboard interrupt while the kernel runs is raised here.
-        self._run(self._form, _words(arguments[: entry.sizes]), frame)
+        self._run(self._form, self._sizes(*arguments[:sizes]), frame)
         return outputs[0] if len(outputs) == 1 else outputs
 
 

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import math
-import struct
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 Number: TypeAlias = bool | int | float | complex
 
-_LARGEST = {
-    "float16": 65504.0,
-    "bfloat16": float.fromhex("0x1.fep127"),
-    "float32": float.fromhex("0x1.fffffep127"),
-    "complex64": float.fromhex("0x1.fffffep127"),
+
+class _Format(NamedTuple):
+    """Format of floating-point numbers: bits of the mantissa, least exponent of normal numbers, largest number."""
+
+    mantissa: int
+    least: int
+    largest: float
+
+
+_FORMATS = {
+    "float16": _Format(10, -14, 65504.0),
+    "bfloat16": _Format(7, -126, float.fromhex("0x1.fep127")),
+    "float8_e4m3fn": _Format(3, -6, 448.0),
+    "float8_e5m2": _Format(2, -14, 57344.0),
 }
+
+_FLOAT32 = float.fromhex("0x1.fffffep127")
+
+_LARGEST = {name: format.largest for name, format in _FORMATS.items()} | {"float32": _FLOAT32, "complex64": _FLOAT32}
 
 
 def bounds(dtype: str) -> tuple[int, int] | None:
@@ -84,21 +96,22 @@ def _cast(value: Number, dtype: str) -> Number:
 
 
 def round_to(value: float, dtype: str) -> float:
-    """Round a number to the nearest value of a 16-bit dtype; return it unchanged for other dtypes.
+    """Round a number to the nearest value of a narrow dtype; return it unchanged for other dtypes.
 
     >>> round_to(1.001, "float16"), round_to(1.001, "bfloat16"), round_to(1e6, "float16")
     (1.0009765625, 1.0, inf)
     """
-    if dtype == "float16":
-        try:
-            return float(struct.unpack("e", struct.pack("e", value))[0])
-        except OverflowError:
-            return math.copysign(math.inf, value)
-    if dtype == "bfloat16" and math.isfinite(value):
-        (bits,) = struct.unpack("I", struct.pack("f", value))
-        bits = (bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000
-        return float(struct.unpack("f", struct.pack("I", bits))[0])
-    return value
+    known = _FORMATS.get(dtype)
+    if known is None or math.isnan(value):
+        return value
+    size = abs(value)
+    if math.isfinite(value):
+        exponent = max(math.frexp(value)[1] - 1, known.least)
+        step = math.ldexp(1.0, exponent - known.mantissa)
+        size = round(size / step) * step  # to even
+    if size > known.largest:
+        size = math.nan if dtype == "float8_e4m3fn" else math.inf
+    return math.copysign(size, value)
 
 
 def _too_large(dtype: str) -> OverflowError:

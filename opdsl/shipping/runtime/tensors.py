@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -64,16 +65,26 @@ class TorchArrays:
             tensor = tensor.resolve_conj().resolve_neg()
         if tensor.device.type != "cpu":
             raise NotCompiledError(f"this package has kernels for the CPU, and a tensor is on {tensor.device}.")
-        name, shape = str(tensor.dtype).removeprefix("torch."), tuple(tensor.shape)
         if tensor.is_contiguous():
-            return tensor, tensor_key(name, shape)
-        order = order_of(shape, tensor.stride())
-        return tensor, tensor_key(name, shape, order) if order is not None else ""
+            return tensor, _key(tensor.dtype, tensor.shape)
+        order = order_of(tensor.shape, tensor.stride())
+        return tensor, tensor_key(_name(tensor.dtype), tensor.shape, order) if order is not None else ""
 
     def packed(self, array: Any) -> tuple[Any, str]:
         """Return a copy of a tensor in row-major order, and its key."""
         copy = array.contiguous()
-        return copy, tensor_key(str(copy.dtype).removeprefix("torch."), tuple(copy.shape))
+        return copy, _key(copy.dtype, copy.shape)
+
+
+@lru_cache(maxsize=4096)
+def _key(dtype: torch.dtype, shape: tuple[int, ...]) -> str:
+    """Return the key of a tensor in row-major order."""
+    return tensor_key(_name(dtype), shape)
+
+
+def _name(dtype: torch.dtype) -> str:
+    """Return the name of a dtype, by which all libraries know it."""
+    return str(dtype).removeprefix("torch.")
 
 
 def _dtype(name: str) -> torch.dtype:
@@ -107,6 +118,14 @@ class Bridge:
         arguments = self.overload._schema.arguments
         return [known.get(argument.name, argument.default_value) for argument in arguments]
 
+    def key(self, arguments: Sequence[Any]) -> tuple[str, ...]:
+        """Return the key of a call whose tensors are in row-major order, and may have symbols as sizes."""
+        parameters = self.function.table.parameters
+        keys = [_fake_key(kind, value) for (_, kind), value in zip(parameters, arguments, strict=True)]
+        others = [value if key is None else None for key, value in zip(keys, arguments, strict=True)]
+        read = self.function.read(others)[1]
+        return tuple(part if known is None else known for known, part in zip(keys, read, strict=True))
+
     def _run(self, *values: Any, **named: Any) -> Any:
         results = self.function(self.complete(values, named))
         return results[0] if isinstance(results, tuple) and len(results) == 1 else results
@@ -114,11 +133,7 @@ class Bridge:
     def _fake(self, *values: Any, **named: Any) -> Any:
         """Return tensors of the sizes of the results, which may be symbols."""
         arguments = self.complete(values, named)
-        parameters = self.function.table.parameters
-        keys = [_fake_key(kind, value) for (_, kind), value in zip(parameters, arguments, strict=True)]
-        others = [value if key is None else None for key, value in zip(keys, arguments, strict=True)]
-        read = self.function.read(others)[1]
-        key = tuple(part if known is None else known for known, part in zip(keys, read, strict=True))
+        key = self.key(arguments)
         device = next(value.device for value in arguments if isinstance(value, torch.Tensor))
         results = tuple(
             torch.empty_strided(shape, strides, dtype=_dtype(dtype), device=device)
@@ -151,6 +166,7 @@ class _Autograd:
         ctx.tensors = tensors
         ctx.others = {name: known[name] for name in self.gradient.reads if name not in tensors}
         ctx.count = len(inputs)
+        ctx.form = ", ".join(self.bridge.key([known[name] for name in self.bridge.names]))
 
     def backward(self, ctx: Any, *gradients: Any) -> Any:
         """Return the gradients of the positional arguments.
@@ -163,7 +179,7 @@ class _Autograd:
             raise NotCompiledError(f"{self.bridge.name}: this package has no gradient of it. Call it under no_grad.")
         known = dict(zip(ctx.tensors, ctx.saved_tensors, strict=True)) | ctx.others
         incoming = [gradients[at] for at in gradient.results]
-        results = backward.overload(*incoming, *[known[name] for name in gradient.reads])
+        results = backward.overload(*incoming, *[known[name] for name in gradient.reads], ctx.form)
         listed = results if isinstance(results, (tuple, list)) else (results,)
         by_name = dict(zip(gradient.names, listed, strict=True))
         return tuple(by_name.get(name) for name in self.bridge.names[: ctx.count])
@@ -177,7 +193,7 @@ def _fake_key(kind: str, value: Any) -> str | None:
         return None
     # A size that is a symbol is two or more in compiled graphs.
     sizes = [size if isinstance(size, int) else 2 for size in value.shape]
-    return tensor_key(str(value.dtype).removeprefix("torch."), sizes)
+    return tensor_key(_name(value.dtype), sizes)
 
 
 def register(

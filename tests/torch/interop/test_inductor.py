@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -135,3 +137,19 @@ def test_it_is_one_kernel_and_operators_that_stay_whole_are_called():
         torch.compile(lambda x: smooth(x * 2) + 1, backend="eager", fullgraph=True)(y)
         assert smooth.default not in decomposition.decompositions
         deregister(library)
+
+
+def test_operators_that_were_traced_before_inductor_is_imported_are_decomposed() -> None:
+    program = """
+import sys, torch
+from torch._subclasses import FakeTensorMode
+from tests.torch.interop.bridge import registered
+with registered() as ops:
+    with FakeTensorMode():
+        ops.smooth_relu(torch.ones(3))
+    assert "torch._inductor.lowering" not in sys.modules, "this test needs a process without inductor"
+    import torch._inductor.lowering
+    print(ops.smooth_relu.default in torch._inductor.decomposition.decompositions)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
+    assert (done.stdout, done.returncode) == ("True\n", 0), done.stderr
