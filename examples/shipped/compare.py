@@ -56,8 +56,8 @@ def main() -> None:
         x, weight = rng.standard_normal(shape, dtype=np.float32), rng.standard_normal(shape[1:], dtype=np.float32)
         for name in gates.__all__:
             more = {"blend": (weight, 0.25), "rms_norm": (weight,)}.get(name, ())
-            found = getattr(gates, name)(x, *more)
-            np.testing.assert_allclose(found, expected(name, x, weight), rtol=2e-4, atol=2e-4, err_msg=name)
+            result = getattr(gates, name)(x, *more)
+            np.testing.assert_allclose(result, expected(name, x, weight), rtol=2e-4, atol=2e-4, err_msg=name)
     try:
         gates.swish(x.astype(np.float64))
     except TypeError as error:

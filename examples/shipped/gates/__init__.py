@@ -40,7 +40,7 @@ def soft_sign(self: Tensor) -> Tensor:
 @lib.op
 @formula
 def root_mean_square(self: Tensor) -> Tensor:
-    """The root of the mean of squares of each row."""
+    """Return the root of the mean of squares of each row."""
     return self.square().mean(-1).sqrt()
 
 
@@ -63,14 +63,14 @@ def log_softmax(self: Tensor) -> Tensor:
 @lib.op
 @formula
 def rms_norm(self: Tensor, weight: Tensor) -> Tensor:
-    """Each row divided by the root of the mean of its squares, times a weight for each column."""
+    """Divide each row by the root of the mean of its squares, and multiply it by a weight for each column."""
     return self * opdsl.rsqrt(self.square().mean(-1, keepdim=True) + 1e-6) * weight
 
 
 @lib.op
 @formula
 def running_total(self: Tensor) -> Tensor:
-    """The sum of the elements of a row so far, each squashed."""
+    """Add the elements of a row up to each position, each squashed first."""
     return opdsl.tanh(self).cumsum(-1)
 
 
