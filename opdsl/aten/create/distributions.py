@@ -34,7 +34,7 @@ FILL: dict[str, Any] = {"variants": "method", "device_check": "NoCheck", **SEEDE
 # ------------------------------------------------------------------------------------------------- uniform, normal, ...
 
 
-@op("aten::uniform_", kernel=True, autogen="uniform, uniform.out", variants="method")
+@op("aten::uniform_", kernel=True, autogen="uniform, uniform.out", **FILL)
 def uniform_(
     self: Tensor[Alias("a", write=True)],
     from_: Annotated[float, Name("from")] = 0,

@@ -157,7 +157,7 @@ class CallCache:
         is_given = self.union.is_given
         return self.slow((), {name: value for name, value in meant.items() if is_given(name, value)}, None)
 
-    def call_out(self, *positional: object, **named: object) -> object:
+    def call_out(self, /, *positional: object, **named: object) -> object:
         """Make the first call with ``out``; the call cache that this creates serves later ones directly."""
         assert self.make_out is not None, "the function has a parameter out"
         with registering:
