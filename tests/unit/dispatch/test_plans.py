@@ -56,6 +56,12 @@ def test_registration_between_two_calls_changes_the_second(lib, doubled):
     assert (before, during, doubled(x).item()) == (2.0, 5.0, 2.0)
 
 
+def test_the_first_call_with_an_output_takes_self_by_name(doubled):
+    out = opdsl.empty(2)
+    assert doubled(self=opdsl.ones(2), out=out) is out
+    assert out.tolist() == [2.0, 2.0]
+
+
 def test_registration_changes_out_calls_too():
     x, out = opdsl.tensor([1.0]), opdsl.empty(1)
     packet = registry.packets["aten::exp"]
