@@ -145,7 +145,7 @@ def _of_tensors(actual: Tensor, expected: Tensor, asked: _Asked) -> Iterator[str
             yield f"the {name} is {one} for {other}"
     rtol, atol = asked.tolerances(actual.dtype, expected.dtype)
     common = promote_types(actual.dtype, expected.dtype)
-    wide = float64 if common in (float16, bfloat16, float32) else common
+    wide = float64 if common.is_floating_point else common
     left, right = (numpy.asarray(operand.to(device="cpu", dtype=wide)) for operand in (actual, expected))
     are_close = numpy.isclose(left, right, rtol, atol, asked.equal_nan) if rtol or atol else left == right
     if are_close.all():

@@ -34,6 +34,8 @@ __all__ = ["TOLERANCES", "check", "disagreements"]
 # sum with cancellation is relative to its terms. Other dtypes have to be equal. Generated code computes equal bits on
 # both devices, but sums are computed in another order, and a few functions are those of NVIDIA's library.
 TOLERANCES = {
+    "float8_e5m2": 0.5,
+    "float8_e4m3fn": 0.25,
     "float16": 2e-3,
     "bfloat16": 1.6e-2,
     "float32": 1e-5,
