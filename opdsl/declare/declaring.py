@@ -16,7 +16,7 @@ from opdsl.declare.kernels import attach_body, attach_forward
 from opdsl.declare.options import Inplace, Out, normalised
 from opdsl.declare.outputs import OUT, takes_out
 from opdsl.declare.scope import Scope
-from opdsl.declare.signature import is_checked, is_declaration, location, schema_of
+from opdsl.declare.signature import is_declaration, location, schema_of
 from opdsl.declare.variants import inplace_base, inplace_schema, out_overload, out_schema
 from opdsl.dispatch import Operator
 from opdsl.errors import DeclarationError, DuplicateOperatorError, KernelSignatureError, SchemaError
@@ -182,8 +182,7 @@ def declaration_of(
         rest["structured"] = True  # a property of the entry itself, since no variant is derived from an out= operator
     own = {name: rest.pop(name) for name in _OWN if name in rest}
     entries = {entry.variant: entry for entry in _entries(where, schema, normalised(rest, where), inplace, out)}
-    if is_checked(function):
-        _check_variants(where, {variant: entry.schema for variant, entry in entries.items()})
+    _check_variants(where, {variant: entry.schema for variant, entry in entries.items()})
     operators = {
         variant: Operator(
             entry.schema,

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import FunctionType
-from typing import Any
 
 from opdsl.declare.adapting import adapted, handed_all, parameter_names
 from opdsl.declare.annotated import (
@@ -16,7 +15,7 @@ from opdsl.declare.annotated import (
     result_fault,
     tensor_at,
 )
-from opdsl.declare.signature import is_checked, location
+from opdsl.declare.signature import location
 from opdsl.dispatch import BoxedKernel, DispatchKey, Kernel, Operator
 from opdsl.dispatch.binding.signature import Parameter
 from opdsl.dispatch.table import Fallthrough
@@ -130,10 +129,6 @@ class Attached:
                 return f"the default of '{name}' is {value!r}, but the schema's is {argument.default.text}"
         return ""
 
-    def _annotations(self) -> dict[str, Any]:
-        """Return the annotations to check, by name."""
-        return annotations_of(self.function) if is_checked(self.function) else {}
-
     def require_types(self, tensor: type, *, more: Mapping[str, Type] | None = None, compiled: bool = False) -> None:
         """Check the annotations of parameters against the types of the arguments that are passed.
 
@@ -149,7 +144,7 @@ class Attached:
             return
         kinds = {**{argument.python_name: argument.type for argument in self.schema.arguments}, **(more or {})}
         handed = {name: as_compiled(kind) if compiled else kind for name, kind in kinds.items()}
-        self.require(parameter_fault(self._annotations(), handed, tensor))
+        self.require(parameter_fault(annotations_of(self.function), handed, tensor))
 
     def require_result(self) -> None:
         """Check the return annotation and the lengths of returned tuples against the returns of the schema.
@@ -158,11 +153,10 @@ class Attached:
             KernelSignatureError: they do not fit.
         """
         returns = self.schema.returns
-        if is_checked(self.function):
-            self.require(returned_fault(self.schema, returned_lengths(self.function.__code__)))
+        self.require(returned_fault(self.schema, returned_lengths(self.function.__code__)))
         if self.function.__annotations__:
             writes = bool(returns) and all(returned.is_written for returned in returns)
-            self.require(result_fault(self._annotations(), returns, writes=writes))
+            self.require(result_fault(annotations_of(self.function), returns, writes=writes))
 
     def require_gradients(self, names: Sequence[str]) -> None:
         """Check the annotations of a derivative formula against the types of gradients, arguments and results.
@@ -182,7 +176,7 @@ class Attached:
         self.require_types(Tensor, more={**dict(results), **base_types, OUTPUT_MASK: ListType(BaseType.bool)})
         returns = [Return(None, kinds[name]) for name in names if name in kinds]
         if len(returns) == len(names):  # DeclaredDerivative.add refuses other names
-            self.require(result_fault(self._annotations(), returns))
+            self.require(result_fault(annotations_of(self.function), returns))
 
     def require_nothing(self) -> None:
         """Check that the annotation of a function that fills its outputs does not say that it returns a value.
@@ -190,7 +184,7 @@ class Attached:
         Raises:
             KernelSignatureError: the annotation says that it does.
         """
-        self.require(result_fault(self._annotations(), ()))
+        self.require(result_fault(annotations_of(self.function), ()))
 
     def require_numbers(self) -> None:
         """Check that a scalar function is annotated with number types only.
@@ -198,7 +192,7 @@ class Attached:
         Raises:
             KernelSignatureError: an annotation is of another type.
         """
-        self.require(number_fault(self._annotations()))
+        self.require(number_fault(annotations_of(self.function)))
 
 
 def _is_meant(value: object, argument: Argument) -> bool:

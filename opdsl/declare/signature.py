@@ -43,18 +43,11 @@ def location(function: FunctionType) -> str:
 def is_of_library(function: FunctionType) -> bool:
     """Return whether a function declares an operator of opdsl's own library (``opdsl.aten``).
 
-    Its formulas are parsed at the first call and not when declared: tests parse them all, and importing a topic
+    Formulas of the library are parsed at the first call and not when declared: tests parse them all, and importing a
+        topic
     declares all of its operators at once.
     """
     return (getattr(function, "__module__", None) or "").startswith("opdsl.aten.")
-
-
-def is_checked(function: FunctionType) -> bool:
-    """Return whether the schema and the annotations of a function are checked when it is declared or attached.
-
-    Those of the library are checked by its tests.
-    """
-    return not is_of_library(function)
 
 
 def caller_names(depth: int) -> dict[str, object]:
@@ -152,20 +145,11 @@ def schema_of(
     """
     specs, returns = parameters(function, names)
     try:
-        arguments = [spec for spec in specs if spec.name not in without]
-        return from_signature(name, arguments, returns, is_checked=is_checked(function))
+        return from_signature(name, [spec for spec in specs if spec.name not in without], returns)
     except AnnotationError as error:
         raise AnnotationError(f"{location(function)}: {function.__name__}: {error}") from error
     except SchemaError as error:
         raise DeclarationError(f"{location(function)}: {function.__name__}: {error}") from error
 
 
-__all__ = [
-    "caller_names",
-    "evaluated_annotations",
-    "is_checked",
-    "is_declaration",
-    "is_of_library",
-    "location",
-    "schema_of",
-]
+__all__ = ["caller_names", "evaluated_annotations", "is_declaration", "is_of_library", "location", "schema_of"]

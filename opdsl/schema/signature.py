@@ -97,16 +97,13 @@ def type_of(annotation: object) -> Meaning:
     return meaning
 
 
-def from_signature(
-    name: OperatorName, parameters: Sequence[ParameterSpec], returns: object, *, is_checked: bool = True
-) -> FunctionSchema:
+def from_signature(name: OperatorName, parameters: Sequence[ParameterSpec], returns: object) -> FunctionSchema:
     """Return the schema of a declaration.
 
     name: the operator's full name.
     parameters: the parameters, in order; ``options: TensorOptions`` becomes four arguments, and keyword-only parameters
         that are written become out arguments.
     returns: the return annotation; None for ``-> ()``, a tuple or a NamedTuple for several returns.
-    is_checked: whether the schema is checked against the invariants.
 
     Raises AnnotationError for an annotation or a default without meaning, and SchemaError if the resulting schema
     breaks an invariant.
@@ -131,7 +128,7 @@ def from_signature(
     except AnnotationError as error:
         raise AnnotationError(f"{name}: the return annotation {error}") from None
     schema = FunctionSchema(name, tuple(positional), tuple(keyword_only), tuple(out), values)
-    violations = check(schema) if is_checked else []
+    violations = check(schema)
     if violations:
         raise violation_error(schema, violations)
     return schema
