@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import numpy
 
-from opdsl.runtime import Tensor, bool_, float32, float64, from_numpy, int8, int32, int64, uint8
+from opdsl.runtime import Tensor, bool_, float8_e4m3fn, float32, float64, from_numpy, int8, int32, int64, uint8
 from opdsl.testing.making import Maker
 from opdsl.testing.sample import Sample
 
@@ -452,6 +452,11 @@ def _int8_products(make: Maker) -> Iterator[Sample]:
     yield Sample(make(17, 16, dtype=int8), make(16, 8, dtype=int8))
 
 
+def _scaled_products(make: Maker) -> Iterator[Sample]:
+    scale = make(1, dtype=float32)
+    yield Sample(make(3, 4).to(float8_e4m3fn), make(4, 5).to(float8_e4m3fn), scale, scale, out_dtype=float32)
+
+
 def _wide_products(*shapes: tuple[int, ...]) -> Samples:
     def samples(make: Maker) -> Iterator[Sample]:
         yield Sample(*(make(*shape) for shape in shapes), float64 if make.dtype is float32 else make.dtype)
@@ -475,6 +480,7 @@ TABLE: dict[str, Samples] = {
     "aten::_stack": lambda make: iter([Sample([make(3, 2), make(3, 2)], 1)]),
     "aten::fill_diagonal_": _diagonal,
     "aten::_int_mm": _int8_products,
+    "aten::_scaled_mm": _scaled_products,
     "aten::mm.dtype": _wide_products((2, 3), (3, 4)),
     "aten::bmm.dtype": _wide_products((2, 2, 3), (2, 3, 4)),
     "aten::addmm.dtype": _wide_products((4,), (2, 3), (3, 4)),
