@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from types import FrameType
 from typing import Any
 
@@ -41,7 +41,7 @@ from opdsl.runtime import DType, Tensor
 from opdsl.runtime.device import cpu
 from opdsl.runtime.geometry import TensorMeta, geometry
 from opdsl.runtime.init_hooks import prepare
-from opdsl.runtime.lowering import Lowering
+from opdsl.runtime.lowering import Lowering, watching_layout
 from opdsl.runtime.scopes import Setting
 from opdsl.runtime.symbol import NotLoweredError, is_symbol
 from opdsl.runtime.symbols import is_symbolic, symbolic_kind
@@ -337,9 +337,7 @@ def _refusal(source: FunctionSource, node: ast.AST, problem: str, remedy: str) -
 def _tracing(source: FunctionSource, leaves: Leaves, masks: bool) -> Iterator[_FormulaTracer]:
     recorder = Lowering(leaves.names)
     recorder.compiles = False
-    if not masks:
-        recorder.note_layout = _refuse_layout
-    with recording(recorder):
+    with recording(recorder), nullcontext() if masks else watching_layout(recorder, _refuse_layout):
         try:
             yield _FormulaTracer(recorder, leaves, masks=masks)
         except (NotLoweredError, TraceError) as error:

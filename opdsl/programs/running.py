@@ -133,7 +133,7 @@ class RecordedProgram(_CalledProgram):
         # Saved values that users may write: arguments.
         tensors = [(at, input.name) for at, input in enumerate(parts.backward.inputs) if input.kind is None]
         self.watched = tuple((at, self.names.index(name)) for at, name in tensors if name in self.names)
-        # Of the others the backward program reads sizes alone.
+        # The backward program reads only the sizes of the other watched arguments, which may be written.
         read = names_in(parts.backward.outputs).union(*(step.reads for step in parts.backward.steps))
         self.read = frozenset(place for _, place in self.watched if self.names[place] in read)
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
 
@@ -33,10 +34,13 @@ __all__ = [
     "concrete",
     "deferred",
     "is_lowered",
+    "layout_watchers",
     "lowering",
     "made_once",
     "may_choose",
+    "report_layout",
     "sizes_are_symbols",
+    "watching_layout",
 ]
 
 P = ParamSpec("P")
@@ -170,7 +174,7 @@ class Lowering:
     compiles: whether kernels are compiled; False if only the operator calls are of interest, and no plan is made.
     originals: in a dry run, which makes no plan, the arguments by the ids of their symbolic tensors.
     note_bound: see ``SymbolOwner``.
-    note_layout: is called before a method of a tensor tells its strides or whether it is contiguous; may be None.
+    note_layout: see ``watching_layout``.
     allocates_apart: whether each output is allocated by a step of its own, as plans that are shipped need it.
 
     Args:
@@ -378,6 +382,33 @@ def _names(operands: Sequence[Any]) -> set[str]:
 
 
 lowering: ContextVar[Lowering | None] = ContextVar("opdsl_lowering", default=None)
+
+layout_watchers: list[Lowering] = []
+"""Lowerings of all threads with ``note_layout``: while there is none, methods of tensors need not look for theirs."""
+
+
+@contextmanager
+def watching_layout(recorder: Lowering, note: Callable[[], None]) -> Iterator[None]:
+    """Call a function before a method of a tensor tells its strides, or whether it is contiguous, while ``recorder``
+    records.
+    """
+    recorder.note_layout = note
+    layout_watchers.append(recorder)
+    try:
+        yield
+    finally:
+        layout_watchers.remove(recorder)
+
+
+def report_layout() -> None:
+    """Report that the strides of a tensor are asked for, or whether it is contiguous, if the lowering of this thread
+    wants to know.
+    """
+    recorder = lowering.get()
+    if recorder is not None and recorder.note_layout is not None:
+        recorder.note_layout()
+
+
 """Recorder of lowering in this thread and task, or None."""
 
 

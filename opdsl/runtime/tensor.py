@@ -17,9 +17,9 @@ from opdsl.errors import ConversionError, DeviceError, DimensionError, Interchan
 from opdsl.runtime.device import Device, Layout, MemoryFormat
 from opdsl.runtime.differentiable import Differentiable
 from opdsl.runtime.dtype import DType, to_dtype
-from opdsl.runtime.geometry import TensorMeta, geometry, geometry_of
+from opdsl.runtime.geometry import geometry, geometry_of
 from opdsl.runtime.init_hooks import prepare
-from opdsl.runtime.lowering import SymbolicArray, lowering
+from opdsl.runtime.lowering import SymbolicArray, layout_watchers, report_layout
 from opdsl.runtime.memory import device_memory
 from opdsl.runtime.storage import storage_root, version_of
 from opdsl.runtime.strides import byte_strides, contiguous_strides, is_non_overlapping_and_dense, wrap_dimension
@@ -116,7 +116,9 @@ class Tensor(Differentiable):
     @property
     def strides(self) -> tuple[int, ...]:
         """Return the strides of the dimensions, in elements."""
-        return _laid_out(self).strides
+        if layout_watchers:
+            report_layout()
+        return self.geometry.strides
 
     @property
     def dtype(self) -> DType:
@@ -218,7 +220,9 @@ class Tensor(Differentiable):
         Raises:
             DimensionError: there is no such dimension.
         """
-        strides = _laid_out(self).strides
+        if layout_watchers:
+            report_layout()
+        strides = self.geometry.strides
         return strides if dim is None else strides[_dimension_of_values(dim, strides)]
 
     def element_size(self) -> int:
@@ -237,8 +241,11 @@ class Tensor(Differentiable):
             memory_format: ``opdsl.contiguous_format``, where the last dimension is the innermost, or
                 ``opdsl.channels_last``.
         """
-        form = self.geometry if lowering.get() is None else _laid_out(self)
-        return (memory_format is _CONTIGUOUS and form._contiguous is True) or form.is_contiguous(memory_format)
+        if layout_watchers:
+            report_layout()
+        if memory_format is _CONTIGUOUS and self.geometry._contiguous:
+            return True
+        return self.geometry.is_contiguous(memory_format)
 
     def is_floating_point(self) -> bool:
         """Return whether the dtype is a real floating-point dtype."""
@@ -623,14 +630,6 @@ def wrap(array: _NumpyArray, dtype: DType) -> Tensor:
 
 
 # -------------------------------------------------------------------------------------------------------- helpers
-
-
-def _laid_out(tensor: Tensor) -> TensorMeta:
-    """Return the geometry of a tensor whose layout is asked for; a trace may refuse that."""
-    recorder = lowering.get()
-    if recorder is not None and recorder.note_layout is not None:
-        recorder.note_layout()
-    return tensor.geometry
 
 
 def _dimension_of_values(dim: int, values: tuple[int, ...]) -> int:

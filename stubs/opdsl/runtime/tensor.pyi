@@ -32,7 +32,6 @@ from opdsl.runtime.device import Device, Layout, MemoryFormat
 from opdsl.runtime.differentiable import Differentiable
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.generator import Generator
-from opdsl.runtime.geometry import TensorMeta
 from opdsl.schema.vocabulary import Scalar, Stream
 from types import EllipsisType, ModuleType
 from typing import Any, ClassVar, Literal, Protocol, SupportsIndex, overload
@@ -2543,9 +2542,6 @@ def wrap(array: _NumpyArray, dtype: DType) -> Tensor:
     Raises:
         InterchangeError: a stride is negative or no multiple of the itemsize.
     """
-
-def _laid_out(tensor: Tensor) -> TensorMeta:
-    """Return the geometry of a tensor whose layout is asked for; a trace may refuse that."""
 
 def _dimension_of_values(dim: int, values: tuple[int, ...]) -> int: ...
 def _parts(tensor: Tensor) -> _Parts:
