@@ -17,7 +17,10 @@ import attrs
 from opdsl.errors import OptionError
 from opdsl.runtime.dtype import ALL_DTYPES, DType
 
-__all__ = ["Form", "TensorForm", "parse_form", "patterns"]
+__all__ = ["MOST_DIMENSIONS", "Form", "TensorForm", "parse_form", "patterns"]
+
+MOST_DIMENSIONS = 64
+"""The most dimensions of a tensor, NumPy's limit."""
 
 Size: TypeAlias = "str | int"
 
@@ -96,18 +99,25 @@ def parse_form(text: str, where: str) -> Form:
     """
     try:
         call = ast.parse(f"f({text})", mode="eval").body
-    except SyntaxError:
+        # A text such as "x) + g(y" is one, too, as Python reads it.
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+            raise SyntaxError
+    except (SyntaxError, RecursionError, MemoryError):
         raise _refused(text, where, "it is no list of arguments") from None
-    assert isinstance(call, ast.Call)
     try:
-        named = {word.arg: _value(word.value) for word in call.keywords if word.arg is not None}
-        return Form(tuple(map(_value, call.args)), named)
-    except ValueError as error:
+        return Form(tuple(map(_value, call.args)), {_keyword(word): _value(word.value) for word in call.keywords})
+    except (ValueError, TypeError, RecursionError) as error:
         raise _refused(text, where, str(error)) from None
 
 
 def _refused(text: str, where: str, reason: str) -> OptionError:
     return OptionError(f"{where}: {text!r} is no form of a call: {reason}. Write it like 'float32[n, d], dim=-1'.")
+
+
+def _keyword(word: ast.keyword) -> str:
+    if word.arg is None:
+        raise ValueError("`**` is no argument")
+    return word.arg
 
 
 def _value(node: ast.expr) -> Any:
@@ -143,6 +153,8 @@ def _dtype(node: ast.expr) -> DType:
 
 def _sizes(node: ast.expr) -> tuple[Size, ...]:
     sizes: list[Size] = []
+    if isinstance(node, ast.Tuple) and len(node.elts) > MOST_DIMENSIONS:
+        raise ValueError(f"a tensor has at most {MOST_DIMENSIONS} dimensions, not {len(node.elts)}")
     for element in node.elts if isinstance(node, ast.Tuple) else [node]:
         if isinstance(element, ast.Name):
             sizes.append(element.id)
