@@ -17,7 +17,7 @@ from opdsl.autograd.saving import is_shared, with_history, without_elements
 from opdsl.dispatch.binding.arguments import SIZES_FROM, Kind
 from opdsl.dispatch.guards import below_autograd
 from opdsl.dispatch.plans.form_table import FormTable
-from opdsl.dispatch.plans.forms import UNSERVED
+from opdsl.dispatch.plans.forms import GUARD_FAILED
 from opdsl.dispatch.plans.lowered import Given, lower_call, lower_form
 from opdsl.dispatch.plans.lowering_errors import refusals_only
 from opdsl.dispatch.plans.plan_holders import Dependencies, publish
@@ -121,7 +121,7 @@ class BackwardPlans:
         names: list[str] = []
         checks: list[str] = []
         namespace: dict[str, Any] = {"plans": self.plans, "state": current.get, "version_of": version_of}
-        namespace |= {"changed": changed, "learn": self.learn, "UNSERVED": UNSERVED}
+        namespace |= {"changed": changed, "learn": self.learn, "GUARD_FAILED": GUARD_FAILED}
         namespace |= {"is_shared": is_shared, "otherwise": self.otherwise}
         for (kind, _), value, name in zip(self.saved, self.values, self._names(), strict=True):
             names.append(value)
@@ -147,7 +147,7 @@ class BackwardPlans:
             "    except (KeyError, AttributeError):",
             f"        {left}",
             f"    sent = plan({text})",
-            *([] if self.is_exact else ["    if sent is UNSERVED:", f"        {left}"]),
+            *([] if self.is_exact else ["    if sent is GUARD_FAILED:", f"        {left}"]),
             "    return (sent,)" if len(self.targets) == 1 else "    return sent",
             f"def key({text}):",
             f"    return {key}",
@@ -226,7 +226,7 @@ class BackwardPlans:
             return self.compute(gradients, self._with_history(node, saved) if state.grad_mode else saved)
         plan = (self._lowered if self.is_exact else self._form_plan)(state, gradients, saved)
         sent = plan(*gradients, *saved)
-        if sent is UNSERVED:
+        if sent is GUARD_FAILED:
             return self.compute(gradients, saved)
         return (sent,) if len(self.targets) == 1 else sent
 

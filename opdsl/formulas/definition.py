@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import attrs
 
 from opdsl.collecting import without_collecting
-from opdsl.dispatch.plans.forms import UNSERVED
+from opdsl.dispatch.plans.forms import GUARD_FAILED
 from opdsl.dispatch.state import current
 from opdsl.errors import ArgumentError, FormulaError, OpdslError, ScalarFunctionError, ShapeError, UnsupportedDTypeError
 from opdsl.formulas.forms import ElementFunction, Form, NotElementwiseError, RandomNumbersError, Reading, form_of
@@ -147,7 +147,7 @@ class FormulaDefinition(PointwiseDefinition):
         form = form_of(names, arguments, current.get().default_dtype)
         for known in self._readings.get(form, ()):
             numbers = known.numbers(arguments)
-            if numbers is not UNSERVED:
+            if numbers is not GUARD_FAILED:
                 return known, numbers
         # No lock is held, since the user's function runs. The tracer is imported when the first formula is read.
         with without_collecting():
@@ -156,7 +156,7 @@ class FormulaDefinition(PointwiseDefinition):
                 self.text, form, arguments, is_whole=self.is_whole, results=self._results
             )
         numbers = reading.numbers(arguments)
-        assert numbers is not UNSERVED, "a reading serves the arguments that it was made for"
+        assert numbers is not GUARD_FAILED, "a reading serves the arguments that it was made for"
         with self._lock:
             self._readings[form] = (*self._readings.get(form, ())[-_MOST_READINGS:], reading)
             self.reads_sizes |= reading.reads_sizes

@@ -88,7 +88,7 @@ class Reading(NamedTuple):
     """Result of tracing an elementwise formula for a form, reusable for all its arguments that pass the guards.
 
     elements: the element function.
-    ask: takes the arguments that are tensors and numbers, and returns the kernel's numbers; ``UNSERVED`` on a guard
+    ask: takes the arguments that are tensors and numbers, and returns the kernel's numbers; ``GUARD_FAILED`` on a guard
         failure. None if there are neither numbers nor guards.
     reads_sizes: whether it computes with sizes, or has guards on them.
     """
@@ -98,7 +98,7 @@ class Reading(NamedTuple):
     reads_sizes: bool
 
     def numbers(self, arguments: Sequence[Any]) -> Any:
-        """Return the numbers of the kernel for some arguments, or ``UNSERVED`` on a guard failure."""
+        """Return the numbers of the kernel for some arguments, or ``GUARD_FAILED`` on a guard failure."""
         return () if self.ask is None else self.ask(*leaves_of(arguments))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from opdsl.dispatch import current
-from opdsl.dispatch.plans.forms import UNSERVED
+from opdsl.dispatch.plans.forms import GUARD_FAILED
 from opdsl.errors import PositionError
 from opdsl.formulas.forms import Form, form_of, leaves_of
 from opdsl.formulas.needless import has_declared_gradients, has_needless_gradients
@@ -75,7 +75,7 @@ class FormulaProgram:
         try:
             for reading in self._readings.get(form, ()):
                 result = _run(reading, leaves, is_recorded)
-                if result is not UNSERVED:
+                if result is not GUARD_FAILED:
                     return result
             return _run(self._read(form, arguments), leaves, is_recorded)
         except PositionError:

@@ -12,7 +12,7 @@ from typing import Any, Generic, Literal, NamedTuple, ParamSpec, TypeVar, cast, 
 
 from opdsl.dispatch import current, no_grad
 from opdsl.dispatch.binding.arguments import value_key
-from opdsl.dispatch.plans.forms import UNSERVED
+from opdsl.dispatch.plans.forms import GUARD_FAILED
 from opdsl.dispatch.state import PLAN_LIMIT, State
 from opdsl.errors import OpdslError, TraceError
 from opdsl.programs.algebra import without_needless_steps
@@ -134,7 +134,7 @@ class _Form:
         """
         for program in self.running:
             result = program.call(state, key, values)
-            if result is not UNSERVED:
+            if result is not GUARD_FAILED:
                 return result, program
         leaves = Leaves(self.names, values, self.structure)
         reason = self.reason
@@ -233,7 +233,7 @@ class CompiledFunction(Generic[P, R]):
                 key = None
             else:
                 result = plan(*[positional[index] for index in places], *running.constants)
-                if result is not UNSERVED:
+                if result is not GUARD_FAILED:
                     return cast("R", result)
         return cast("R", self._slow(state, key, positional, named))
 

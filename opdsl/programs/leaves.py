@@ -26,7 +26,7 @@ __all__ = [
     "unflatten",
 ]
 
-RESERVED = frozenset((*keyword.kwlist, "math", "max", "min", "opdsl", "repr", "unserved"))
+RESERVED = frozenset((*keyword.kwlist, "math", "max", "min", "opdsl", "repr", "guard_failed"))
 """Names that have another meaning in the source text of a program."""
 
 

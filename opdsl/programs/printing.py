@@ -9,7 +9,7 @@ from itertools import count
 from typing import Any, Final, Protocol
 
 from opdsl.dispatch import Operator
-from opdsl.dispatch.plans.forms import UNSERVED
+from opdsl.dispatch.plans.forms import GUARD_FAILED
 from opdsl.errors import ProgramError
 from opdsl.generated import function_from_source
 from opdsl.programs.leaves import RESERVED
@@ -49,7 +49,7 @@ _GLOBALS: Final[Mapping[str, Any]] = {
     "max": max,
     "min": min,
     "repr": _repr,
-    "unserved": UNSERVED,
+    "guard_failed": GUARD_FAILED,
     f"{OWN_NAMES}_errors": _ERRORS,
     f"{OWN_NAMES}_attempt": _attempt,
 }
@@ -171,12 +171,12 @@ class _Source:
     @staticmethod
     def _attempted(lines: list[str]) -> list[str]:
         """Wrap lines that compute with sizes and numbers in ``try``; on an arithmetic error the function returns
-        ``unserved``.
+        ``guard_failed``.
         """
         if not any(_PARTIAL.search(line) for line in lines):
             return lines
         indented = [f"    {line}" for line in lines]
-        return ["try:", *indented, f"except {OWN_NAMES}_errors:", "    return unserved"]
+        return ["try:", *indented, f"except {OWN_NAMES}_errors:", "    return guard_failed"]
 
     def _parameter(self, input: Input) -> str:
         if self.namespace is not None:
@@ -186,7 +186,7 @@ class _Source:
     def _guard(self, condition: str) -> list[str]:
         if self.namespace is None:
             return [f"assert {condition}"]
-        return [f"if not ({condition}):", "    return unserved"]
+        return [f"if not ({condition}):", "    return guard_failed"]
 
     def _calls(self) -> Iterator[list[str]]:
         """Yield the lines of each step; for readers, fused steps are shown as their parts."""

@@ -15,7 +15,7 @@ from typing import Any
 import attrs
 
 import opdsl.programs.printing as printing
-from opdsl.dispatch.plans.forms import UNSERVED
+from opdsl.dispatch.plans.forms import GUARD_FAILED
 from opdsl.errors import ProgramError
 from opdsl.programs.memory import MemoryPlan, made_apart, memory_plan
 from opdsl.programs.steps import Expression, Input, Step, counted, short_name
@@ -94,7 +94,7 @@ class Program:
         """
         self.check(arguments)
         result = self.function(*arguments, *self.constants.values())
-        if result is UNSERVED:
+        if result is GUARD_FAILED:
             conditions = " and ".join(self.conditions) or "its expressions of numbers can be computed"
             raise ProgramError(
                 f"the program of {self.name} is not valid for these sizes and numbers: it requires {conditions}. Trace "
@@ -167,7 +167,7 @@ class Program:
 
     @property
     def function(self) -> Callable[..., Any]:
-        """Return a function of inputs, then constants, that runs the steps; it returns ``UNSERVED`` on a guard
+        """Return a function of inputs, then constants, that runs the steps; it returns ``GUARD_FAILED`` on a guard
         failure.
         """
         if "function" not in self._made:

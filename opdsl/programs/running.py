@@ -23,7 +23,7 @@ from opdsl.autograd.graph import (
 from opdsl.autograd.passes import grad
 from opdsl.autograd.saving import KeptResult, keep_result
 from opdsl.dispatch import current, is_grad_enabled, no_grad
-from opdsl.dispatch.plans.forms import UNSERVED
+from opdsl.dispatch.plans.forms import GUARD_FAILED
 from opdsl.dispatch.plans.function_plans import FunctionPlans
 from opdsl.dispatch.plans.sequencing import SequencingEmitter
 from opdsl.dispatch.state import PLAN_LIMIT, State
@@ -70,7 +70,7 @@ class RunningProgram:
         return (*map(leaf_form, values), *[constant.geometry for constant in self.constants])
 
     def call(self, state: State, key: object, values: tuple[Any, ...]) -> Any:
-        """Run the program for a call; return ``UNSERVED`` on a guard failure.
+        """Run the program for a call; return ``GUARD_FAILED`` on a guard failure.
 
         Args:
             state: dispatch state of the call.
@@ -95,14 +95,14 @@ class _CalledProgram(RunningProgram):
         whole = self.key(key)
         run = partial(self.run, whole, self.form_key(values))
         result = run(*arguments)
-        if result is not UNSERVED:
+        if result is not GUARD_FAILED:
             if len(self._known) >= PLAN_LIMIT:
                 self._known.clear()
             self._known[state, whole] = run
         return result
 
     def run(self, key: object, form_key: object, *arguments: Any) -> Any:
-        """Run the program for a call; return ``UNSERVED`` on a guard failure.
+        """Run the program for a call; return ``GUARD_FAILED`` on a guard failure.
 
         Args:
             key, form_key: keys of the arguments' geometries and of their form.
@@ -140,14 +140,14 @@ class RecordedProgram(_CalledProgram):
     def call(self, state: State, key: object, values: tuple[Any, ...]) -> Any:
         """See ``RunningProgram``."""
         if [at for at, constant in enumerate(self.constants) if constant.requires_grad] != self.required:
-            return UNSERVED
+            return GUARD_FAILED
         return super().call(state, key, values)
 
     def run(self, key: object, form_key: object, *arguments: Any) -> Any:
         """Run the forward program and connect its results to a new autograd node."""
         with _NOT_RECORDING:
             outputs: Any = self.plans.call(current.get(), key, form_key, arguments)
-        if outputs is UNSERVED:
+        if outputs is GUARD_FAILED:
             return outputs
         result, kept = outputs
         listed = tensors_returned(result)
@@ -179,9 +179,9 @@ class RecordedProgram(_CalledProgram):
         geometries = tuple([seed.geometry for seed in (*seeds, *[inputs[at] for at, _ in self.watched])])
         form_key = (*map(leaf_form, inputs[: self.kept_count]), *[tensor.geometry for tensor in self.own])
         input_gradients: Any = self.backward.call(current.get(), (key, geometries), form_key, inputs)
-        return cast(
-            "Sequence[Gradient]", self.backward.function(*inputs) if input_gradients is UNSERVED else input_gradients
-        )
+        if input_gradients is GUARD_FAILED:
+            input_gradients = self.backward.function(*inputs)
+        return cast("Sequence[Gradient]", input_gradients)
 
     def _step_by_step(self, arguments: Sequence[Any], seeds: Sequence[Tensor]) -> Sequence[Gradient]:
         """Compute differentiable gradients by calling the function again with its steps recorded.
@@ -219,12 +219,12 @@ class UpdatingProgram(_CalledProgram):
     def run(self, key: object, form_key: object, *arguments: Any) -> Any:
         """Run the program and set the gradients of leaf tensors."""
         if any(leaf_of(arguments[at]).grad is not None for at in self.begins_without):
-            return UNSERVED
+            return GUARD_FAILED
         if any(has_hooks(leaf_of(arguments[at])) for at in self.targets):
-            return UNSERVED
+            return GUARD_FAILED
         with _NOT_RECORDING:
             outputs: Any = self.plans.call(current.get(), key, form_key, arguments)
-            if outputs is UNSERVED:
+            if outputs is GUARD_FAILED:
                 return outputs
             result, gradients = outputs
             waiting = list(gradients)

@@ -19,7 +19,7 @@ from opdsl.backends.cpu.engine import Code, Source
 from opdsl.backends.cpu.machine import call as machine_call
 from opdsl.dispatch.binding.arguments import Kind
 from opdsl.dispatch.plans.emission import Emitter
-from opdsl.dispatch.plans.forms import UNSERVED
+from opdsl.dispatch.plans.forms import GUARD_FAILED
 from opdsl.dispatch.plans.lowered import Given, Inputs, Record, record_call
 from opdsl.generated import function_from_source
 from opdsl.kernels.iteration import numbers
@@ -302,7 +302,7 @@ def _recorded(
         return outcome[0]
 
     def leaving(recorder: Lowering) -> str:
-        return f"return {recorder.constant(UNSERVED)}"
+        return f"return {recorder.constant(GUARD_FAILED)}"
 
     try:
         record = record_call(name, compute, call, recorder_of, how[0], how[1], leaving)
@@ -365,8 +365,8 @@ def _constant(value: Any, kernels: Kernels | None) -> str:
     Raises:
         NotShippedError: the run time has no such value.
     """
-    if value is UNSERVED:
-        return "arrays.UNSERVED"
+    if value is GUARD_FAILED:
+        return "arrays.GUARD_FAILED"
     if isinstance(value, (numpy.dtype, DType)):
         return repr(_dtype_name(value))
     if type(value) in (bool, int, str, type(None)):

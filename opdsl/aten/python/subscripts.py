@@ -21,7 +21,7 @@ from opdsl.aten.shape.splitting import unbind
 from opdsl.aten.shape.views import alias, unsqueeze
 from opdsl.dispatch.binding.arguments import to_int, to_scalar, value_form
 from opdsl.dispatch.binding.function_override import overriding_argument
-from opdsl.dispatch.plans.forms import UNSERVED
+from opdsl.dispatch.plans.forms import GUARD_FAILED
 from opdsl.dispatch.plans.function_plans import FunctionPlans
 from opdsl.dispatch.state import current
 from opdsl.errors import ArgumentError, DimensionError, OptionError
@@ -328,7 +328,7 @@ def planned_at(plans: FunctionPlans, self: Tensor, index: Any, *values: Tensor |
         return plans.function(self, original, *values)
     if served is not None:
         result = served(self, index, *values)
-        if result is not UNSERVED:
+        if result is not GUARD_FAILED:
             return result
     if plans.lowered(state, form, (self, index, *values), tensors):
         return plans.function(self, index, *values)

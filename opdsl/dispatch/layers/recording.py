@@ -8,7 +8,7 @@ from threading import get_ident
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from opdsl.dispatch.plans.forms import UNSERVED
+from opdsl.dispatch.plans.forms import GUARD_FAILED
 from opdsl.dispatch.state import Guard, Scope, State
 from opdsl.generated import function_from_source
 from opdsl.runtime import Tensor
@@ -127,7 +127,7 @@ def call({parameters}):
         now.nested = before + seconds
         for close in reversed(closes):
             close()
-        if result is not UNSERVED:
+        if result is not GUARD_FAILED:
             now.is_reporting = True
             try:
                 for hook in now.hooks:
@@ -154,7 +154,7 @@ def recorded(operator: Operator, kernel: Callable[..., Any], arguments: tuple[An
         "recording": _recording.get,
         "get_ident": get_ident,
         "clock": perf_counter,
-        "UNSERVED": UNSERVED,
+        "GUARD_FAILED": GUARD_FAILED,
     }
     return function_from_source("call", text, names, title="recorded call")
 

@@ -35,7 +35,7 @@ from opdsl.dispatch.layers.recording import recorded
 from opdsl.dispatch.model.kernel import Kernel
 from opdsl.dispatch.model.operator import Operator
 from opdsl.dispatch.plans.form_table import FormTable
-from opdsl.dispatch.plans.forms import UNSERVED, FormPlans
+from opdsl.dispatch.plans.forms import GUARD_FAILED, FormPlans
 from opdsl.dispatch.plans.function_source import free_name, write
 from opdsl.dispatch.plans.lowered import given_call, lower_call, lower_form
 from opdsl.dispatch.plans.lowering_errors import refusals_only
@@ -287,7 +287,7 @@ class CallCache:
             except Exception as error:
                 name_operator(error, missed.bound.operator.name)
                 raise
-            if result is not UNSERVED:
+            if result is not GUARD_FAILED:
                 return result
         kernel, result = self._call(missed.bound, missed.state, is_reported=missed.is_reported)
         # A call that raises is never lowered: equal calls take the slow path again, which raises the error.
@@ -437,13 +437,13 @@ class CallCache:
         """Serve a call that none of the plans under its keys accepts, by a plan of its form or by the slow path."""
         everything = self.union.complete(positional, named)
         result = self._served_by_form(everything, are_many=len(variants) >= MOST_VARIANTS - 1)
-        if result is not UNSERVED:
+        if result is not GUARD_FAILED:
             return result
         cleaned = self.union.clean(*everything)
         return self.slow(*cleaned, self.path(*cleaned), everything, variants)
 
     def _served_by_form(self, everything: Everything, *, are_many: bool) -> object:
-        """Return the result of a call by a plan of its form, or ``UNSERVED`` if no plan of the form accepts it.
+        """Return the result of a call by a plan of its form, or ``GUARD_FAILED`` if no plan of the form accepts it.
 
         Args:
             everything: all arguments of the function, including those at their default.
@@ -451,16 +451,16 @@ class CallCache:
         """
         state = current.get()
         if state not in self.forms.plans or state.recording or state.modes:
-            return UNSERVED
+            return GUARD_FAILED
         try:
             form = self.forms.find(state, self._form_path(*everything[0], **everything[1]))
         except (AttributeError, TypeError):
-            return UNSERVED
+            return GUARD_FAILED
         if are_many:
             form.keeps_no_others()
         values = self.union.values(*everything)
         result = form(*[values[name] for name in self.union.names])
-        form.is_hot = form.is_hot and result is UNSERVED
+        form.is_hot = form.is_hot and result is GUARD_FAILED
         return result
 
     def explain(self, error: Exception, positional: tuple[object, ...], named: dict[str, object]) -> None:
@@ -543,7 +543,7 @@ def _compile(cache: CallCache) -> FunctionType:
     names: dict[str, object] = {
         "plans": cache.plans,
         "forms": cache.forms.plans,
-        "unserved": UNSERVED,
+        "guard_failed": GUARD_FAILED,
         "value_form": value_form,
         "mixed_form": mixed_form,
         "out_form": out_form,

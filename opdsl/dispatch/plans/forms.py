@@ -13,17 +13,17 @@ from opdsl.dispatch.plans.policy import LOWERED_FROM, SLOTS, FormPolicy
 from opdsl.runtime.forking import registering
 from opdsl.runtime.plan_call import Plan
 
-__all__ = ["UNSERVED", "FormPlans"]
+__all__ = ["GUARD_FAILED", "FormPlans"]
 
 
-class _Unserved:
-    """Type of ``UNSERVED``, the value that a plan returns if one of its guards fails."""
+class _GuardFailed:
+    """Type of ``GUARD_FAILED``, the value that a plan returns if one of its guards fails."""
 
     def __repr__(self) -> str:
-        return "<unserved>"
+        return "<guard failed>"
 
 
-UNSERVED = _Unserved()
+GUARD_FAILED = _GuardFailed()
 
 
 class FormPlans(FormPolicy):
@@ -45,17 +45,17 @@ class FormPlans(FormPolicy):
         self.counts: list[int] = []
 
     def __call__(self, *arguments: Any) -> Any:
-        """Return the result of the first plan that accepts the call, and prefer that plan later; else ``UNSERVED``."""
+        """Return the result of the first plan that accepts a call, which is preferred later; else ``GUARD_FAILED``."""
         for at, plan in enumerate(self.variants):
             try:
                 result = plan(*arguments)
             except OverflowError:
                 continue  # sizes that do not fit 64 bits
-            if result is not UNSERVED:
+            if result is not GUARD_FAILED:
                 if at:
                     self._prefer(plan)
                 return result
-        return UNSERVED
+        return GUARD_FAILED
 
     def _prefer(self, plan: Plan) -> None:
         with registering:

@@ -9,7 +9,7 @@ from typing import Any
 from opdsl.dispatch.binding.arguments import SIZES_FROM, Kind
 from opdsl.dispatch.plans.emission import Emitter
 from opdsl.dispatch.plans.form_table import FormTable
-from opdsl.dispatch.plans.forms import UNSERVED, FormPlans
+from opdsl.dispatch.plans.forms import GUARD_FAILED, FormPlans
 from opdsl.dispatch.plans.lowered import Given, lower_call, lower_form
 from opdsl.dispatch.plans.lowering_errors import refusals_only
 from opdsl.dispatch.plans.plan_holders import Dependencies, publish
@@ -74,7 +74,7 @@ class FunctionPlans:
         served = self.forms.plans.get(state, {}).get(form_key)
         if served is not None:
             result = served(*arguments)
-            if result is not UNSERVED:
+            if result is not GUARD_FAILED:
                 return result
         tensors = [argument for argument in arguments if isinstance(argument, Tensor)]
         if self.lowered(state, form_key, arguments, tensors):

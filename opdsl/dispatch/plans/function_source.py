@@ -167,11 +167,11 @@ def _look_form_up(union: UnionSignature) -> list[str]:
         "        try:",
         f"            §result = §form({passed})",
         "        except §OverflowError:",
-        "            §result = §unserved  # sizes that no 64 bits hold",
+        "            §result = §guard_failed  # sizes that no 64 bits hold",
         "        except §Exception as §error:",
         f"            §explain(§error, {_arguments(union)})",
         "            raise",
-        "        if §result is not §unserved:",
+        "        if §result is not §guard_failed:",
         "            return §result",
     ]
 

@@ -18,7 +18,7 @@ from opdsl.dispatch.binding.arguments import Kind, kind_of
 from opdsl.dispatch.binding.union_signature import UnionParameter, UnionSignature
 from opdsl.dispatch.model.operator import Operator
 from opdsl.dispatch.plans.emission import Emitter
-from opdsl.dispatch.plans.forms import UNSERVED, FormPlans
+from opdsl.dispatch.plans.forms import GUARD_FAILED, FormPlans
 from opdsl.dispatch.plans.function_source import free_name
 from opdsl.dispatch.plans.lowering_errors import refusals_only
 from opdsl.dispatch.plans.plan_holders import Dependencies
@@ -184,7 +184,7 @@ def lower_form(
         recorder_of,
         reader or Inputs,
         printer,
-        lambda recorder: f"return {recorder.constant(UNSERVED)}",
+        lambda recorder: f"return {recorder.constant(GUARD_FAILED)}",
     )
     head = [*inputs.lines, *emitter.tests(inputs.checks)]
     if plans is not None:

@@ -12,7 +12,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.autograd import forward_ad
 
 from opdsl.dispatch import Kernel, Operator, current
-from opdsl.dispatch.plans.forms import UNSERVED
+from opdsl.dispatch.plans.forms import GUARD_FAILED
 from opdsl.dispatch.plans.traceable import is_traceable
 from opdsl.errors import UnknownOperatorError
 from opdsl.formulas.definition import FormulaDefinition
@@ -308,11 +308,11 @@ class Bridge:
         if named:
             return self.run_beneath(*values)
         result = self.served(values)
-        return kernels.run_on_cpu(self.kernel(), values, self.plans, positional) if result is UNSERVED else result
+        return kernels.run_on_cpu(self.kernel(), values, self.plans, positional) if result is GUARD_FAILED else result
 
     def served(self, values: Sequence[Any]) -> Any:
-        """Run a call by a cached plan for its shape class; return ``UNSERVED`` if no plan matches."""
-        return UNSERVED if self.plans is None else self.plans.run(values)
+        """Run a call by a cached plan for its shape class; return ``GUARD_FAILED`` if no plan matches."""
+        return GUARD_FAILED if self.plans is None else self.plans.run(values)
 
     @untraced
     def on_cuda(self, *positional: Any, **named: Any) -> Any:
@@ -387,7 +387,7 @@ class Bridge:
         values = self.complete(positional, named)
         if not is_watched():
             result = self.served(values)
-            if result is not UNSERVED:
+            if result is not GUARD_FAILED:
                 return result
         if is_plain(values):
             return kernels.run_on_cpu(self.kernel(), values, self.plans, values if named else positional)

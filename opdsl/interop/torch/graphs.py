@@ -13,7 +13,7 @@ from typing import Any
 from opdsl.dispatch import DispatchMode, KeySet, Operator, State, current, unbox
 from opdsl.dispatch.binding.arguments import Kind
 from opdsl.dispatch.plans.emission import Emitter
-from opdsl.dispatch.plans.forms import UNSERVED
+from opdsl.dispatch.plans.forms import GUARD_FAILED
 from opdsl.dispatch.plans.policy import Next
 from opdsl.dispatch.state import Guard
 from opdsl.interop.torch.decomposition import Define, completion_of
@@ -187,7 +187,7 @@ class Graphs(Forms):
         """
         state = state_of_body()
         result = self.run(state, values)
-        if result is not UNSERVED:
+        if result is not GUARD_FAILED:
             return result
         result = decompose()
         form = self.find(state, values)

@@ -12,7 +12,7 @@ from opdsl.dispatch import KeySet, Operator, State, current
 from opdsl.dispatch.binding.arguments import Kind, kind_of
 from opdsl.dispatch.plans.emission import Emitter
 from opdsl.dispatch.plans.form_table import FormTable
-from opdsl.dispatch.plans.forms import UNSERVED, FormPlans
+from opdsl.dispatch.plans.forms import GUARD_FAILED, FormPlans
 from opdsl.dispatch.plans.lowered import Given, Inputs, lower_form
 from opdsl.dispatch.plans.plan_holders import Dependencies, PlanHolder
 from opdsl.interop.torch import native
@@ -144,7 +144,7 @@ class Forms:
         ]
 
     def run(self, state: State, values: Sequence[Any]) -> Any:
-        """Run a call by the plan for its shape class; return ``UNSERVED`` if no plan matches.
+        """Run a call by the plan for its shape class; return ``GUARD_FAILED`` if no plan matches.
 
         Args:
             state: of the call.
@@ -153,9 +153,9 @@ class Forms:
         plans = self.table.plans.get(state)
         plan = None if plans is None else plans.get(self.key(values))
         try:
-            return UNSERVED if plan is None else plan(*values)
+            return GUARD_FAILED if plan is None else plan(*values)
         except OverflowError:  # sizes or numbers out of range: the kernel itself raises the error
-            return UNSERVED
+            return GUARD_FAILED
 
     def find(self, state: State, values: Sequence[Any]) -> FormPlans | None:
         """Return the entry for the shape class of a call that no plan has run; None if the call cannot be lowered."""

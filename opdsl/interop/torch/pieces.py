@@ -13,7 +13,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from opdsl.dispatch import State
 from opdsl.dispatch.binding.arguments import Kind
-from opdsl.dispatch.plans.forms import UNSERVED
+from opdsl.dispatch.plans.forms import GUARD_FAILED
 from opdsl.dispatch.plans.lowered import Given, lower_form
 from opdsl.dispatch.plans.plan_holders import Dependencies, publish
 from opdsl.errors import OpdslError
@@ -129,15 +129,15 @@ class _Plans:
         self.plans.clear()
 
     def run(self, state: State, values: Sequence[Any]) -> Any:
-        """Run a call by a plan; return ``UNSERVED`` if none matches."""
+        """Run a call by a plan; return ``GUARD_FAILED`` if none matches."""
         for plan in self.plans.get(state, ()):
             try:
                 result = plan(*values, *self.constants)
             except (AssertionError, OverflowError):  # strides differ, or numbers are out of range
                 continue
-            if result is not UNSERVED:
+            if result is not GUARD_FAILED:
                 return result
-        return UNSERVED
+        return GUARD_FAILED
 
     def lower_for(self, state: State, values: Sequence[Any], *, is_exact: bool) -> None:
         """Make a plan for calls like the given one.
@@ -201,7 +201,7 @@ class _Plans:
 
 
 def _served(result: Any) -> Any:
-    if result is UNSERVED:
+    if result is GUARD_FAILED:
         raise NotLoweredError("a guard does not hold")
     return result
 
@@ -260,23 +260,23 @@ class Piece(torch.nn.Module):
         state = state_of_call()
         for plans in self.running:
             result = plans.run(state, values)
-            if result is not UNSERVED:
+            if result is not GUARD_FAILED:
                 return result
         result = self._lowered_now(state, values)
-        return self.inner(*values) if result is UNSERVED else result
+        return self.inner(*values) if result is GUARD_FAILED else result
 
     def _lowered_now(self, state: State, values: Sequence[Any]) -> Any:
-        """Lower a call that no plan matches, and run it; return ``UNSERVED`` if it cannot be lowered."""
+        """Lower a call that no plan matches, and run it; return ``GUARD_FAILED`` if it cannot be lowered."""
         try:
             dropped = next((plans for plans in self.running if state not in plans.plans), None)
             if dropped is not None:
                 dropped.lower_for(state, values, is_exact=self.is_exact)
                 result = dropped.run(state, values)
-                if result is not UNSERVED:
+                if result is not GUARD_FAILED:
                     return result
-            return self._add(state, values).run(state, values) if len(self.running) < _MOST_PROGRAMS else UNSERVED
+            return self._add(state, values).run(state, values) if len(self.running) < _MOST_PROGRAMS else GUARD_FAILED
         except (NotLoweredError, OpdslError):
-            return UNSERVED
+            return GUARD_FAILED
 
     def _add(self, state: State, values: Sequence[Any]) -> _Plans:
         """Trace and optimize a program for calls like the given one, and make a plan for it."""

@@ -15,7 +15,7 @@ import torch
 
 from opdsl.backends.cpu.builtin import Plan, Table, number_words, plan_of
 from opdsl.dispatch import Operator
-from opdsl.dispatch.plans.forms import UNSERVED
+from opdsl.dispatch.plans.forms import GUARD_FAILED
 from opdsl.dispatch.plans.lowered import recording
 from opdsl.dispatch.plans.lowering_errors import refusals_only
 from opdsl.dispatch.plans.policy import Next
@@ -32,7 +32,7 @@ from opdsl.runtime.snapshot import tensors_in
 from opdsl.runtime.symbol import NotLoweredError
 from opdsl.runtime.views import required_storage
 
-__all__ = ["UNSERVED", "Plans"]
+__all__ = ["GUARD_FAILED", "Plans"]
 
 _MOST_PLANS = 32
 _NEW = -1
@@ -87,13 +87,13 @@ class Plans:
             self._next = 0
 
     def run(self, values: Sequence[Any]) -> Any:
-        """Run a call by the plan for its shape class; return ``UNSERVED`` if none matches.
+        """Run a call by the plan for its shape class; return ``GUARD_FAILED`` if none matches.
 
         Args:
             values: all arguments, as torch values.
         """
         if self._forms is None:
-            return UNSERVED
+            return GUARD_FAILED
         if not self._is_python:
             return self._forms.run(state_of_call(), values)
         drawn = drawn_from.set(drawn_by_default)

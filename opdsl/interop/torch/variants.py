@@ -15,7 +15,7 @@ import attrs
 import torch
 
 from opdsl.dispatch import Operator
-from opdsl.dispatch.plans.forms import UNSERVED
+from opdsl.dispatch.plans.forms import GUARD_FAILED
 from opdsl.errors import DTypeError, MissingDerivativeError, RequiresGradError
 from opdsl.interop.torch import distributed, kernels
 from opdsl.interop.torch.bridge import Bridge, is_plain, resolved
@@ -157,7 +157,7 @@ class WritingBridge(Bridge):
                 f"{self.schema.name.base}(): functions with out=... arguments don't support automatic differentiation, "
                 "but one of the arguments requires grad."
             )
-        if not (records or is_watched()) and self.served(values) is not UNSERVED:
+        if not (records or is_watched()) and self.served(values) is not GUARD_FAILED:
             count_writes(written)
         elif not records and is_plain(values):
             kernels.run_writing(self.operator, values, self.plans)

@@ -12,7 +12,7 @@ import numpy
 from .code import Entry, Library, Step
 from .keys import order_of, tensor_key
 
-UNSERVED = object()
+GUARD_FAILED = object()
 """Result of a plan that does not serve a call, because one of its conditions on sizes fails."""
 
 
@@ -23,7 +23,7 @@ class NumPyArrays:
         library: that has the kernels.
     """
 
-    UNSERVED = UNSERVED
+    GUARD_FAILED = GUARD_FAILED
 
     def __init__(self, library: Library) -> None:
         self.library = library

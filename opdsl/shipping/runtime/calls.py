@@ -24,7 +24,7 @@ class NotCompiledError(TypeError):
 class Arrays(Protocol):
     """Functions on the arrays of a library, NumPy or PyTorch."""
 
-    UNSERVED: object
+    GUARD_FAILED: object
 
     def read(self, value: Any) -> tuple[Any, str]:
         """Return an argument as an array, and its key; the key is empty if kernels cannot read the layout."""
@@ -89,11 +89,11 @@ class Function:
         """
         arguments, key = self.read(values)
         result = self._run(arguments, key)
-        if result is self.arrays.UNSERVED:
+        if result is self.arrays.GUARD_FAILED:
             packed, again = self.read(arguments, is_packed=True)
             if again != key:
                 result = self._run(packed, again)
-        if result is self.arrays.UNSERVED:
+        if result is self.arrays.GUARD_FAILED:
             raise NotCompiledError(self._refusal(self.read(values, is_packed=True)[1]))
         return result
 
@@ -109,7 +109,7 @@ class Function:
         """
         for plan in self._bound(key, self._shapes, self.table.shapes):
             result = plan(*values)
-            if result is not self.arrays.UNSERVED:
+            if result is not self.arrays.GUARD_FAILED:
                 return result
         raise NotCompiledError(self._refusal(key))
 
@@ -144,9 +144,9 @@ class Function:
     def _run(self, arguments: Sequence[Any], key: Key) -> Any:
         for plan in self._bound(key, self._plans, self.table.plans):
             result = plan(*arguments)
-            if result is not self.arrays.UNSERVED:
+            if result is not self.arrays.GUARD_FAILED:
                 return result
-        return self.arrays.UNSERVED
+        return self.arrays.GUARD_FAILED
 
     def _bound(
         self, key: Key, known: dict[Key, list[Callable[..., Any]]], table: Mapping[Key, Sequence[Factory]]

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from .arrays import UNSERVED
+from .arrays import GUARD_FAILED
 from .calls import Function, Gradient, NotCompiledError, Table
 from .code import Entry, Library, Step
 from .keys import TENSOR, TENSORS, order_of, tensor_key
@@ -21,7 +21,7 @@ class TorchArrays:
         library: that has the kernels.
     """
 
-    UNSERVED = UNSERVED
+    GUARD_FAILED = GUARD_FAILED
 
     def __init__(self, library: Library) -> None:
         self.library = library

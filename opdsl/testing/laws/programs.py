@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 
-from opdsl.dispatch.plans.forms import UNSERVED
+from opdsl.dispatch.plans.forms import GUARD_FAILED
 from opdsl.errors import OpdslError, TraceError
 from opdsl.programs.arranging import ARRANGEMENTS, with_sums_by_rows
 from opdsl.programs.compiled import PASSES, compile
@@ -113,4 +113,4 @@ def _outcome(sample: Sample, call: Callable[[], Any]) -> tuple[list[Content], li
     """Return the results of a call, and the contents of its arguments afterwards."""
     manual_seed(0)
     result = call()
-    return "unserved" if result is UNSERVED else (contents(result), contents(sample.tensors()))
+    return "guard_failed" if result is GUARD_FAILED else (contents(result), contents(sample.tensors()))

@@ -66,7 +66,7 @@ def code(tmp_path: Path) -> tuple[Path, str]:
 
 
 @pytest.mark.parametrize(
-    "called", ["repr", "max", "min", "math", "sum", "opdsl", "unserved", "_opdsl_1", "__builtins__"]
+    "called", ["repr", "max", "min", "math", "sum", "opdsl", "guard_failed", "_opdsl_1", "__builtins__"]
 )
 def test_sizes_do_not_bind_the_names_that_programs_call(tmp_path: Path, called: str) -> None:
     path, contents = file_of(tmp_path)
