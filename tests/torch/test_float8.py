@@ -12,7 +12,7 @@ import torch
 
 import opdsl
 from opdsl import Library, Tensor, formula
-from opdsl.errors import DTypeError, NumberError, UnsupportedDTypeError
+from opdsl.errors import DTypeError, NumberError, ShapeError, UnsupportedDTypeError
 from opdsl.interop.torch import deregister, register
 from tests.emulation.driver import EmulatedDriver
 from tests.emulation.libraries import needs_compiler
@@ -213,6 +213,26 @@ def test_scaled_products_are_pytorchs(first: str, second: str, out: str, by_rows
     # A sum in another order may be rounded to the neighbor of the expected number.
     tolerance = {"float32": 1e-6, "bfloat16": 2**-7, "float8_e4m3fn": 2**-3}[out]
     torch.testing.assert_close(torch.from_dlpack(actual.float()), expected, rtol=tolerance, atol=1e-5)
+
+
+ONE, BYTES = opdsl.ones(1), opdsl.float8_e4m3fn
+
+
+@pytest.mark.parametrize(
+    ("shapes", "more", "error", "problem"),
+    [
+        (((2, 3), (2, 3)), {}, ShapeError, r"cannot be multiplied \(2x3 and 2x3\)"),
+        (((3,), (3, 2)), {}, ShapeError, "mat1 must be a matrix"),
+        (((2, 3), (3, 2)), {"scale_a": opdsl.ones(2)}, ShapeError, r"scales must have one element each, or the shapes"),
+        (((2, 3), (3, 2)), {"scale_b": opdsl.ones(1, dtype=opdsl.float64)}, DTypeError, "scales must be float32"),
+        (((2, 3), (3, 2)), {"bias": opdsl.ones(3)}, ShapeError, "Bias must be size 2 but got 3"),
+        (((2, 3), (3, 2)), {"mat2": opdsl.ones(3, 2)}, UnsupportedDTypeError, "the factors must be float8 .*Use mm"),
+    ],
+)
+def test_wrong_factors_and_scales_are_refused(shapes, more, error, problem) -> None:
+    first, second = (opdsl.ones(shape, dtype=BYTES) for shape in shapes)
+    with pytest.raises(error, match=f"_scaled_mm: .*{problem}"):
+        opdsl.ops.aten._scaled_mm(**{"self": first, "mat2": second, "scale_a": ONE, "scale_b": ONE, **more})
 
 
 # ---------------------------------------------------------------------------------------------------------- formulas

@@ -66,16 +66,15 @@ def _graph(function: FunctionType, kind: str, result: str) -> TypedGraph:
 
 
 def _added_weight(score: Any, mask: Any, last: Any, scale: Any) -> Any:
-    own = score * scale + mask if row_index(score) <= last else -math.inf
-    most = row_max(own)
-    raised = 0.0 if own == -math.inf else math.exp(own - most)
-    total = row_sum(raised)
-    return 0.0 if total == 0.0 else raised / total
+    return _weight(score * scale + mask if row_index(score) <= last else -math.inf)
 
 
 def _chosen_weight(score: Any, mask: Any, last: Any, scale: Any) -> Any:
-    own = score * scale if mask and row_index(score) <= last else -math.inf
-    most = row_max(own)
-    raised = 0.0 if own == -math.inf else math.exp(own - most)
+    return _weight(score * scale if mask and row_index(score) <= last else -math.inf)
+
+
+def _weight(score: Any) -> Any:
+    most = row_max(score)
+    raised = 0.0 if score == -math.inf else math.exp(score - most)
     total = row_sum(raised)
     return 0.0 if total == 0.0 else raised / total
