@@ -11,6 +11,7 @@ import importlib
 from types import ModuleType
 
 from opdsl.aten.catalog import METHODS, PACKETS
+from opdsl.aten.torch_entries import ENTRIES
 from opdsl.collecting import without_collecting
 from opdsl.dispatch.model.registry import declaring_into, registry
 from opdsl.runtime import Tensor, install_late_methods
@@ -19,6 +20,8 @@ from opdsl.runtime.init_hooks import prepare
 
 # Names of modules, such as "pointwise.arithmetic".
 TOPICS = tuple(sorted({*PACKETS.values(), *METHODS.values()}))
+
+registry.entry_options.update(ENTRIES)
 
 _is_loaded = False
 

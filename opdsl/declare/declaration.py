@@ -28,7 +28,6 @@ class Declaration:
     operators: operators by variant: ``functional``, ``inplace``, ``out``.
     structured: whether derived variants are exported as a structured group.
     out: options of its ``out=`` variant.
-    out_is_explicit: whether a derived ``out=`` is exported as an entry even if torchgen could generate it.
     untagged: the variants without declared tags; they get the tag that fits the attached implementation.
     definition: the shape function with its out-kernels, or the scalar functions; None for plain kernels.
     kind: record of the decorator that made the definition; None for a shape function.
@@ -51,7 +50,6 @@ class Declaration:
         "meta_reads_numbers",
         "operators",
         "out",
-        "out_is_explicit",
         "overloads",
         "structured",
         "untagged",
@@ -65,7 +63,6 @@ class Declaration:
         *,
         structured: bool,
         out: Out,
-        out_is_explicit: bool,
         untagged: frozenset[str],
     ) -> None:
         self.library = library
@@ -73,7 +70,6 @@ class Declaration:
         self.operators = operators
         self.structured = structured
         self.out = out
-        self.out_is_explicit = out_is_explicit
         self.untagged = untagged
         self.definition: Definition | None = None
         self.kind: Kind | None = None
@@ -108,6 +104,12 @@ class Declaration:
         if out is None:
             return False
         return bool(out.properties.get("structured")) or (self.definition is not None and self.structured)
+
+    @property
+    def out_is_explicit(self) -> bool:
+        """Return whether a derived ``out=`` is exported as an entry even if torchgen could generate it."""
+        out = self.operators.get("out")
+        return out is not None and bool(out.properties.get("explicit"))
 
     def generates(self, operator: Operator) -> bool:
         """Return whether torchgen generates an operator of this declaration from its other entries (``autogen``)."""

@@ -175,13 +175,15 @@ def declaration_of(
     errors.
     """
     where = f"{location(function)}: {function.__name__}"
-    rest = dict(options)
+    apart = scope.registry.entry_options
+    rest = {**options, **apart.get(schema.name.qualified, {})}
     inplace, out = (_variant_option(where, name, rest.pop(name, False), kind) for name, kind in _VARIANTS.items())
+    is_said = "structured" in rest
     structured = rest.pop("structured", True)
-    if structured and "structured" in options and schema.kind is SchemaKind.out:
+    if structured and is_said and schema.kind is SchemaKind.out:
         rest["structured"] = True  # a property of the entry itself, since no variant is derived from an out= operator
     own = {name: rest.pop(name) for name in _OWN if name in rest}
-    entries = {entry.variant: entry for entry in _entries(where, schema, normalised(rest, where), inplace, out)}
+    entries = {entry.variant: entry for entry in _entries(where, schema, normalised(rest, where), inplace, out, apart)}
     _check_variants(where, {variant: entry.schema for variant, entry in entries.items()})
     operators = {
         variant: Operator(
@@ -200,7 +202,6 @@ def declaration_of(
         operators,
         structured=structured,
         out=out if isinstance(out, Out) else Out(),
-        out_is_explicit=isinstance(out, Out) and out.explicit,
         untagged=frozenset(variant for variant, entry in entries.items() if "tags" not in entry.properties),
     )
     _define_all(declaration)
@@ -216,9 +217,17 @@ class _Entry(NamedTuple):
 
 
 def _entries(
-    where: str, schema: FunctionSchema, properties: dict[str, Any], inplace: bool | Inplace, out: bool | Out
+    where: str,
+    schema: FunctionSchema,
+    properties: dict[str, Any],
+    inplace: bool | Inplace,
+    out: bool | Out,
+    apart: Mapping[str, Mapping[str, Any]],
 ) -> Iterator[_Entry]:
-    """Yield the entry of the declared operator, then those of its derived in-place and ``out=`` variants."""
+    """Yield the entry of the declared operator, then those of its derived in-place and ``out=`` variants.
+
+    ``apart`` has options by operator that are not in its declaration (``Registry.entry_options``).
+    """
     yield _Entry(_variant_of(schema), schema, properties)
     inherited = {key: value for key, value in properties.items() if key in _INHERITED}
     if "tags" in properties:
@@ -227,11 +236,14 @@ def _entries(
     if inplace:
         how = inplace if isinstance(inplace, Inplace) else Inplace()
         tags = {"tags": (_INPLACE_VIEW,)} if schema.is_view else {}
+        derived = inplace_schema(schema, how)
         own = {**inherited, **tags, "variants": properties["variants"], **how.options}
-        yield _Entry("inplace", inplace_schema(schema, how), normalised(own, where))
+        yield _Entry("inplace", derived, normalised({**own, **apart.get(derived.name.qualified, {})}, where))
     if out:
         how_out = out if isinstance(out, Out) else Out()
-        yield _Entry("out", out_schema(schema, how_out), normalised({**inherited, **how_out.options}, where))
+        derived = out_schema(schema, how_out)
+        own = {**inherited, **how_out.options, **apart.get(derived.name.qualified, {})}
+        yield _Entry("out", derived, normalised(own, where))
 
 
 def declared_with_body(

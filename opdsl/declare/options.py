@@ -33,6 +33,8 @@ class EntryOptions(TypedDict, total=False):
     manual_kernel_registration: whether ``Library.impl`` registers the entry's kernel, instead of the declaration.
     structured: for ``Out``, and for an ``out=`` operator declared by itself: whether its kernels are structured; the
         variants of the same declaration delegate to it. Attached elementwise formulas and ``.meta`` imply it.
+    explicit: for ``Out``: whether the variant is exported as an entry although torchgen could generate it
+        (``autogen``).
     structured_delegate: the structured ``out=`` operator that an operator declared by itself delegates to.
     structured_inherits: the base class of a structured kernel: ``"TensorIteratorBase"``, or a subclass of
         ``opdsl.kernels.MetaContext``, whose instance the shape function gets. Other names are those of C++ classes.
@@ -52,6 +54,7 @@ class EntryOptions(TypedDict, total=False):
     python_module: str | None
     category_override: str | None
     structured: bool
+    explicit: bool
     structured_delegate: str
     structured_inherits: str | type | None
     ufunc_inner_loop: Mapping[str, str | tuple[str, Iterable[str]]]
@@ -110,7 +113,6 @@ class Out:
 
     name: ``"add.out"``, or ``".out"`` for an overload of the same packet; None follows the rule.
     args: names of the out arguments; None follows the rule.
-    explicit: whether it is exported as a separate entry although torchgen could generate it (``autogen``).
     named: whether its returns keep the names of the functional operator's returns.
     cast: dtypes that an output may have if the result is computed first and then copied: ``same`` (that of the result),
         ``safe`` (those that the result can be cast to), ``kind`` (other precisions of the same kind of numbers).
@@ -124,7 +126,6 @@ class Out:
 
     name: str | None
     args: tuple[str, ...] | None
-    explicit: bool
     named: bool
     cast: str
     contiguous: bool
@@ -136,7 +137,6 @@ class Out:
         name: str | None = None,
         *,
         args: Iterable[str] | None = None,
-        explicit: bool = False,
         named: bool = True,
         cast: Literal["same", "safe", "kind"] = "same",
         contiguous: bool = False,
@@ -147,13 +147,13 @@ class Out:
         if cast not in CASTS:
             raise DeclarationError(f"Out(cast={cast!r}): use one of {', '.join(CASTS)}.")
         names = None if args is None else tuple(args)
-        self.__attrs_init__(name, names, explicit, named, cast, contiguous, apart, options)
+        self.__attrs_init__(name, names, named, cast, contiguous, apart, options)
 
     def without_name(self) -> Out:
         """Return a copy without the name, for the overloads of a table."""
         name = Out.__new__(Out)
         name.__attrs_init__(
-            None, self.args, self.explicit, self.named, self.cast, self.contiguous, self.apart, self.options
+            None, self.args, self.named, self.cast, self.contiguous, self.apart, self.options
         )
         return name
 
@@ -267,6 +267,7 @@ _PLAIN: dict[str, Callable[[object], bool]] = {
     "python_module": _is_text_or_none,
     "category_override": _is_text_or_none,
     "structured": _is_flag,
+    "explicit": _is_flag,
     "structured_delegate": _is_text,
     "structured_inherits": _is_base,
     "ufunc_inner_loop": _is_table,

@@ -22,10 +22,7 @@ CORE_BINARY: dict[str, Any] = {**BINARY, "tags": ("core", "pointwise")}
 """Options of ``op`` for a function of two tensors in PyTorch's core set."""
 
 GRAD_INPUT = Out(".grad_input", args=("grad_input",))
-"""Options of a gradient operator's ``out=`` variant, for a structured kernel."""
-
-OWN_GRAD_INPUT = Out(".grad_input", args=("grad_input",), explicit=True)
-"""Options of a gradient operator's ``out=`` variant, for a kernel that is not structured."""
+"""Options of a gradient operator's ``out=`` variant."""
 
 WITH_GRADIENT = ("CPU", "CUDA", "Meta", "Autograd")
 """Dispatch keys of an operator's body that serves autograd, too: without a derivative formula, its gradients are those
@@ -39,7 +36,6 @@ def number_entry(
     overload: str = "Scalar",
     core: bool = True,
     inplace_tags: object = "pointwise",
-    device_check: str = "NoCheck",
 ) -> dict[str, Any]:
     """Return the ``op`` options of an overload whose second operand is a number, which PyTorch converts to a tensor.
 
@@ -48,56 +44,25 @@ def number_entry(
         overload: the overload's name, which the out variant's name contains.
         core: whether the operator belongs to PyTorch's core set.
         inplace_tags: the tags of the in-place variant.
-        device_check: the device check of all three variants.
     """
     return {
         "variants": "method, function",
         "tags": ("core", "pointwise") if core else "pointwise",
-        "structured": False,
-        "device_check": device_check,
-        "dispatch": {"CompositeExplicitAutograd": name},
-        "inplace": Inplace(
-            variants="method",
-            tags=inplace_tags,
-            dispatch={"CompositeExplicitAutograd": f"{name}_"},
-            device_check=device_check,
-        ),
-        "out": Out(
-            f"{name}.{overload}_out",
-            explicit=True,
-            dispatch={"CompositeExplicitAutograd": f"{name}_out"},
-            device_check=device_check,
-        ),
+        "inplace": Inplace(variants="method", tags=inplace_tags),
+        "out": Out(f"{name}.{overload}_out"),
     }
 
 
-def unbound_number_entry(name: str, *, overload: str = "Scalar", **options: object) -> dict[str, Any]:
-    """Return the ``op`` options of an overload for numbers that calls the tensor overload and is not bound in
-    Python.
+UNBOUND_NUMBER: dict[str, Any] = {
+    "kernel": "CompositeExplicitAutograd",
+    "variants": "function, method",
+    "is_bound": False,
+    "inplace": Inplace(variants="method"),
+}
+"""Options of ``op`` for an overload for numbers that calls the tensor overload and is not bound in Python."""
 
-    Args:
-        name: the packet's name.
-        overload: the overload's name, which the out variant's name contains.
-        options: further options of ``op``.
-    """
-    return {
-        "kernel": "CompositeExplicitAutograd",
-        "variants": "function, method",
-        "is_bound": False,
-        "inplace": Inplace(variants="method", autogen=f"{name}.{overload}_out"),
-        **options,
-    }
-
-
-def number_first_entry(name: str) -> dict[str, Any]:
-    """Return the ``op`` options of an overload whose first operand is a number."""
-    return {
-        "variants": "function",
-        "tags": "pointwise",
-        "structured": False,
-        "dispatch": {"CompositeExplicitAutograd": name},
-        "out": True,
-    }
+NUMBER_FIRST: dict[str, Any] = {"variants": "function", "tags": "pointwise", "out": True}
+"""Options of ``op`` for an overload whose first operand is a number."""
 
 
 def documented(text: str) -> Callable[[F], F]:

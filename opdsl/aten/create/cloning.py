@@ -10,13 +10,7 @@ from opdsl.runtime import MemoryFormat, Tensor
 from opdsl.schema import Alias
 
 
-@op(
-    "aten::clone",
-    kernel="CompositeExplicitAutograd",
-    variants="function, method",
-    tags=("core", "pointwise"),
-    autogen="clone.out",
-)
+@op("aten::clone", kernel="CompositeExplicitAutograd", variants="function, method", tags=("core", "pointwise"))
 def clone_tensor(self: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """Return a copy of the tensor, which shares no memory with it."""
     return clone(self, memory_format or MemoryFormat.preserve_format)
@@ -26,7 +20,7 @@ clone_tensor.sharding(elementwise=True)
 clone_tensor.derivative(self=lambda grad: grad)
 
 
-@op("aten::contiguous", variants="method", manual_cpp_binding=True)
+@op("aten::contiguous", variants="method")
 @traceable
 def contiguous(
     self: Tensor[Alias("a")], *, memory_format: MemoryFormat = MemoryFormat.contiguous_format

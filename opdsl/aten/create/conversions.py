@@ -36,7 +36,7 @@ from opdsl.schema import Alias
 from opdsl.schema.vocabulary import TensorOptions
 
 
-@op("aten::_to_copy", tags="core", device_check="NoCheck", device_guard=False, autogen="_to_copy.out")
+@op("aten::_to_copy", tags="core")
 def to_copy(
     self: Tensor, *, options: TensorOptions, non_blocking: bool = False, memory_format: MemoryFormat | None = None
 ) -> Tensor:
@@ -91,10 +91,7 @@ def converted(
     )
 
 
-TO: dict[str, Any] = {"variants": "method", "device_check": "NoCheck", "device_guard": False}
-
-
-@op("aten::to.dtype_layout", **TO)
+@op("aten::to.dtype_layout", variants="method")
 def to_dtype_layout(
     self: Tensor[Alias("a")],
     *,
@@ -109,7 +106,7 @@ def to_dtype_layout(
     return converted(self, non_blocking=non_blocking, copy=copy, memory_format=memory_format, **options)
 
 
-@op("aten::to.device", **TO)
+@op("aten::to.device", variants="method")
 def to_device(
     self: Tensor[Alias("a")],
     device: Device,
@@ -122,7 +119,7 @@ def to_device(
     return converted(self, dtype, device, non_blocking, copy, memory_format)
 
 
-@op("aten::to.dtype", **TO)
+@op("aten::to.dtype", variants="method")
 def to_dtype(
     self: Tensor[Alias("a")],
     dtype: DType,
@@ -134,7 +131,7 @@ def to_dtype(
     return converted(self, dtype, None, non_blocking, copy, memory_format)
 
 
-@op("aten::to.other", **TO)
+@op("aten::to.other", variants="method")
 def to_other(
     self: Tensor[Alias("a")],
     other: Tensor,
@@ -281,7 +278,7 @@ for key, method in METHODS.items():
     install_method(key, method)
 
 
-@op("aten::_autocast_to_reduced_precision", variants="method", device_guard=False)
+@op("aten::_autocast_to_reduced_precision", variants="method")
 def _autocast_to_reduced_precision(
     self: Tensor[Alias("a")], cuda_enabled: bool, cpu_enabled: bool, cuda_dtype: DType, cpu_dtype: DType
 ) -> Tensor[Alias("a")]:
@@ -292,7 +289,7 @@ def _autocast_to_reduced_precision(
     return self.to(dtype) if enabled and self.dtype is float32 else self
 
 
-@op("aten::_autocast_to_full_precision", variants="method", device_guard=False)
+@op("aten::_autocast_to_full_precision", variants="method")
 def _autocast_to_full_precision(self: Tensor[Alias("a")], cuda_enabled: bool, cpu_enabled: bool) -> Tensor[Alias("a")]:
     """Return a float16 or bfloat16 tensor converted to float32, if autocast is enabled for its device; return others
     unchanged.

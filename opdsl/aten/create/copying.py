@@ -9,14 +9,7 @@ from opdsl.runtime import Tensor
 from opdsl.schema import Alias
 
 
-@op(
-    "aten::copy_",
-    kernel="CompositeExplicitAutograd",
-    variants="method",
-    device_check="NoCheck",
-    device_guard=False,
-    autogen="copy.out",
-)
+@op("aten::copy_", kernel="CompositeExplicitAutograd", variants="method")
 def copy_tensor_(
     self: Tensor[Alias("a", write=True)], src: Tensor, non_blocking: bool = False
 ) -> Tensor[Alias("a", write=True)]:

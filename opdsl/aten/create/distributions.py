@@ -28,13 +28,12 @@ from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Name, SymInt, TensorOptions
 
 # Options of all operators of this module, and of those that fill a tensor.
-SEEDED: dict[str, Any] = {"tags": "nondeterministic_seeded"}
-FILL: dict[str, Any] = {"variants": "method", "device_check": "NoCheck", **SEEDED}
+FILL: dict[str, Any] = {"variants": "method", "tags": "nondeterministic_seeded"}
 
 # ------------------------------------------------------------------------------------------------- uniform, normal, ...
 
 
-@op("aten::uniform_", kernel=True, autogen="uniform, uniform.out", **FILL)
+@op("aten::uniform_", kernel=True, **FILL)
 def uniform_(
     self: Tensor[Alias("a", write=True)],
     from_: Annotated[float, Name("from")] = 0,
@@ -63,7 +62,7 @@ def uniform_(
 uniform_.derivative("self")(zero_derivative)
 
 
-@op("aten::normal_", kernel=True, autogen="normal.out", **FILL)
+@op("aten::normal_", kernel=True, **FILL)
 def normal_(
     self: Tensor[Alias("a", write=True)], mean: float = 0, std: float = 1, *, generator: Generator | None = None
 ) -> Tensor[Alias("a", write=True)]:
@@ -91,7 +90,7 @@ def require_continuous(tensor: Tensor, name: str, dtype: str) -> None:
         )
 
 
-@op("aten::log_normal_", autogen="log_normal, log_normal.out", variants="method")
+@op("aten::log_normal_", variants="method")
 def log_normal_(
     self: Tensor[Alias("a", write=True)], mean: float = 1, std: float = 2, *, generator: Generator | None = None
 ) -> Tensor[Alias("a", write=True)]:
@@ -117,7 +116,7 @@ def log_normal_meta(ctx, self, std):
     distributions.digits_of(self.dtype, "log_normal_cpu")
 
 
-@op("aten::exponential_", autogen="exponential, exponential.out", variants="method")
+@op("aten::exponential_", variants="method")
 def exponential_(
     self: Tensor[Alias("a", write=True)], lambd: float = 1, *, generator: Generator | None = None
 ) -> Tensor[Alias("a", write=True)]:
@@ -143,7 +142,7 @@ def exponential_meta(ctx, self, lambd):
     check(lambd > 0, f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
 
 
-@op("aten::cauchy_", autogen="cauchy, cauchy.out", variants="method")
+@op("aten::cauchy_", variants="method")
 def cauchy_(
     self: Tensor[Alias("a", write=True)], median: float = 0, sigma: float = 1, *, generator: Generator | None = None
 ) -> Tensor[Alias("a", write=True)]:
@@ -169,7 +168,7 @@ def cauchy_meta(ctx, self, sigma):
     require_continuous(self, "Cauchy", c_name(self.dtype))
 
 
-@op("aten::geometric_", autogen="geometric, geometric.out", variants="method")
+@op("aten::geometric_", variants="method")
 def geometric_(
     self: Tensor[Alias("a", write=True)], p: float, *, generator: Generator | None = None
 ) -> Tensor[Alias("a", write=True)]:
@@ -213,7 +212,7 @@ def declare_numbers(name: str, text: str, distribution: str, out_key: str | None
         The operator that takes a size and no generator.
     """
 
-    entry: dict[str, Any] = {"kernel": "CompositeExplicitAutograd", **SEEDED}
+    entry: dict[str, Any] = {"kernel": "CompositeExplicitAutograd", "tags": "nondeterministic_seeded"}
     word = f"{text}, drawn from ``generator``"
 
     def filled(tensor: Tensor, generator: Generator | None) -> Tensor:
@@ -222,29 +221,25 @@ def declare_numbers(name: str, text: str, distribution: str, out_key: str | None
 
     @op(
         f"aten::{name}",
-        **{
-            **entry,
-            "tags": ("core", "nondeterministic_seeded"),
-            "out": Out(explicit=True, dispatch=out_key, **SEEDED),
-        },
+        **{**entry, "tags": ("core", "nondeterministic_seeded"), "out": Out(tags="nondeterministic_seeded")},
     )
     @documented(f"{text}.")
     def of_given_size(size: list[SymInt], *, options: TensorOptions, out: Tensor | None = None) -> Tensor:
         return filled(of_size(size, options, out), None)
 
-    @op(f"aten::{name}.generator", out=Out(explicit=True, dispatch=None, **SEEDED), **entry)
+    @op(f"aten::{name}.generator", out=Out(tags="nondeterministic_seeded"), **entry)
     @documented(f"{word}.")
     def of_generator(
         size: list[SymInt], *, generator: Generator | None, options: TensorOptions, out: Tensor | None = None
     ) -> Tensor:
         return filled(of_size(size, options, out), generator)
 
-    @op(f"aten::{name}_like", autogen=f"{name}_like.out", **entry)
+    @op(f"aten::{name}_like", **entry)
     @documented(f"{text}, in a tensor like ``self``.")
     def like(self: Tensor, *, options: TensorOptions, memory_format: MemoryFormat | None = None) -> Tensor:
         return filled(empty_like(self, memory_format=memory_format, **options), None)
 
-    @op(f"aten::{name}_like.generator", autogen=f"{name}_like.generator_out", **entry)
+    @op(f"aten::{name}_like.generator", **entry)
     @documented(f"{word}, in a tensor like ``self``.")
     def like_of_generator(
         self: Tensor,
@@ -301,8 +296,8 @@ def normals(
     return copy_(out, tensor)
 
 
-WRITTEN = Out(explicit=True, **SEEDED)
-NORMAL: dict[str, Any] = {"kernel": True, **SEEDED}
+WRITTEN = Out(tags="nondeterministic_seeded")
+NORMAL: dict[str, Any] = {"kernel": True, "tags": "nondeterministic_seeded"}
 
 
 @op("aten::normal.Tensor_float", out=WRITTEN, **NORMAL)
@@ -349,7 +344,7 @@ def normal_float_float(
     return of_size(size, options, out).normal_(mean, std, generator=generator)
 
 
-@op("aten::normal_functional", **{**NORMAL, "kernel": "CompositeExplicitAutograd", "device_check": "NoCheck"})
+@op("aten::normal_functional", **{**NORMAL, "kernel": "CompositeExplicitAutograd"})
 def normal_functional(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Tensor:
     """Return normally distributed numbers in a new tensor with the shape, dtype and device of ``self``."""
     return empty_like(self).normal_(mean, std, generator=generator)
@@ -370,10 +365,7 @@ for _normal in (normal_tensor_float, normal_functional):
 # ------------------------------------------------------------------------------------------------------------ bernoulli
 
 
-COIN: dict[str, Any] = {"tags": "nondeterministic_seeded", "device_check": "NoCheck"}
-
-
-@op("aten::bernoulli_.Tensor", variants="method", autogen="bernoulli.Tensor, bernoulli.Tensor_out")
+@op("aten::bernoulli_.Tensor", variants="method")
 def bernoulli_(
     self: Tensor[Alias("a", write=True)], p: Tensor, *, generator: Generator | None = None
 ) -> Tensor[Alias("a", write=True)]:
@@ -406,7 +398,7 @@ def bernoulli_meta(ctx, self, p):
     )
 
 
-@bernoulli_.overload("float", variants="method", autogen="bernoulli.float_out")
+@bernoulli_.overload("float", variants="method")
 def bernoulli_float_(
     self: Tensor[Alias("a", write=True)], p: float = 0.5, *, generator: Generator | None = None
 ) -> Tensor[Alias("a", write=True)]:
@@ -429,8 +421,8 @@ def bernoulli_float_meta(ctx, self, p):
     "aten::bernoulli",
     kernel="CompositeExplicitAutograd",
     variants="function, method",
-    out=Out(explicit=True, dispatch="CPU, CUDA, Meta", **COIN),
-    **COIN,
+    out=Out(tags="nondeterministic_seeded"),
+    tags="nondeterministic_seeded",
 )
 @traceable
 def bernoulli(self: Tensor, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
@@ -443,7 +435,9 @@ bernoulli.sharding(elementwise=True)
 bernoulli.derivative("self")(zero_derivative)
 
 
-@bernoulli.overload("p", kernel="CompositeExplicitAutogradNonFunctional", variants="function, method", **COIN)
+@bernoulli.overload(
+    "p", kernel="CompositeExplicitAutogradNonFunctional", variants="function, method", tags="nondeterministic_seeded"
+)
 def bernoulli_p(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     """Return 1 where a trial with the probability ``p`` succeeds and 0 elsewhere, in a new tensor like ``self``."""
     return empty_like(self).bernoulli_(p, generator=generator)

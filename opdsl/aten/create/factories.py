@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opdsl.aten._shared.everywhere import EVERYWHERE
-from opdsl.declare import Out, op
+from opdsl.declare import op
 from opdsl.dispatch import get_default_dtype
 from opdsl.errors import OptionError
 from opdsl.kernels import check, fill_, new_tensor, resize
@@ -63,7 +63,7 @@ def give_size(out: Tensor, size: tuple[int, ...]) -> None:
         resize(out, size)
 
 
-@empty.overload("out", device_check="NoCheck", device_guard=False)
+@empty.overload("out")
 def empty_out(
     size: list[SymInt], *, memory_format: MemoryFormat | None = None, out: Tensor[Alias("a", write=True)]
 ) -> Tensor[Alias("a", write=True)]:
@@ -97,7 +97,7 @@ def dtype_of_number(value: complex) -> DType:
     return complex128 if default is float64 else complex64
 
 
-FILLED: dict[str, Any] = {"kernel": "CompositeExplicitAutograd", "out": Out(explicit=True)}
+FILLED: dict[str, Any] = {"kernel": "CompositeExplicitAutograd", "out": True}
 
 
 @op("aten::full", tags="core", **FILLED)
@@ -121,7 +121,7 @@ def ones(size: list[SymInt], *, options: TensorOptions, out: Tensor | None = Non
     return fill_(of_size(size, options, out), 1)
 
 
-@op("aten::scalar_tensor", kernel="CompositeExplicitAutograd", tags="core", autogen="scalar_tensor.out")
+@op("aten::scalar_tensor", kernel="CompositeExplicitAutograd", tags="core")
 def scalar_tensor(s: Scalar, *, options: TensorOptions) -> Tensor:
     """Return a zero-dim tensor that holds a number, of the default dtype if ``options`` names none."""
     return fill_(empty([], **options), s)

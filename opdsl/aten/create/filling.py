@@ -20,16 +20,16 @@ def zero_derivative(grad: Tensor) -> Tensor:
     return zeros_like(grad)
 
 
-WRITE: dict[str, Any] = {"kernel": EVERYWHERE, "variants": "function, method", "device_check": "NoCheck"}
+WRITE: dict[str, Any] = {"kernel": EVERYWHERE, "variants": "function, method"}
 
 
-@op("aten::fill_.Scalar", autogen="fill.Scalar_out", **WRITE)
+@op("aten::fill_.Scalar", **WRITE)
 def fill_number_(self: Tensor[Alias("a", write=True)], value: Scalar) -> Tensor[Alias("a", write=True)]:
     """Set every element to a number."""
     return fill_(self, value)
 
 
-@op("aten::fill_.Tensor", autogen="fill.Tensor_out", **WRITE)
+@op("aten::fill_.Tensor", **WRITE)
 def fill_tensor_(self: Tensor[Alias("a", write=True)], value: Tensor) -> Tensor[Alias("a", write=True)]:
     """Set every element to the element of the zero-dim tensor ``value``."""
     check(value.ndim == 0, f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
@@ -38,7 +38,7 @@ def fill_tensor_(self: Tensor[Alias("a", write=True)], value: Tensor) -> Tensor[
     return copy_(self, value.clone())
 
 
-@op("aten::zero_", **{**WRITE, "autogen": "zero, zero.out", "variants": "method, function"})
+@op("aten::zero_", **{**WRITE, "variants": "method, function"})
 def zero_(self: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
     """Set every element to 0."""
     return fill_(self, 0)
@@ -66,16 +66,7 @@ for _fill in (fill_number, fill):
     _fill.sharding(elementwise=True)
 
 
-@op(
-    "aten::resize_",
-    kernel=EVERYWHERE,
-    use_const_ref_for_mutable_tensors=True,
-    variants="method",
-    device_check="NoCheck",
-    device_guard=False,
-    tags=("core", "inplace_view"),
-    autogen="resize, resize.out",
-)
+@op("aten::resize_", kernel=EVERYWHERE, variants="method", tags=("core", "inplace_view"))
 def resize_(
     self: Tensor[Alias("a", write=True)], size: list[SymInt], *, memory_format: MemoryFormat | None = None
 ) -> Tensor[Alias("a", write=True)]:
@@ -89,14 +80,7 @@ def resize_(
     return self
 
 
-@op(
-    "aten::resize_as_",
-    kernel="CompositeExplicitAutograd",
-    use_const_ref_for_mutable_tensors=True,
-    variants="function, method",
-    tags="inplace_view",
-    autogen="resize_as, resize_as.out",
-)
+@op("aten::resize_as_", kernel="CompositeExplicitAutograd", variants="function, method", tags="inplace_view")
 def resize_as_(
     self: Tensor[Alias("a", write=True)], the_template: Tensor, *, memory_format: MemoryFormat | None = None
 ) -> Tensor[Alias("a", write=True)]:
@@ -106,13 +90,7 @@ def resize_as_(
     return self.resize_(the_template.shape, memory_format=memory_format)
 
 
-@op(
-    "aten::_resize_output_",
-    kernel=EVERYWHERE,
-    use_const_ref_for_mutable_tensors=True,
-    autogen="_resize_output, _resize_output.out",
-    dispatch="Meta",
-)
+@op("aten::_resize_output_", kernel=EVERYWHERE)
 def _resize_output_(
     self: Tensor[Alias("a", write=True)], size: list[SymInt], device: Device
 ) -> Tensor[Alias("a", write=True)]:

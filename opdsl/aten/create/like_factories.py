@@ -18,7 +18,7 @@ from opdsl.schema.vocabulary import Scalar, SymInt, TensorOptions
 # -------------------------------------------------------------------------------------------------------- given strides
 
 
-@op("aten::empty_strided", kernel=EVERYWHERE, tags="core", autogen="empty_strided.out")
+@op("aten::empty_strided", kernel=EVERYWHERE, tags="core")
 def empty_strided(size: list[SymInt], stride: list[SymInt], *, options: TensorOptions) -> Tensor:
     """Return an uninitialized tensor with the given size and strides, in elements."""
     check(
@@ -33,7 +33,7 @@ def empty_strided(size: list[SymInt], stride: list[SymInt], *, options: TensorOp
     return new_tensor(form, pinned=bool(options.pin_memory))
 
 
-@op("aten::empty_permuted", kernel="CompositeExplicitAutograd", autogen="empty_permuted.out")
+@op("aten::empty_permuted", kernel="CompositeExplicitAutograd")
 def empty_permuted(size: list[SymInt], physical_layout: list[int], *, options: TensorOptions) -> Tensor:
     """Return an uninitialized dense tensor whose dimensions are in a given order in memory, outermost first."""
     count = len(size)
@@ -56,13 +56,7 @@ def empty_permuted(size: list[SymInt], physical_layout: list[int], *, options: T
 # ------------------------------------------------------------------------------------------------------- in the form of
 
 
-@op(
-    "aten::empty_like",
-    kernel="CompositeExplicitAutograd",
-    device_check="NoCheck",
-    device_guard=False,
-    autogen="empty_like.out",
-)
+@op("aten::empty_like", kernel="CompositeExplicitAutograd")
 def empty_like(self: Tensor, *, options: TensorOptions, memory_format: MemoryFormat | None = None) -> Tensor:
     """Return an uninitialized tensor with the shape, dtype, device and memory order of ``self`` unless ``options`` say
     otherwise.
@@ -84,7 +78,7 @@ def new_like(self: Tensor, options: TensorOptions, memory_format: MemoryFormat |
     return new_tensor(form, pinned=bool(options.pin_memory))
 
 
-@op("aten::full_like", kernel="CompositeExplicitAutograd", tags="core", autogen="full_like.out")
+@op("aten::full_like", kernel="CompositeExplicitAutograd", tags="core")
 def full_like(
     self: Tensor, fill_value: Scalar, *, options: TensorOptions, memory_format: MemoryFormat | None = None
 ) -> Tensor:
@@ -92,13 +86,13 @@ def full_like(
     return fill_(new_like(self, options, memory_format), fill_value)
 
 
-@op("aten::zeros_like", kernel="CompositeExplicitAutograd", autogen="zeros_like.out")
+@op("aten::zeros_like", kernel="CompositeExplicitAutograd")
 def zeros_like(self: Tensor, *, options: TensorOptions, memory_format: MemoryFormat | None = None) -> Tensor:
     """Return a tensor of zeros with the shape and dtype of ``self``."""
     return fill_(new_like(self, options, memory_format), 0)
 
 
-@op("aten::ones_like", kernel="CompositeExplicitAutograd", autogen="ones_like.out")
+@op("aten::ones_like", kernel="CompositeExplicitAutograd")
 def ones_like(self: Tensor, *, options: TensorOptions, memory_format: MemoryFormat | None = None) -> Tensor:
     """Return a tensor of ones with the shape and dtype of ``self``."""
     return fill_(new_like(self, options, memory_format), 1)
@@ -120,16 +114,13 @@ def of_kind(self: Tensor, options: TensorOptions) -> TensorOptions:
 OF_KIND: dict[str, Any] = {"kernel": "CompositeExplicitAutograd", "variants": "method"}
 
 
-@op("aten::new_empty", autogen="new_empty.out", **OF_KIND)
+@op("aten::new_empty", **OF_KIND)
 def new_empty(self: Tensor, size: list[SymInt], *, options: TensorOptions) -> Tensor:
     """Return an uninitialized tensor of the given size, with the dtype and device of ``self`` by default."""
     return empty(size, **of_kind(self, options))
 
 
-@op(
-    "aten::new_empty_strided",
-    **{**OF_KIND, "kernel": "CompositeExplicitAutogradNonFunctional", "autogen": "new_empty_strided.out"},
-)
+@op("aten::new_empty_strided", **{**OF_KIND, "kernel": "CompositeExplicitAutogradNonFunctional"})
 def new_empty_strided(self: Tensor, size: list[SymInt], stride: list[SymInt], *, options: TensorOptions) -> Tensor:
     """Return an uninitialized tensor of the given size and strides, with the dtype and device of ``self``
     by default.
@@ -137,7 +128,7 @@ def new_empty_strided(self: Tensor, size: list[SymInt], stride: list[SymInt], *,
     return empty_strided(size, stride, **of_kind(self, options))
 
 
-@op("aten::new_full", autogen="new_full.out", **OF_KIND)
+@op("aten::new_full", **OF_KIND)
 def new_full(self: Tensor, size: list[SymInt], fill_value: Scalar, *, options: TensorOptions) -> Tensor:
     """Return a tensor of the given size with every element set to ``fill_value``, with the dtype and device of ``self``
     by default.
@@ -145,13 +136,13 @@ def new_full(self: Tensor, size: list[SymInt], fill_value: Scalar, *, options: T
     return full(size, fill_value, **of_kind(self, options))
 
 
-@op("aten::new_zeros", autogen="new_zeros.out", **OF_KIND)
+@op("aten::new_zeros", **OF_KIND)
 def new_zeros(self: Tensor, size: list[SymInt], *, options: TensorOptions) -> Tensor:
     """Return a tensor of zeros of the given size, with the dtype and device of ``self`` by default."""
     return zeros(size, **of_kind(self, options))
 
 
-@op("aten::new_ones", autogen="new_ones.out", **OF_KIND)
+@op("aten::new_ones", **OF_KIND)
 def new_ones(self: Tensor, size: list[SymInt], *, options: TensorOptions) -> Tensor:
     """Return a tensor of ones of the given size, with the dtype and device of ``self`` by default."""
     return ones(size, **of_kind(self, options))
@@ -161,11 +152,7 @@ for _make in (new_empty, new_empty_strided, new_full, new_zeros, new_ones):
     _make.non_differentiable("self")
 
 
-@op(
-    "aten::_new_zeros_with_same_feature_meta",
-    kernel="CompositeExplicitAutograd",
-    autogen="_new_zeros_with_same_feature_meta.out",
-)
+@op("aten::_new_zeros_with_same_feature_meta", kernel="CompositeExplicitAutograd")
 def _new_zeros_with_same_feature_meta(self: Tensor, other: Tensor, *, self_num_batch_dims: int = 0) -> Tensor:
     """Return zeros of the dtype of ``self`` with the first dimensions of ``self``, followed by the shape and strides of
     ``other``.
@@ -190,7 +177,7 @@ def _new_zeros_with_same_feature_meta(self: Tensor, other: Tensor, *, self_num_b
 _new_zeros_with_same_feature_meta.non_differentiable("self", "other")
 
 
-@op("aten::_efficientzerotensor", kernel=EVERYWHERE, autogen="_efficientzerotensor.out")
+@op("aten::_efficientzerotensor", kernel=EVERYWHERE)
 def _efficientzerotensor(size: list[SymInt], *, options: TensorOptions) -> Tensor:
     """Return zeros. They have memory like any tensor; PyTorch's have none."""
     return fill_(empty(size, **options), 0)

@@ -24,9 +24,6 @@ from opdsl.schema.vocabulary import Stream, SymInt, TensorOptions
 SETS: dict[str, Any] = {"variants": "method", "tags": "inplace_view"}
 """Options of ``op`` that the overloads of ``set_`` share."""
 
-FREELY: dict[str, Any] = {**SETS, "device_check": "NoCheck", "device_guard": False}
-"""Options of the overloads of ``set_`` that take another tensor, without device checks."""
-
 
 def check_source(self: Tensor, source: Tensor) -> None:
     """Check that a tensor may take over the memory of the tensor ``source``.
@@ -44,14 +41,14 @@ def check_source(self: Tensor, source: Tensor) -> None:
     check(not self._is_view(), "set_: a view shows the memory of its base. Set the base, or make a new tensor.")
 
 
-@op("aten::set_.source_Tensor", kernel=True, autogen="set.source_Tensor, set.source_Tensor_out", **FREELY)
+@op("aten::set_.source_Tensor", kernel=True, **SETS)
 def set_source_tensor_(self: Tensor[Alias("a", write=True)], source: Tensor) -> Tensor[Alias("a", write=True)]:
     """Make the tensor share the memory, shape and strides of ``source``."""
     check_source(self, source)
     return take_memory(self, source)
 
 
-@set_source_tensor_.overload("source_Tensor_storage_offset", kernel="CompositeImplicitAutograd", **FREELY)
+@set_source_tensor_.overload("source_Tensor_storage_offset", kernel="CompositeImplicitAutograd", **SETS)
 def set_source_tensor_storage_offset_(
     self: Tensor[Alias("a", write=True)],
     source: Tensor,
@@ -65,7 +62,7 @@ def set_source_tensor_storage_offset_(
     return take_memory(self, source.as_strided(size, tuple(stride) or contiguous_strides(tuple(size)), storage_offset))
 
 
-@set_source_tensor_.overload("", kernel=True, autogen="set, set.out", **SETS)
+@set_source_tensor_.overload("", kernel=True, **SETS)
 def set_nothing_(self: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
     """Make the tensor empty, with a single dimension of size 0, in new memory."""
     output = empty((0,), dtype=self.dtype, device=self.device)
@@ -73,7 +70,7 @@ def set_nothing_(self: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", writ
     return take_memory(self, output)
 
 
-@op("aten::is_set_to", kernel=True, variants="method", device_check="NoCheck", device_guard=False)
+@op("aten::is_set_to", kernel=True, variants="method")
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Return whether two tensors have the same memory, dtype, shape, strides and offset."""
     return (
@@ -101,7 +98,7 @@ def pin_memory(self: Tensor[Alias("a")], device: Device | None = None) -> Tensor
     return self if self.is_pinned(device) else _pin_memory(self, device)
 
 
-@op("aten::_pin_memory", kernel="CompositeExplicitAutograd", autogen="_pin_memory.out")
+@op("aten::_pin_memory", kernel="CompositeExplicitAutograd")
 def _pin_memory(self: Tensor, device: Device | None = None) -> Tensor:
     """Return a copy in page-locked host memory."""
     form = geometry(self.dtype, self.device, self.shape, dense_strides(self.geometry))
@@ -120,7 +117,7 @@ def record_stream(self: Tensor[Alias("a", write=True)], s: Stream) -> None:
 # ---------------------------------------------------------------------------------------------------------------- files
 
 
-@op("aten::from_file", dispatch="CPU", autogen="from_file.out")
+@op("aten::from_file")
 def from_file(filename: str, shared: bool | None = None, size: int | None = 0, *, options: TensorOptions) -> Tensor:
     """Return a vector that is mapped onto the first bytes of a file.
 

@@ -39,7 +39,7 @@ def _dim_arange(like: Tensor, dim: int) -> Tensor:
     return arange(like.size(dim), dtype=int64, device=like.device)
 
 
-@op("aten::lift", kernel="CompositeExplicitAutograd", autogen="lift.out")
+@op("aten::lift", kernel="CompositeExplicitAutograd")
 def lift(self: Tensor) -> Tensor:
     """Return a copy of the tensor; in PyTorch function transforms replace this operator by one that wraps
     the tensor.
@@ -66,13 +66,13 @@ def _reshape_copy(self: Tensor, size: list[SymInt]) -> Tensor:
 _reshape_copy.derivative(self=lambda grad, self: grad.reshape(self.shape))
 
 
-@op("aten::_masked_scale", dispatch={"CUDA": "masked_scale_cuda"}, autogen="_masked_scale.out")
+@op("aten::_masked_scale")
 def _masked_scale(self: Tensor, mask: Tensor, scale: float) -> Tensor:
     """``self * mask * scale``, in the dtype of ``self``."""
     return (self * mask * scale).to(self.dtype)
 
 
-@op("aten::_is_all_true", variants="function, method", dispatch={"CompositeExplicitAutograd": "_is_all_true"})
+@op("aten::_is_all_true", variants="function, method")
 def _is_all_true(self: Tensor) -> Tensor:
     """Return whether all elements are true."""
     check(self.dtype is bool_, "expected a tensor of bools")
@@ -82,7 +82,7 @@ def _is_all_true(self: Tensor) -> Tensor:
 _is_all_true.non_differentiable("self")
 
 
-@op("aten::_is_any_true", variants="function, method", dispatch={"CompositeExplicitAutograd": "_is_any_true"})
+@op("aten::_is_any_true", variants="function, method")
 def _is_any_true(self: Tensor) -> Tensor:
     """Return whether at least one element is true."""
     check(self.dtype is bool_, "expected a tensor of bools")

@@ -20,9 +20,7 @@ from opdsl.runtime import Device, DType, Generator, Layout, MemoryFormat, Tensor
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Name, SymInt, TensorOptions
 
-SEEDED: dict[str, Any] = {"tags": "nondeterministic_seeded"}
-
-FILL: dict[str, Any] = {"variants": "method", "device_check": "NoCheck", **SEEDED}
+FILL: dict[str, Any] = {"variants": "method", "tags": "nondeterministic_seeded"}
 _LARGEST = (1 << 63) - 1
 
 
@@ -33,11 +31,9 @@ _LARGEST = (1 << 63) - 1
         "": Overload(
             "Fill the tensor with random integers from 0 to the largest up to which its dtype holds all integers.",
             fixed={"from_": 0, "to": None},
-            autogen="random, random.out",
         ),
         "from": Overload(),
     },
-    autogen="random.from, random.from_out",
     **FILL,
 )
 def random_(
@@ -51,7 +47,7 @@ def random_(
     return fill_between(self, from_, to, generator)
 
 
-@random_.overload("to", kernel=True, autogen="random.to, random.to_out", **FILL)
+@random_.overload("to", kernel=True, **FILL)
 def random_to_(
     self: Tensor[Alias("a", write=True)], to: int, *, generator: Generator | None = None
 ) -> Tensor[Alias("a", write=True)]:
@@ -129,8 +125,8 @@ def fill_integers(target: Tensor, low: int, last: int, generator: Generator | No
         ),
         "low_generator": Overload(),
     },
-    out=Out(explicit=True, **SEEDED),
-    **SEEDED,
+    out=Out(tags="nondeterministic_seeded"),
+    tags="nondeterministic_seeded",
 )
 def randint(
     low: SymInt,
@@ -163,7 +159,7 @@ def filled_like(
     return fill_between(empty_like(self, **options, memory_format=memory_format), low, high, generator)
 
 
-LIKE: dict[str, Any] = {"kernel": "CompositeExplicitAutograd", **SEEDED}
+LIKE: dict[str, Any] = {"kernel": "CompositeExplicitAutograd", "tags": "nondeterministic_seeded"}
 """Options of all overloads of ``randint_like``."""
 
 
@@ -173,11 +169,9 @@ LIKE: dict[str, Any] = {"kernel": "CompositeExplicitAutograd", **SEEDED}
         "": Overload(
             "Return random integers from 0 up to, but not including, ``high``, in a tensor like ``self``.",
             fixed={"generator": None},
-            autogen="randint_like.out",
         ),
         "generator": Overload(),
     },
-    autogen="randint_like.generator_out",
     **LIKE,
 )
 def randint_like(
@@ -201,11 +195,9 @@ def randint_like(
             "Return random integers from 0 up to, but not including, the element of the zero-dim tensor ``high``, in a "
             "tensor like ``self``.",
             fixed={"generator": None},
-            autogen="randint_like.Tensor_out",
         ),
         "Tensor_generator": Overload(),
     },
-    autogen="randint_like.Tensor_generator_out",
     **LIKE,
 )
 def randint_like_below_tensor(
@@ -228,11 +220,9 @@ def randint_like_below_tensor(
         "low_dtype": Overload(
             "Return random integers from ``low`` up to, but not including, ``high``, in a tensor like ``self``.",
             fixed={"generator": None},
-            autogen="randint_like.low_dtype_out",
         ),
         "low_generator_dtype": Overload(),
     },
-    autogen="randint_like.low_generator_dtype_out",
     **LIKE,
 )
 def randint_like_between(
@@ -277,12 +267,12 @@ def int_of(high: Tensor) -> int:
             "Return the integers from 0 up to, but not including, ``n`` in a random order, all equally likely.",
             fixed={"generator": None},
             tags=("core", "nondeterministic_seeded"),
-            out=Out(explicit=True),
+            out=True,
         ),
         "generator": Overload(),
     },
-    out=Out(explicit=True, dispatch="CPU, CUDA, Meta"),
-    **SEEDED,
+    out=True,
+    tags="nondeterministic_seeded",
 )
 def randperm(
     n: SymInt,

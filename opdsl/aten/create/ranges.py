@@ -57,12 +57,11 @@ def ranging(start: complex, step: complex, count: int, options: TensorOptions, o
             "Return numbers from 0 up to, but not including, ``end``, in steps of 1.",
             fixed={"start": 0, "step": 1},
             tags=(),
-            out=Out(explicit=True),
+            out=True,
         ),
     },
     tags="core",
-    cpp_no_default_args=["step"],
-    out=Out("arange.start_out", explicit=True, dispatch="CPU, CUDA, Meta", cpp_no_default_args=["step"]),
+    out=Out("arange.start_out"),
 )
 def arange(
     start: Scalar, end: Scalar, step: Scalar = 1, *, options: TensorOptions, out: Tensor | None = None
@@ -246,16 +245,13 @@ def logspace_element(row: Any, column: Any, start: Any, end: Any, step: Any, ste
     return base ** linspace_complex(row, column, start, end, step, steps)
 
 
-OF_NUMBERS: dict[str, Any] = {
-    "kernel": "CompositeExplicitAutograd",
-    "out": Out(explicit=True, dispatch="CPU, CUDA, Meta"),
-}
+OF_NUMBERS: dict[str, Any] = {"kernel": "CompositeExplicitAutograd", "out": True}
 """Options of ranges between two numbers."""
 
 OF_TENSORS: dict[str, Any] = {
     "kernel": "CompositeExplicitAutograd",
     "category_override": "factory",
-    "out": Out(explicit=True),
+    "out": True,
 }
 """Options of ranges with one or two zero-dim tensors as ends."""
 
@@ -373,10 +369,10 @@ def size_of(start: complex, end: complex, step: complex, dtype: DType) -> int:
         "": Overload(
             "Return numbers from ``start`` up to and including ``end``, in steps of 1.",
             fixed={"step": 1},
-            out=Out("range.out_", explicit=True),
+            out=Out("range.out_"),
         )
     },
-    out=Out("range.out", explicit=True, dispatch="CPU, CUDA, Meta", cpp_no_default_args=["step"]),
+    out=Out("range.out"),
 )
 def inclusive_range(
     start: Scalar, end: Scalar, step: Scalar = 1, *, options: TensorOptions, out: Tensor | None = None

@@ -70,7 +70,7 @@ def draw_poisson(key: Array, rates: Array, out: Array) -> None:
         out[~usual] = (rates + numpy.sqrt(rates) * source.standard_normal(rates.shape))[~usual]
 
 
-@op("aten::poisson", kernel=True, device_check="NoCheck", tags=SEEDED, autogen="poisson.out")
+@op("aten::poisson", kernel=True, tags=SEEDED)
 def poisson(self: Tensor, generator: Generator | None = None) -> Tensor:
     """Return Poisson distributed counts whose means are the elements of ``self``."""
     require_kernel(self.dtype.is_floating_point, "poisson_cpu", self.dtype)
@@ -94,7 +94,7 @@ def draw_binomial(key: Array, counts: Array, chances: Array, out: Array) -> None
     out[numpy.isnan(chances) & (counts > 0)] = numpy.nan
 
 
-@op("aten::binomial", kernel=True, device_check="NoCheck", tags=SEEDED, autogen="binomial.out")
+@op("aten::binomial", kernel=True, tags=SEEDED)
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
     """Return how many out of ``count`` trials succeed, each of them with the probability ``prob``."""
     for name, tensor in (("count", count), ("prob", prob)):
@@ -124,7 +124,7 @@ def draw_gamma(key: Array, shapes: Array, out: Array) -> None:
     out[...] = numpy.where(fits, numpys(key).standard_gamma(taken), shapes * numpy.nan)
 
 
-@op("aten::_standard_gamma", kernel=True, tags=SEEDED, autogen="_standard_gamma.out")
+@op("aten::_standard_gamma", kernel=True, tags=SEEDED)
 def _standard_gamma(self: Tensor, generator: Generator | None = None) -> Tensor:
     """Return gamma distributed numbers of scale 1, whose shape parameters are the elements of ``self``."""
     require_kernel(self.dtype.is_floating_point, "gamma_cpu", self.dtype)
@@ -134,7 +134,7 @@ def _standard_gamma(self: Tensor, generator: Generator | None = None) -> Tensor:
 _standard_gamma.derivative(self=lambda grad, self, result: grad * _standard_gamma_grad(self, result))
 
 
-@op("aten::_sample_dirichlet", kernel=True, tags=SEEDED, autogen="_sample_dirichlet.out")
+@op("aten::_sample_dirichlet", kernel=True, tags=SEEDED)
 def _sample_dirichlet(self: Tensor, generator: Generator | None = None) -> Tensor:
     """Return Dirichlet distributed vectors, whose concentrations are along the last dimension of ``self``; each sums to
     1.
@@ -156,7 +156,7 @@ def sample_dirichlet_derivative(grad, self, result):
 # ---------------------------------------------------------------------------------------------------------- multinomial
 
 
-@op("aten::multinomial", kernel=True, variants="method, function", tags=SEEDED, out=Out(explicit=True, tags=SEEDED))
+@op("aten::multinomial", kernel=True, variants="method, function", tags=SEEDED, out=Out(tags=SEEDED))
 def multinomial(
     self: Tensor,
     num_samples: SymInt,

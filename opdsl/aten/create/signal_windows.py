@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 from opdsl.aten.create.factories import empty
 from opdsl.aten.create.like_factories import ones_like
@@ -77,24 +76,13 @@ def window_of(name: str, shape: Shape, length: int, options: TensorOptions, peri
     return shape(place, last, *numbers) if length > 1 else ones_like(place)
 
 
-ENTRY: dict[str, Any] = {"kernel": "CompositeExplicitAutograd"}
-"""Options of ``op`` that all window functions share."""
-
-
-def lacking(name: str, overload: str, **fixed: object) -> Overload:
-    """Return the overload of a window operator that fixes the arguments ``fixed`` instead of taking them."""
-    suffix = f"{overload}_out" if overload else "out"
-    return Overload(fixed=fixed, autogen=f"{name}.{suffix}")
-
-
 def declare_window(name: str, shape: Shape) -> None:
     """Declare a window operator with two overloads: one takes ``periodic``, the other is always periodic."""
 
     @op(
         f"aten::{name}.periodic",
-        overloads={"": lacking(name, "", periodic=True), "periodic": Overload()},
-        autogen=f"{name}.periodic_out",
-        **ENTRY,
+        overloads={"": Overload(fixed={"periodic": True}), "periodic": Overload()},
+        kernel="CompositeExplicitAutograd",
     )
     def window(window_length: int, periodic: bool, *, options: TensorOptions) -> Tensor:
         return window_of(name, shape, window_length, options, periodic)
@@ -108,13 +96,12 @@ declare_window("hann_window", hann)
 @op(
     "aten::hamming_window.periodic_alpha_beta",
     overloads={
-        "": lacking("hamming_window", "", periodic=True, alpha=0.54, beta=0.46),
-        "periodic": lacking("hamming_window", "periodic", alpha=0.54, beta=0.46),
-        "periodic_alpha": lacking("hamming_window", "periodic_alpha", beta=0.46),
+        "": Overload(fixed={"periodic": True, "alpha": 0.54, "beta": 0.46}),
+        "periodic": Overload(fixed={"alpha": 0.54, "beta": 0.46}),
+        "periodic_alpha": Overload(fixed={"beta": 0.46}),
         "periodic_alpha_beta": Overload(),
     },
-    autogen="hamming_window.periodic_alpha_beta_out",
-    **ENTRY,
+    kernel="CompositeExplicitAutograd",
 )
 def hamming_window(window_length: int, periodic: bool, alpha: float, beta: float, *, options: TensorOptions) -> Tensor:
     """Return the Hamming window ``alpha - beta * cos(2 pi i / N)``, periodic or symmetric."""
@@ -124,12 +111,11 @@ def hamming_window(window_length: int, periodic: bool, alpha: float, beta: float
 @op(
     "aten::kaiser_window.beta",
     overloads={
-        "": lacking("kaiser_window", "", periodic=True, beta=12.0),
-        "periodic": lacking("kaiser_window", "periodic", beta=12.0),
+        "": Overload(fixed={"periodic": True, "beta": 12.0}),
+        "periodic": Overload(fixed={"beta": 12.0}),
         "beta": Overload(),
     },
-    autogen="kaiser_window.beta_out",
-    **ENTRY,
+    kernel="CompositeExplicitAutograd",
 )
 def kaiser_window(window_length: int, periodic: bool, beta: float, *, options: TensorOptions) -> Tensor:
     """Return the Kaiser window, periodic or symmetric; the larger ``beta``, the narrower it is."""

@@ -9,7 +9,7 @@ from opdsl.aten._shared.entries import documented
 from opdsl.aten.create.factories import of_size, zeros
 from opdsl.aten.create.ranges import arange
 from opdsl.aten.pointwise.comparison import where
-from opdsl.declare import Inplace, Out, Overload, op, traceable
+from opdsl.declare import Inplace, Overload, op, traceable
 from opdsl.errors import ShapeError, UnsupportedDTypeError
 from opdsl.kernels import check, fill_, new_tensor
 from opdsl.kernels.compiler import compiler_for
@@ -167,7 +167,7 @@ def diag_embed(self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) ->
 diag_embed.derivative(self=lambda grad, offset, dim1, dim2: grad.diagonal(offset, dim1, dim2))
 
 
-@op("aten::diag", variants="method, function", out=Out(explicit=True))
+@op("aten::diag", variants="method, function", out=True)
 @traceable
 def diag(self: Tensor, diagonal: int = 0) -> Tensor:
     """Return a matrix with the vector ``self`` as its diagonal, or the diagonal of the matrix ``self``."""
@@ -207,7 +207,7 @@ def trace_derivative(grad, self):
     "aten::eye.m",
     kernel="CompositeExplicitAutograd",
     overloads={"": Overload("Return the identity matrix with ``n`` rows.", fixed={"m": None}), "m": Overload()},
-    out=Out(explicit=True, dispatch="CPU, CUDA, Meta"),
+    out=True,
 )
 @traceable
 def eye(n: SymInt, m: SymInt, *, options: TensorOptions, out: Tensor | None = None) -> Tensor:

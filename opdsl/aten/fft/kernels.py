@@ -57,7 +57,7 @@ def resized(shape: Sequence[int], dim: int, size: int) -> tuple[int, ...]:
     return (*shape[:dim], size, *shape[dim + 1 :])
 
 
-@op("aten::_fft_c2c", structured=False, out=Out(explicit=True))
+@op("aten::_fft_c2c", out=True)
 def _fft_c2c(self: Tensor, dim: list[SymInt], normalization: int, forward: bool) -> Tensor:
     """Return the Fourier transform of a complex tensor along dimensions, or the inverse transform.
 
@@ -89,7 +89,7 @@ def _fft_c2c_kernel(self, dim, normalization, forward, out):
 _fft_c2c.derivative(self=lambda grad, dim, normalization, forward: _fft_c2c(grad, dim, normalization, not forward))
 
 
-@op("aten::_fft_r2c", tags="core", structured=False, out=Out(explicit=True, tags=()))
+@op("aten::_fft_r2c", tags="core", out=Out(tags=()))
 def _fft_r2c(self: Tensor, dim: list[int], normalization: int, onesided: bool) -> Tensor:
     """Return the Fourier transform of a real tensor along dimensions.
 
@@ -131,7 +131,7 @@ def _fft_r2c_derivative(grad, self, dim, normalization, onesided):
     return real(_fft_c2c(whole, dim, normalization, False))
 
 
-@op("aten::_fft_c2r", tags="core", structured=False, out=Out(explicit=True, tags=()))
+@op("aten::_fft_c2r", tags="core", out=Out(tags=()))
 def _fft_c2r(self: Tensor, dim: list[int], normalization: int, last_dim_size: SymInt) -> Tensor:
     """Return the inverse Fourier transform of the frequencies of a real tensor.
 

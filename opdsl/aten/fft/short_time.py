@@ -37,7 +37,6 @@ def centered(window: Tensor, size: int) -> Tensor:
         "": Overload(
             "Return the short-time Fourier transform, as ``stft`` with ``center=False``.",
             fixed={"center": False, "pad_mode": "constant"},
-            cpp_no_default_args=["hop_length", "win_length", "window", "normalized"],
         )
     },
 )

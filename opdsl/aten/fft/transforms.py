@@ -235,18 +235,11 @@ Dims = Annotated[IntList, Size(1)]
 SymSizes = Annotated[SymIntList, Size(1)]
 
 
-def entry(name: str) -> dict[str, Any]:
-    """Return the options of a transform's operator. Its kernel is named as PyTorch's, which take symbolic sizes."""
-    return {
-        "python_module": "fft",
-        "variants": "function",
-        "dispatch": {"CompositeImplicitAutograd": f"fft_{name}_symint"},
-    }
+ENTRY: dict[str, Any] = {"python_module": "fft", "variants": "function"}
+"""Options of the operators of transforms."""
 
-
-def transformed(name: str) -> Out:
-    """Return the options of a transform's ``out=`` variant, whose dtype may have another precision."""
-    return Out(explicit=True, cast="kind", contiguous=True, **entry(name))
+TRANSFORMED = Out(cast="kind", contiguous=True, **ENTRY)
+"""Options of ``out=`` variants of transforms, whose dtype may have another precision."""
 
 
 def declare_line(name: str, transform: Callable[..., Tensor], direction: Direction, text: str) -> None:
@@ -259,7 +252,7 @@ def declare_line(name: str, transform: Callable[..., Tensor], direction: Directi
         text: the start of its docstring.
     """
 
-    @op(f"aten::fft_{name}", out=transformed(name), **entry(name))
+    @op(f"aten::fft_{name}", out=TRANSFORMED, **ENTRY)
     @documented(f"{text} of ``n`` points along ``dim``.")
     def along_line(self: Tensor, n: SymInt | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
         return transform(name, direction, self, n, dim, norm)
@@ -272,7 +265,7 @@ def declare_complex_line(name: str, transform: Callable[..., Tensor], text: str)
     ``declare_line``.
     """
 
-    @op(f"aten::fft_{name}", out=transformed(name), **entry(name))
+    @op(f"aten::fft_{name}", out=TRANSFORMED, **ENTRY)
     @documented(f"{text} of ``n`` points along ``dim``.")
     def along_line(
         self: Tensor, n: SymInt | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
@@ -299,12 +292,12 @@ def declare_box(name: str, transform: Callable[..., Tensor], direction: Directio
     def transformed_box(self: Tensor, s: Any, dim: Any, norm: str | None) -> Tensor:
         return transform(f"{name}n", direction, self, listed(s), listed(dim), norm)
 
-    @op(f"aten::fft_{name}n", out=transformed(f"{name}n"), **entry(f"{name}n"), **more)
+    @op(f"aten::fft_{name}n", out=TRANSFORMED, **ENTRY, **more)
     @documented(f"{text} of ``s`` points along ``dim``, all or the last dimensions by default.")
     def along_dims(self: Tensor, s: SymSizes | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
         return transformed_box(self, s, dim, norm)
 
-    @op(f"aten::fft_{name}2", out=transformed(f"{name}2"), **entry(f"{name}2"), **more)
+    @op(f"aten::fft_{name}2", out=TRANSFORMED, **ENTRY, **more)
     @documented(f"{text} of ``s`` points along two dimensions.")
     def along_two(
         self: Tensor,
@@ -316,7 +309,6 @@ def declare_box(name: str, transform: Callable[..., Tensor], direction: Directio
 
 
 FORWARD, BACK = Direction(forward=True), Direction(forward=False)
-HERMITIAN = {"use_const_ref_for_mutable_tensors": True}
 DISCRETE = "Return the discrete Fourier transform"
 INVERSE = "Return the inverse discrete Fourier transform"
 HALF = "Return the first half of the Fourier transform of real signals"
@@ -332,8 +324,8 @@ declare_box("fft", full_box, FORWARD, DISCRETE)
 declare_box("ifft", full_box, BACK, INVERSE)
 declare_box("rfft", half_box, FORWARD, HALF)
 declare_box("irfft", real_box, BACK, "Return the inverse of ``rfftn``: real signals")
-declare_box("hfft", real_box, FORWARD, SYMMETRIC, **HERMITIAN)
-declare_box("ihfft", half_box, BACK, "Return the inverse of ``hfftn``, applied to real signals", **HERMITIAN)
+declare_box("hfft", real_box, FORWARD, SYMMETRIC)
+declare_box("ihfft", half_box, BACK, "Return the inverse of ``hfftn``, applied to real signals")
 
 # ---------------------------------------------------------------------------------------------------------- frequencies
 
@@ -348,7 +340,7 @@ def declare_frequencies(name: str, count: Callable[[int], int], write: Callable[
     """
     options: dict[str, Any] = {"python_module": "fft", "variants": "function"}
 
-    @op(f"aten::fft_{name}", out=Out(explicit=True), **options)
+    @op(f"aten::fft_{name}", out=True, **options)
     def frequencies(
         n: int,
         d: float = 1.0,

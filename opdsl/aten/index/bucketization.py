@@ -119,7 +119,7 @@ def write_places(out: Tensor, boundaries: Tensor, self: Tensor | Scalar, right: 
     copy_(out, result.reshape(out.shape))
 
 
-@op("aten::searchsorted.Tensor", structured=False, out=Out("searchsorted.Tensor_out", explicit=True))
+@op("aten::searchsorted.Tensor", out=Out("searchsorted.Tensor_out"))
 def searchsorted(
     sorted_sequence: Tensor,
     self: Tensor,
@@ -158,7 +158,7 @@ def searchsorted_cpu(sorted_sequence, self, out_int32, right, side, sorter, out)
     write_places(out, sorted_sequence, self, is_behind(right, side), sorter)
 
 
-@searchsorted.overload("Scalar", structured=False, out=Out("searchsorted.Scalar_out", explicit=True))
+@searchsorted.overload("Scalar", out=Out("searchsorted.Scalar_out"))
 def searchsorted_scalar(
     sorted_sequence: Tensor,
     self: Scalar,
@@ -179,7 +179,7 @@ searchsorted_scalar.out_kernel(searchsorted_cpu)
 # ------------------------------------------------------------------------------------------------------------ bucketize
 
 
-@op("aten::bucketize.Tensor", structured=False, out=Out("bucketize.Tensor_out", explicit=True))
+@op("aten::bucketize.Tensor", out=Out("bucketize.Tensor_out"))
 def bucketize(self: Tensor, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """Return for each number the index of the interval between sorted boundaries that contains it.
 
@@ -197,7 +197,7 @@ def bucketize_meta(ctx, self, boundaries, out_int32):
 bucketize.out_kernel(lambda self, boundaries, right, out: write_places(out, boundaries, self, right, None))
 
 
-@bucketize.overload("Scalar", kernel=True, autogen="bucketize.Scalar_out")
+@bucketize.overload("Scalar", kernel=True)
 def bucketize_scalar(self: Scalar, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """Return the index of the interval between sorted boundaries that contains a number."""
     check(boundaries.ndim == 1, f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")

@@ -60,8 +60,7 @@ def require_apart(out: Tensor | None, shape: tuple[int, ...], operator: str, *re
             require_no_overlap(shown, tensor, operator)
 
 
-# Not structured, as PyTorch's index_select is not.
-@op("aten::index_select", variants="method, function", tags="core", structured=False, out=Out(explicit=True, tags=()))
+@op("aten::index_select", variants="method, function", tags="core", out=Out(tags=()))
 def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor:
     """Return the slices of a dimension at the indices in the vector ``index``."""
     ...
@@ -114,7 +113,7 @@ def index_select_cpu(self, dim, index, out):
 index_select.derivative(self=lambda grad, self, dim, index: grad.new_zeros(self.shape).index_add_(dim, index, grad))
 
 
-@op("aten::take", variants="method, function", structured=False, out=Out(explicit=True))
+@op("aten::take", variants="method, function", out=True)
 def take(self: Tensor, index: Tensor) -> Tensor:
     """Return the elements at indices into the flattened tensor, in row-major order."""
     ...
@@ -141,7 +140,7 @@ take.out_kernel(lambda self, index, out: gather(out, self, (0,) * index.ndim, am
 take.derivative(self=lambda grad, self, index: grad.new_zeros(self.shape).put_(index, grad, True))
 
 
-@op("aten::take_along_dim", variants="method, function", out=Out(explicit=True))
+@op("aten::take_along_dim", variants="method, function", out=True)
 @traceable
 def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """Return ``gather`` with the other dimensions broadcast; if ``dim`` is None, from the flattened tensor."""

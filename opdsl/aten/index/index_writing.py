@@ -249,13 +249,7 @@ def filled_copy(self: Tensor, dim: int, index: Tensor, value: Tensor | complex) 
     return self.clone().index_fill_(dim, index, value)
 
 
-@op(
-    "aten::index_fill_.int_Scalar",
-    kernel=True,
-    variants="method",
-    device_check="NoCheck",
-    autogen="index_fill.int_Scalar_out",
-)
+@op("aten::index_fill_.int_Scalar", kernel=True, variants="method")
 def index_fill_number_(
     self: Tensor[Alias("a", write=True)], dim: int, index: Tensor, value: Scalar
 ) -> Tensor[Alias("a", write=True)]:
@@ -263,13 +257,7 @@ def index_fill_number_(
     return fill_selected(self, dim, index, value)
 
 
-@op(
-    "aten::index_fill_.int_Tensor",
-    kernel=True,
-    variants="method",
-    device_check="NoCheck",
-    autogen="index_fill.int_Tensor_out",
-)
+@op("aten::index_fill_.int_Tensor", kernel=True, variants="method")
 def index_fill_tensor_(
     self: Tensor[Alias("a", write=True)], dim: int, index: Tensor, value: Tensor
 ) -> Tensor[Alias("a", write=True)]:
@@ -277,23 +265,13 @@ def index_fill_tensor_(
     return fill_selected(self, dim, index, value)
 
 
-@op(
-    "aten::index_fill.int_Scalar",
-    kernel="CompositeExplicitAutograd",
-    variants="function, method",
-    device_check="NoCheck",
-)
+@op("aten::index_fill.int_Scalar", kernel="CompositeExplicitAutograd", variants="function, method")
 def index_fill_number(self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
     """Return ``self`` with the slices at the indices ``index`` along a dimension set to a number."""
     return filled_copy(self, dim, index, value)
 
 
-@op(
-    "aten::index_fill.int_Tensor",
-    kernel="CompositeExplicitAutograd",
-    variants="function, method",
-    device_check="NoCheck",
-)
+@op("aten::index_fill.int_Tensor", kernel="CompositeExplicitAutograd", variants="function, method")
 def index_fill_tensor(self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
     """Return ``self`` with the slices at the indices ``index`` along a dimension set to the element of a zero-dim
     tensor.
@@ -307,7 +285,7 @@ for _fill in (index_fill_tensor_, index_fill_tensor):
     _fill.derivative(value=lambda grad, dim, index: (grad * grad.new_zeros(grad.shape).index_fill(dim, index, 1)).sum())
 
 
-@op("aten::put_", kernel=True, variants="method", autogen="put.out")
+@op("aten::put_", kernel=True, variants="method")
 def put_(
     self: Tensor[Alias("a", write=True)], index: Tensor, source: Tensor, accumulate: bool = False
 ) -> Tensor[Alias("a", write=True)]:

@@ -182,7 +182,6 @@ def shape_of_indices(tensors: Sequence[Tensor]) -> tuple[int, ...]:
     "aten::index.Tensor",
     variants="function, method",
     tags=("core", "dynamic_output_shape"),
-    device_check="NoCheck",
     out=Out(
         tags=(),
         structured_inherits="TensorIteratorBase",
@@ -228,7 +227,7 @@ _unsafe_index.derivative(index_tensor)
 # ------------------------------------------------------------------------------------------------------------ index_put
 
 
-@op("aten::_index_put_impl_", kernel=True, device_check="NoCheck", autogen="_index_put_impl, _index_put_impl.out")
+@op("aten::_index_put_impl_", kernel=True)
 def _index_put_impl_(
     self: Tensor[Alias("a", write=True)],
     indices: list[Tensor | None],
@@ -306,13 +305,7 @@ def value_of_shape(values: Tensor, shape: tuple[int, ...]) -> Tensor:
         ) from None
 
 
-@op(
-    "aten::index_put_",
-    kernel="CompositeExplicitAutograd",
-    variants="function, method",
-    device_check="NoCheck",
-    autogen="index_put.out",
-)
+@op("aten::index_put_", kernel="CompositeExplicitAutograd", variants="function, method")
 def index_put_(
     self: Tensor[Alias("a", write=True)], indices: list[Tensor | None], values: Tensor, accumulate: bool = False
 ) -> Tensor[Alias("a", write=True)]:
@@ -320,20 +313,14 @@ def index_put_(
     return write_indexed(self, indices, values, accumulate)
 
 
-@op(
-    "aten::index_put",
-    kernel="CompositeExplicitAutograd",
-    variants="function, method",
-    tags="core",
-    device_check="NoCheck",
-)
+@op("aten::index_put", kernel="CompositeExplicitAutograd", variants="function, method", tags="core")
 @traceable
 def index_put(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
     """Return ``self`` with values written at index tensors, or added if ``accumulate``."""
     return self.clone().index_put_(indices, values, accumulate)
 
 
-@op("aten::_unsafe_index_put", kernel="CompositeExplicitAutograd", device_check="NoCheck")
+@op("aten::_unsafe_index_put", kernel="CompositeExplicitAutograd")
 def _unsafe_index_put(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
     """Return ``index_put``, including the bounds checks that PyTorch's ``_unsafe_index_put`` omits."""
     return write_indexed(clone(self), indices, values, accumulate)

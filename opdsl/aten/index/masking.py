@@ -37,7 +37,7 @@ from opdsl.schema.vocabulary import Scalar, SymInt
     kernel=True,
     variants="method, function",
     tags=("dynamic_output_shape", "core"),
-    out=Out(explicit=True, apart=True),
+    out=Out(apart=True),
 )
 def nonzero_tensor(self: Tensor) -> Tensor:
     """Return the indices of the nonzero elements, one row for each element."""
@@ -105,13 +105,12 @@ def argwhere(self: Tensor) -> Tensor:
     """Return the indices of the nonzero elements, one row for each element; NumPy's name of ``nonzero``."""
 
 
-# Not structured: the kernel finds the size of the result.
 @op(
     "aten::masked_select",
     kernel=True,
     variants="method, function",
     tags="dynamic_output_shape",
-    out=Out(explicit=True, apart=True),
+    out=Out(apart=True),
 )
 def masked_select(self: Tensor, mask: Tensor) -> Tensor:
     """Return the elements where a mask holds, as a vector in row-major order."""
@@ -180,17 +179,16 @@ def filled_copy(self: Tensor, mask: Tensor, value: Tensor | complex) -> Tensor:
     return broadcast_copy(self, mask).masked_fill_(mask, value)
 
 
-FREE: dict[str, Any] = {"device_check": "NoCheck"}
 IN_PLACE: dict[str, Any] = {"kernel": True, "variants": "method"}
 
 
-@op("aten::masked_fill_.Scalar", autogen="masked_fill.Scalar_out", **IN_PLACE, **FREE)
+@op("aten::masked_fill_.Scalar", **IN_PLACE)
 def masked_fill_(self: Tensor[Alias("a", write=True)], mask: Tensor, value: Scalar) -> Tensor[Alias("a", write=True)]:
     """Fill the tensor in place with a number where a mask holds."""
     return fill_where(self, mask, value)
 
 
-@op("aten::masked_fill_.Tensor", autogen="masked_fill.Tensor_out", **IN_PLACE, **FREE)
+@op("aten::masked_fill_.Tensor", **IN_PLACE)
 def masked_fill_tensor_(
     self: Tensor[Alias("a", write=True)], mask: Tensor, value: Tensor
 ) -> Tensor[Alias("a", write=True)]:
@@ -198,7 +196,7 @@ def masked_fill_tensor_(
     return fill_where(self, mask, value)
 
 
-@op("aten::masked_scatter_", autogen="masked_scatter.out", **IN_PLACE)
+@op("aten::masked_scatter_", **IN_PLACE)
 def masked_scatter_(
     self: Tensor[Alias("a", write=True)], mask: Tensor, source: Tensor
 ) -> Tensor[Alias("a", write=True)]:
@@ -226,13 +224,13 @@ def masked_scatter_(
 COPY: dict[str, Any] = {"kernel": "CompositeExplicitAutograd", "variants": "function, method"}
 
 
-@op("aten::masked_fill.Scalar", tags="pointwise", **COPY, **FREE)
+@op("aten::masked_fill.Scalar", tags="pointwise", **COPY)
 def masked_fill_number(self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
     """Return ``self`` filled with a number where a mask holds."""
     return filled_copy(self, mask, value)
 
 
-@op("aten::masked_fill.Tensor", **COPY, **FREE)
+@op("aten::masked_fill.Tensor", **COPY)
 def masked_fill(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
     """Return ``self`` filled with the element of a zero-dim tensor where a mask holds."""
     return filled_copy(self, mask, value)
@@ -289,7 +287,7 @@ def _rowwise_prune(weight: Tensor, mask: Tensor, compressed_indices_dtype: DType
     return weight[mask], places.to(compressed_indices_dtype)
 
 
-@op("aten::nonzero_static", variants="method, function", dispatch="CPU, CUDA, MPS", out=Out(dispatch="CPU, CUDA, MPS"))
+@op("aten::nonzero_static", variants="method, function", out=True)
 def nonzero_static(self: Tensor, *, size: SymInt, fill_value: int = -1) -> Tensor:
     """Return the indices of the first ``size`` nonzero elements, one row for each, padded to ``size`` rows.
 

@@ -95,7 +95,7 @@ def reduced(data: Tensor, reduce: str, offsets: Tensor, axis: int, initial: comp
     return wide.new_full(shape, start).scatter_reduce(axis, owners(data, offsets, axis), wide, kind)
 
 
-@op("aten::segment_reduce", kernel=True, autogen="segment_reduce.out")
+@op("aten::segment_reduce", kernel=True)
 def segment_reduce(
     data: Tensor,
     reduce: str,
@@ -141,7 +141,7 @@ def segment_reduce_derivative(grad, data, reduce, lengths, offsets, axis, initia
     )
 
 
-@op("aten::_segment_reduce_backward", dispatch="CPU, CUDA", autogen="_segment_reduce_backward.out")
+@op("aten::_segment_reduce_backward")
 def _segment_reduce_backward(
     grad: Tensor,
     output: Tensor,

@@ -54,13 +54,7 @@ def put(values: Tensor, indices: Tensor, ordered: Ordered) -> None:
     copy_(indices, ordered.indices)
 
 
-@op(
-    "aten::sort",
-    variants="function, method",
-    tags="core",
-    device_check="NoCheck",
-    out=Out("sort.values", args=("values", "indices"), explicit=True),
-)
+@op("aten::sort", variants="function, method", tags="core", out=Out("sort.values", args=("values", "indices")))
 def sort(self: Tensor, dim: int = -1, descending: bool = False) -> Ordered:
     """Return the elements along a dimension in order, and their indices; NaN is the largest."""
     ...
@@ -162,21 +156,19 @@ for _sort in (sort_stable, sort):
     _sort.derivative(self=selected_gradient)
 
 
-@op("aten::argsort", variants="function, method", device_check="NoCheck")
+@op("aten::argsort", variants="function, method")
 @forward(sort, result=1)
 def argsort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
     """Return the indices that sort the elements along a dimension."""
 
 
-@argsort.overload(
-    "stable", variants="function, method", device_check="NoCheck", out=Out("argsort.stable_out", explicit=True)
-)
+@argsort.overload("stable", variants="function, method", out=Out("argsort.stable_out"))
 @forward(sort_stable, result=1)
 def argsort_stable(self: Tensor, *, stable: bool, dim: int = -1, descending: bool = False) -> Tensor:
     """Return the indices that sort the elements along a dimension, with equal elements in their original order."""
 
 
-@op("aten::msort", variants="function, method", out=Out(explicit=True))
+@op("aten::msort", variants="function, method", out=True)
 @forward(sort, dim=0, result=0)
 def msort(self: Tensor) -> Tensor:
     """Return the elements in order along the first dimension."""
@@ -229,7 +221,7 @@ topk.derivative(self=selected_gradient)
     "aten::kthvalue",
     kernel="CompositeExplicitAutograd",
     variants="function, method",
-    out=Out("kthvalue.values", args=("values", "indices"), explicit=True, apart=True, dispatch="CPU, CUDA"),
+    out=Out("kthvalue.values", args=("values", "indices"), apart=True),
 )
 @traceable
 def kthvalue(self: Tensor, k: SymInt, dim: int = -1, keepdim: bool = False) -> Ordered:

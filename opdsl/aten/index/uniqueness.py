@@ -6,8 +6,6 @@ The rules are those of ATen/native/Unique.cpp; no two NaN are equal.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy
 
 from opdsl.aten._shared.checks import require_kernel
@@ -20,8 +18,6 @@ from opdsl.declare import op
 from opdsl.errors import DimensionError
 from opdsl.kernels import check, step
 from opdsl.runtime import Array, MemoryFormat, Tensor, cpu, int64, wrap_dimension
-
-DYNAMIC: dict[str, Any] = {"tags": "dynamic_output_shape"}
 
 UNORDERED = ". There is no order."
 
@@ -75,7 +71,7 @@ def distinct_in_a_row(self: Tensor) -> Distinct:
 # ------------------------------------------------------------------------------------------------------------- elements
 
 
-@op("aten::_unique2", kernel=True, autogen="_unique2.out", **DYNAMIC)
+@op("aten::_unique2", kernel=True, tags="dynamic_output_shape")
 def _unique2(
     self: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -86,7 +82,7 @@ def _unique2(
     return values, inverse, counts if return_counts else none_of(self, 0)
 
 
-@op("aten::_unique", kernel=True, autogen="_unique.out", **DYNAMIC)
+@op("aten::_unique", kernel=True, tags="dynamic_output_shape")
 def _unique(self: Tensor, sorted: bool = True, return_inverse: bool = False) -> tuple[Tensor, Tensor]:
     """Return the distinct elements in order, and the index of each element among them."""
     return _unique2(self, sorted, return_inverse, False)[:2]
@@ -145,7 +141,7 @@ def no_slices(self: Tensor) -> Distinct:
     return self.clone(memory_format=MemoryFormat.contiguous_format), none_of(self, 0), none_of(self, 0)
 
 
-@op("aten::unique_dim", kernel=True, autogen="unique_dim.out", **DYNAMIC)
+@op("aten::unique_dim", kernel=True, tags="dynamic_output_shape")
 def unique_dim(
     self: Tensor, dim: int, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -158,7 +154,7 @@ def unique_dim(
     return result.movedim(0, dimension), places.new_empty(places.shape).scatter(0, order, places), counts
 
 
-@op("aten::unique_dim_consecutive", kernel=True, autogen="unique_dim_consecutive.out", **DYNAMIC)
+@op("aten::unique_dim_consecutive", kernel=True, tags="dynamic_output_shape")
 def unique_dim_consecutive(
     self: Tensor, dim: int, return_inverse: bool = False, return_counts: bool = False
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -172,7 +168,7 @@ def unique_dim_consecutive(
     return result.movedim(0, dimension), places, counts
 
 
-@op("aten::unique_consecutive", kernel=True, autogen="unique_consecutive.out", **DYNAMIC)
+@op("aten::unique_consecutive", kernel=True, tags="dynamic_output_shape")
 def unique_consecutive(
     self: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:

@@ -80,7 +80,7 @@ def cholesky_gradient(grad: Tensor, factor: Tensor, upper: bool) -> Tensor:
 linalg_cholesky_ex.derivative(self=lambda grad, L, upper: cholesky_gradient(grad, L, upper))
 
 
-@op("aten::linalg_cholesky", python_module="linalg", out=Out(explicit=True))
+@op("aten::linalg_cholesky", python_module="linalg", out=True)
 def linalg_cholesky(self: Tensor, *, upper: bool = False) -> Tensor:
     """Return the Cholesky factor: the lower triangular ``L`` with ``L @ L.mH == self``, or ``L.mH`` for ``upper``.
 
@@ -92,7 +92,7 @@ def linalg_cholesky(self: Tensor, *, upper: bool = False) -> Tensor:
     return factor
 
 
-@op("aten::cholesky", kernel=True, variants="method, function", out=Out(explicit=True, cast="safe", contiguous=True))
+@op("aten::cholesky", kernel=True, variants="method, function", out=Out(cast="safe", contiguous=True))
 def cholesky(self: Tensor, upper: bool = False) -> Tensor:
     """Return ``linalg.cholesky(self)``, under its older name.
 
@@ -117,7 +117,7 @@ cholesky.derivative(self=lambda grad, result, upper: cholesky_gradient(grad, res
 # -------------------------------------------------------------------------------------------------------------- solving
 
 
-@op("aten::_cholesky_solve_helper", variants="function", autogen="_cholesky_solve_helper.out")
+@op("aten::_cholesky_solve_helper", variants="function")
 def _cholesky_solve_helper(self: Tensor, A: Tensor, upper: bool) -> Tensor:
     """Return ``cholesky_solve`` of tensors with equal batch dimensions."""
     ...
@@ -143,7 +143,7 @@ _cholesky_solve_helper.kernel("Meta")(lambda self: self.new_empty_strided(self.s
     "aten::cholesky_solve",
     kernel="CompositeExplicitAutograd",
     variants="method, function",
-    out=Out(explicit=True, cast="safe", contiguous=True),
+    out=Out(cast="safe", contiguous=True),
 )
 def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
     """Return the solution ``X`` of ``L @ L.mH @ X = self`` for the Cholesky factor ``L``.
@@ -169,7 +169,7 @@ def cholesky_solve_derivative(grad, input2, result, upper, output_mask):
     return of_right, -matmul(input2, common) if upper else -matmul(common, input2)
 
 
-@op("aten::cholesky_inverse", kernel=True, variants="method, function", out=Out(explicit=True))
+@op("aten::cholesky_inverse", kernel=True, variants="method, function", out=True)
 def cholesky_inverse(self: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Return the inverse of the matrix whose Cholesky factor is ``self``, of which one triangle is read."""
     require_square("cholesky_inverse", self)

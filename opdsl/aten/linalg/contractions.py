@@ -325,7 +325,7 @@ def of_operands(operands: list[Tensor], first: int, path: Sequence[int] | None) 
 # ------------------------------------------------------------------------------------------------------------ tensordot
 
 
-@op("aten::tensordot", out=Out(explicit=True))
+@op("aten::tensordot", out=True)
 def tensordot(self: Tensor, other: Tensor, dims_self: list[int], dims_other: list[int]) -> Tensor:
     """Return the sums of products over ``dims_self`` of one tensor and ``dims_other`` of another; the other dimensions
     are kept.
@@ -360,7 +360,7 @@ def tensordot(self: Tensor, other: Tensor, dims_self: list[int], dims_other: lis
 # ----------------------------------------------------------------------------------------------------------------- kron
 
 
-@op("aten::kron", variants="function, method", out=Out(explicit=True, cast="safe"))
+@op("aten::kron", variants="function, method", out=Out(cast="safe"))
 def kron(self: Tensor, other: Tensor) -> Tensor:
     """Return the Kronecker product: the block matrix ``[[a11 * B, a12 * B, ...], ...]`` for ``A = self`` and ``B =
     other``.

@@ -77,7 +77,7 @@ def _linalg_det_derivative(grad, A, result, LU, pivots):
     return solved_adjoint(A, LU, pivots, spread)
 
 
-@op("aten::linalg_det", variants="function", python_module="linalg", out=Out(explicit=True))
+@op("aten::linalg_det", variants="function", python_module="linalg", out=True)
 @forward(_linalg_det, result=0)
 def linalg_det(A: Tensor) -> Tensor:
     """Return the determinants of matrices, (..., n, n)."""
@@ -120,7 +120,7 @@ def _linalg_slogdet_derivative(grads, A, sign, LU, pivots):
     return solved_adjoint(A, LU, pivots, slope.unsqueeze(-1).expand(pivots.shape).diag_embed())
 
 
-@op("aten::linalg_slogdet", python_module="linalg", out=Out(args=("sign", "logabsdet"), explicit=True))
+@op("aten::linalg_slogdet", python_module="linalg", out=Out(args=("sign", "logabsdet")))
 @forward(_linalg_slogdet, result=(0, 1))
 def linalg_slogdet(A: Tensor) -> Logarithm:
     """Return the signs of determinants and the logarithms of their magnitudes: 0 and -inf for a singular matrix."""
@@ -130,7 +130,7 @@ slogdet = linalg_slogdet.alias(
     "aten::slogdet",
     names={"A": "self"},
     variants="function, method",
-    out=Out(args=("sign", "logabsdet"), explicit=True),
+    out=Out(args=("sign", "logabsdet")),
 )
 
 

@@ -96,7 +96,7 @@ def require_pairs(name: str, x1: Tensor, x2: Tensor) -> None:
             raise DTypeError(f"{name} only supports floating-point dtypes, {which} got: {tensor.dtype.scalar_type}")
 
 
-@op("aten::_euclidean_dist", kernel="CompositeExplicitAutograd", autogen="_euclidean_dist.out")
+@op("aten::_euclidean_dist", kernel="CompositeExplicitAutograd")
 def _euclidean_dist(x1: Tensor, x2: Tensor) -> Tensor:
     """Return the Euclidean distances of all pairs of vectors, computed by a matrix product."""
     squares = [(tensor * tensor).sum([-1], True) for tensor in (x1, x2)]
@@ -124,7 +124,7 @@ def takes_products(p: float, compute_mode: int | None, rows: int, columns: int) 
     return p == 2 and (mode == 1 or (mode == 0 and max(rows, columns) > _ROWS))
 
 
-@op("aten::_cdist_forward", kernel=True, tags="core", autogen="_cdist_forward.out")
+@op("aten::_cdist_forward", kernel=True, tags="core")
 def _cdist_forward(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> Tensor:
     """Return the distances of all pairs of rows, as ``cdist`` does; its derivative computes differences."""
     require_pairs("cdist", x1, x2)
@@ -149,7 +149,7 @@ def cdist_forward_x2_derivative(grad, x1, x2, result, p):
     return _cdist_backward(grad.transpose(-2, -1).contiguous(), x2, x1, p, result.transpose(-2, -1).contiguous())
 
 
-@op("aten::_cdist_backward", kernel=True, autogen="_cdist_backward.out")
+@op("aten::_cdist_backward", kernel=True)
 def _cdist_backward(grad: Tensor, x1: Tensor, x2: Tensor, p: float, cdist: Tensor) -> Tensor:
     """Return the gradient of ``cdist`` for ``x1``."""
     require_pairs("_cdist_backward", x1, x2)
@@ -218,7 +218,7 @@ def pairs_of(self: Tensor) -> tuple[Tensor, Tensor]:
     return self.index_select(0, places[0]), self.index_select(0, places[1])
 
 
-@op("aten::_pdist_forward", kernel=True, tags="core", autogen="_pdist_forward.out")
+@op("aten::_pdist_forward", kernel=True, tags="core")
 def _pdist_forward(self: Tensor, p: float = 2) -> Tensor:
     """Return ``pdist`` of contiguous rows."""
     require_floats("pdist", self)
@@ -296,7 +296,7 @@ def add_distances(one: float, others: Array, p: float, tensor: Array) -> None:
             tensor[pair] += abs(one - others[pair]) ** p
 
 
-@op("aten::_pdist_backward", kernel=True, autogen="_pdist_backward.out")
+@op("aten::_pdist_backward", kernel=True)
 def _pdist_backward(grad: Tensor, self: Tensor, p: float, pdist: Tensor) -> Tensor:
     """Return the gradient of ``pdist`` for its rows."""
     require_floats("_pdist_backward", self)

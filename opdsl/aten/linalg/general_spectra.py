@@ -32,12 +32,7 @@ def diagonalise(self: Tensor, eigenvalues: Tensor, eigenvectors: Tensor | None) 
     raise_failure(info, "torch.linalg.eig", self.ndim == 2)
 
 
-@op(
-    "aten::linalg_eig",
-    python_module="linalg",
-    structured=False,
-    out=Out(args=("eigenvalues", "eigenvectors"), explicit=True),
-)
+@op("aten::linalg_eig", python_module="linalg", out=Out(args=("eigenvalues", "eigenvectors")))
 def linalg_eig(self: Tensor) -> Spectrum:
     """Return the eigenvalues of matrices, in no particular order, and the eigenvectors as columns; both are complex.
 
@@ -92,7 +87,7 @@ def linalg_eigvals(self: Tensor) -> Tensor:
     return linalg_eig(self)[0] if self.requires_grad else _linalg_eigvals(self)
 
 
-@linalg_eigvals.out_variant(python_module="linalg", dispatch={"CPU, CUDA": "linalg_eigvals_out"})
+@linalg_eigvals.out_variant(python_module="linalg")
 def linalg_eigvals_out(self: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
     """Write the eigenvalues of matrices into ``out``."""
     return given_out("linalg_eigvals", _linalg_eigvals(self), out)

@@ -42,7 +42,7 @@ class LeastSquares(NamedTuple):
     kernel="CompositeExplicitAutograd",
     tags=["dynamic_output_shape"],
     python_module="linalg",
-    out=Out(args=("solution", "residuals", "rank", "singular_values"), explicit=True, dispatch="CPU, CUDA"),
+    out=Out(args=("solution", "residuals", "rank", "singular_values")),
 )
 def linalg_lstsq(self: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None) -> LeastSquares:
     """Return the least-squares solution: the ``X`` that minimizes the norm of ``A X - B``, with the smallest norm

@@ -110,7 +110,7 @@ def _linalg_solve_ex_derivative(grad, A, B, result, LU, pivots, left, output_mas
     return of_matrix, of_right.squeeze(-1) if vectors else of_right
 
 
-@op("aten::linalg_solve_ex", python_module="linalg", out=Out(args=("result", "info"), explicit=True))
+@op("aten::linalg_solve_ex", python_module="linalg", out=Out(args=("result", "info")))
 @forward(_linalg_solve_ex, result=(0, 3))
 def linalg_solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> CheckedSolution:
     """Return the solution of ``A X = B``, or of ``X A = B`` if not ``left``, and for each matrix whether it is
@@ -118,7 +118,7 @@ def linalg_solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bo
     """
 
 
-@op("aten::linalg_solve", python_module="linalg", out=Out(explicit=True))
+@op("aten::linalg_solve", python_module="linalg", out=True)
 def linalg_solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     """Return the solution of ``A X = B``, or of ``X A = B`` if not ``left``; for the shapes see ``_linalg_solve_ex``.
 
@@ -180,7 +180,7 @@ def linalg_inv_ex_derivative(grad, inverse):
     return -matmul(turned, matmul(grad, turned))
 
 
-@op("aten::linalg_inv", python_module="linalg", out=Out(explicit=True))
+@op("aten::linalg_inv", python_module="linalg", out=True)
 def linalg_inv(A: Tensor) -> Tensor:
     """Return the inverses of matrices.
 
@@ -192,7 +192,7 @@ def linalg_inv(A: Tensor) -> Tensor:
     return inverse
 
 
-inverse = linalg_inv.alias("aten::inverse", names={"A": "self"}, variants="function, method", out=Out(explicit=True))
+inverse = linalg_inv.alias("aten::inverse", names={"A": "self"}, variants="function, method", out=True)
 
 
 # ----------------------------------------------------------------------------------------- tensors in place of matrices
@@ -202,7 +202,7 @@ inverse = linalg_inv.alias("aten::inverse", names={"A": "self"}, variants="funct
     "aten::linalg_tensorinv",
     variants="function",
     python_module="linalg",
-    out=Out(explicit=True, cast="safe", contiguous=True),
+    out=Out(cast="safe", contiguous=True),
 )
 def linalg_tensorinv(self: Tensor, ind: int = 2) -> Tensor:
     """Return the inverse of a tensor as a linear map from its last dimensions to its first ``ind`` dimensions."""
@@ -220,7 +220,7 @@ def linalg_tensorinv(self: Tensor, ind: int = 2) -> Tensor:
     "aten::linalg_tensorsolve",
     variants="function",
     python_module="linalg",
-    out=Out(explicit=True, cast="safe", contiguous=True),
+    out=Out(cast="safe", contiguous=True),
 )
 def linalg_tensorsolve(self: Tensor, other: Tensor, dims: list[int] | None = None) -> Tensor:
     """Return the tensor whose product with ``self``, summed over the last dimensions of ``self``, is ``other``.

@@ -146,9 +146,7 @@ def lu_gradient(of_lower: Tensor, of_upper: Tensor, P: Tensor, L: Tensor, U: Ten
     return matmul(P, over)
 
 
-@op(
-    "aten::linalg_lu_factor", variants="function", python_module="linalg", out=Out(args=("LU", "pivots"), explicit=True)
-)
+@op("aten::linalg_lu_factor", variants="function", python_module="linalg", out=Out(args=("LU", "pivots")))
 def linalg_lu_factor(A: Tensor, *, pivot: bool = True) -> Factors:
     """Return the LU factors of matrices in one matrix, and the pivots: which rows were exchanged.
 
@@ -341,7 +339,7 @@ linalg_lu_solve.derivative(
 linalg_lu_solve.non_differentiable("pivots")
 
 
-@op("aten::lu_solve", variants="method, function", out=Out(explicit=True))
+@op("aten::lu_solve", variants="method, function", out=True)
 @forward(linalg_lu_solve, "LU_data", "LU_pivots", "self")
 def lu_solve(self: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """Return ``linalg.lu_solve(LU_data, LU_pivots, self)``, under an older name."""

@@ -11,7 +11,7 @@ from opdsl.aten.linalg.decompositions import require_numbers, require_square
 from opdsl.aten.linalg.matrix_products import matmul
 from opdsl.aten.shape.joining import cat
 from opdsl.aten.shape.slicing import diagonal
-from opdsl.declare import Out, forward, op
+from opdsl.declare import forward, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
 from opdsl.schema import Alias
@@ -19,14 +19,11 @@ from opdsl.schema import Alias
 LINALG: dict[str, Any] = {"python_module": "linalg", "variants": "function"}
 """Options of ``op`` for most functions of ``torch.linalg``."""
 
-WRITTEN = Out(dispatch=None)
-"""Option ``out=`` of operators that are composed of other operators."""
-
 
 # ------------------------------------------------------------------------------------------------------------- products
 
 
-linalg_matmul = matmul.alias("aten::linalg_matmul", out=WRITTEN, **LINALG)
+linalg_matmul = matmul.alias("aten::linalg_matmul", out=True, **LINALG)
 
 
 @op("aten::linalg_diagonal", **LINALG)
@@ -35,7 +32,7 @@ def linalg_diagonal(A: Tensor[Alias("a")], *, offset: int = 0, dim1: int = -2, d
     """Return a view of diagonals, by default those of the matrices in the last two dimensions."""
 
 
-@op("aten::linalg_multi_dot", python_module="linalg", out=WRITTEN)
+@op("aten::linalg_multi_dot", python_module="linalg", out=True)
 def linalg_multi_dot(tensors: list[Tensor]) -> Tensor:
     """Return the product of several matrices, multiplied in the order that takes the fewest operations.
 
@@ -76,7 +73,7 @@ def in_best_order(chain: Sequence[Tensor]) -> Tensor:
     return product(0, len(chain))
 
 
-@op("aten::chain_matmul", variants="function", out=WRITTEN)
+@op("aten::chain_matmul", variants="function", out=True)
 def chain_matmul(matrices: list[Tensor]) -> Tensor:
     """Return the product of several matrices, multiplied in the order that takes the fewest operations."""
     check(all(matrix.ndim == 2 for matrix in matrices), "chain_matmul(): expected matrices")
@@ -90,7 +87,7 @@ _NORM = 1.09
 _TERMS = 18
 
 
-@op("aten::linalg_matrix_exp", kernel=True, autogen="linalg_matrix_exp.out", **LINALG)
+@op("aten::linalg_matrix_exp", kernel=True, **LINALG)
 def linalg_matrix_exp(self: Tensor) -> Tensor:
     """Return the exponentials of square matrices: ``1 + A + A @ A / 2 + ...``."""
     require_numbers("linalg.matrix_exp", self)

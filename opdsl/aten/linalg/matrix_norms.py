@@ -72,7 +72,7 @@ def largest(values: Tensor, dim: int, keepdim: bool) -> Tensor:
     return values.sum(dim, keepdim)
 
 
-@op("aten::linalg_matrix_norm", python_module="linalg", out=Out(explicit=True))
+@op("aten::linalg_matrix_norm", python_module="linalg", out=True)
 def linalg_matrix_norm(
     self: Tensor, ord: Scalar, dim: list[int] = (-2, -1), keepdim: bool = False, *, dtype: DType | None = None
 ) -> Tensor:
@@ -97,7 +97,7 @@ def linalg_matrix_norm(
     return largest(sums, columns, keepdim) if number > 0 else sums.amin(columns, keepdim)
 
 
-@linalg_matrix_norm.overload("str_ord", python_module="linalg", out=Out(explicit=True))
+@linalg_matrix_norm.overload("str_ord", python_module="linalg", out=True)
 def linalg_matrix_norm_str_ord(
     self: Tensor,
     ord: str = spelled("fro", "'fro'"),
@@ -135,7 +135,7 @@ def dims_of_norm(name: str, self: Tensor, dim: int | Sequence[int] | None) -> Se
     return None
 
 
-@op("aten::linalg_norm", python_module="linalg", out=Out(explicit=True))
+@op("aten::linalg_norm", python_module="linalg", out=True)
 def linalg_norm(
     self: Tensor,
     ord: Scalar | None = None,
@@ -157,7 +157,7 @@ def linalg_norm(
     return linalg_vector_norm(self, ord, dims, keepdim, dtype=dtype)
 
 
-@linalg_norm.overload("ord_str", python_module="linalg", out=Out(explicit=True))
+@linalg_norm.overload("ord_str", python_module="linalg", out=True)
 @forward(linalg_matrix_norm_str_ord, dim=lambda self, dim: dims_of_norm("linalg.norm", self, dim) or (0, 1))
 def linalg_norm_ord_str(
     self: Tensor, ord: str, dim: Ints[1] | None = None, keepdim: bool = False, *, dtype: DType | None = None
@@ -165,12 +165,7 @@ def linalg_norm_ord_str(
     """Return ``linalg.matrix_norm`` of the order "fro" or "nuc"."""
 
 
-@op(
-    "aten::linalg__powsum",
-    tags=["reduction"],
-    python_module="linalg",
-    dispatch={"CompositeExplicitAutograd": "linalg__powsum_slow", "CPU, CUDA": "linalg__powsum"},
-)
+@op("aten::linalg__powsum", tags=["reduction"], python_module="linalg")
 def linalg__powsum(
     self: Tensor, ord: Scalar = 2, dim: Ints[1] | None = None, keepdim: bool = False, *, dtype: DType | None = None
 ) -> Tensor:
@@ -178,19 +173,19 @@ def linalg__powsum(
     return self.abs().pow(ord).sum(dim, keepdim, dtype=dtype)
 
 
-@op("aten::frobenius_norm.dim", out=Out("frobenius_norm.out", dispatch=None))
+@op("aten::frobenius_norm.dim", out=Out("frobenius_norm.out"))
 @forward(linalg_vector_norm, ord=2)
 def frobenius_norm(self: Tensor, dim: Ints[1], keepdim: bool = False) -> Tensor:
     """Return the root of the sum of squares along dimensions."""
 
 
-@op("aten::nuclear_norm", out=Out(explicit=True))
+@op("aten::nuclear_norm", out=True)
 @forward(linalg_matrix_norm_str_ord, ord="nuc")
 def nuclear_norm(self: Tensor, keepdim: bool = False) -> Tensor:
     """Return the sum of the singular values of a matrix."""
 
 
-@nuclear_norm.overload("dim", out=Out(explicit=True))
+@nuclear_norm.overload("dim", out=True)
 @forward(linalg_matrix_norm_str_ord, ord="nuc", dim=lambda dim: as_dims(dim))
 def nuclear_norm_dim(self: Tensor, dim: Ints[2], keepdim: bool = False) -> Tensor:
     """Return the sum of the singular values of the matrices in two dimensions."""
@@ -222,7 +217,7 @@ def none(self: Tensor) -> Tensor:
     return self.new_zeros(self.shape[:-2], dtype=self.dtype.to_real())
 
 
-@op("aten::linalg_cond", python_module="linalg", out=Out(explicit=True, cast="safe"))
+@op("aten::linalg_cond", python_module="linalg", out=Out(cast="safe"))
 def linalg_cond(self: Tensor, p: Scalar | None = None) -> Tensor:
     """Return the condition numbers of matrices: a norm times that of the inverse, for order 2 the quotient of singular
     values.
@@ -243,7 +238,7 @@ def linalg_cond(self: Tensor, p: Scalar | None = None) -> Tensor:
     return norm_of_inverse(self, order)
 
 
-@linalg_cond.overload("p_str", python_module="linalg", out=Out(explicit=True, cast="safe"))
+@linalg_cond.overload("p_str", python_module="linalg", out=Out(cast="safe"))
 def linalg_cond_p_str(self: Tensor, p: str) -> Tensor:
     """Return the condition numbers of matrices for the norm "fro" or "nuc"."""
     check(p in ("fro", "nuc"), f"linalg.cond got an invalid norm type: {p}")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
-from opdsl.declare import Out, op, traceable
+from opdsl.declare import op, traceable
 from opdsl.errors import UnsupportedDTypeError
 from opdsl.kernels import check, multiply
 from opdsl.kernels.iteration.broadcasting import broadcast
@@ -104,7 +103,7 @@ def bmm_mat2_derivative(grad, self):
     return (turned.conj() if grad.is_complex() else turned).bmm(grad)
 
 
-@op("aten::matmul", variants="function, method", out=Out(explicit=True))
+@op("aten::matmul", variants="function, method", out=True)
 @traceable
 def matmul(self: Tensor, other: Tensor) -> Tensor:
     """Return the matrix product, with the rules of ``numpy.matmul`` for vectors and broadcast batch dimensions."""
@@ -137,38 +136,19 @@ def _matrix_product(first: Tensor, second: Tensor) -> Tensor:
 # ----------------------------------------------------------------------------------------------------- in another dtype
 
 
-def in_dtype(name: str, out: str) -> dict[str, Any]:
-    """Return the options for the overload of a matrix product that converts its factors to ``out_dtype`` first.
-
-    PyTorch has kernels of these overloads on CUDA and XPU only.
-
-    Args:
-        name: of the packet.
-        out: the overload of its ``out=`` variant, as in the names of kernels.
-    """
-    kernels, into = (
-        {key: f"_{name}_{overload}_{key.lower()}" for key in ("CUDA", "XPU")} for overload in ("dtype", out)
-    )
-    return {"dispatch": kernels, "out": Out(explicit=True, dispatch=into)}
-
-
-@op("aten::mm.dtype", **in_dtype("mm", "dtype_out"))
+@op("aten::mm.dtype", out=True)
 def mm_dtype(self: Tensor, mat2: Tensor, out_dtype: DType) -> Tensor:
     """Return ``mm`` of the factors converted to ``out_dtype``."""
     return mm(self.to(out_dtype), mat2.to(out_dtype))
 
 
-@op("aten::bmm.dtype", **in_dtype("bmm", "out_dtype"))
+@op("aten::bmm.dtype", out=True)
 def bmm_dtype(self: Tensor, mat2: Tensor, out_dtype: DType) -> Tensor:
     """Return ``bmm`` of the factors converted to ``out_dtype``."""
     return bmm(self.to(out_dtype), mat2.to(out_dtype))
 
 
-@op(
-    "aten::_int_mm",
-    dispatch={"CPU": "_int_mm_cpu", "CUDA": "_int_mm_cuda", "XPU": "_int_mm_xpu"},
-    out=Out(explicit=True, dispatch={"CPU": "_int_mm_out_cpu", "CUDA": "_int_mm_out_cuda", "XPU": "_int_mm_out_xpu"}),
-)
+@op("aten::_int_mm", out=True)
 def _int_mm(self: Tensor, mat2: Tensor) -> Tensor:
     """Return the product of two int8 matrices as int32."""
     check(self.dtype is int8 and mat2.dtype is int8, "expected matrices of int8")

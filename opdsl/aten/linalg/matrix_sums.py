@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-from opdsl.aten.linalg.matrix_products import in_dtype, is_turned
-from opdsl.declare import Inplace, Out, op, traceable
+from opdsl.aten.linalg.matrix_products import is_turned
+from opdsl.declare import Inplace, op, traceable
 from opdsl.errors import DTypeError, NumberError, UnsupportedDTypeError
 from opdsl.kernels import check, copy_, fill_, multiply, resize
 from opdsl.kernels.iteration.dtypes import precision_of
@@ -245,7 +245,7 @@ addmv.derivative(
 )
 
 
-@op("aten::mv", kernel="CompositeExplicitAutograd", variants="function, method", out=Out(explicit=True))
+@op("aten::mv", kernel="CompositeExplicitAutograd", variants="function, method", out=True)
 @traceable
 def mv(self: Tensor, vec: Tensor) -> Tensor:
     """Return the product of a matrix and a vector."""
@@ -264,7 +264,7 @@ def check_vector_product(self: Tensor, vec: Tensor) -> None:
 mv.derivative(self=lambda grad, vec: grad.unsqueeze(1) * vec.conj(), vec=lambda grad, self: self.adjoint().mv(grad))
 
 
-@op("aten::addmm.dtype", **in_dtype("addmm", "dtype_out"))
+@op("aten::addmm.dtype", out=True)
 def addmm_dtype(
     self: Tensor, mat1: Tensor, mat2: Tensor, out_dtype: DType, *, beta: Scalar = 1, alpha: Scalar = 1
 ) -> Tensor:
@@ -272,7 +272,7 @@ def addmm_dtype(
     return addmm(self.to(out_dtype), mat1.to(out_dtype), mat2.to(out_dtype), beta=beta, alpha=alpha)
 
 
-@op("aten::baddbmm.dtype", **in_dtype("baddbmm", "out_dtype"))
+@op("aten::baddbmm.dtype", out=True)
 def baddbmm_dtype(
     self: Tensor, batch1: Tensor, batch2: Tensor, out_dtype: DType, *, beta: Scalar = 1, alpha: Scalar = 1
 ) -> Tensor:

@@ -115,17 +115,13 @@ def norm_all_dtype(self: Tensor, p: Scalar | None, *, dtype: DType) -> Tensor:
 norm_all_dtype.derivative(norm_all)
 
 
-@op("aten::native_norm", dispatch={"SparseCPU, SparseCUDA, SparseMPS": "norm_sparse"}, autogen="native_norm.out")
+@op("aten::native_norm")
 @forward(norm_all)
 def native_norm(self: Tensor, p: Scalar = 2) -> Tensor:
     """Return the ``p``-norm of all elements."""
 
 
-@native_norm.overload(
-    "ScalarOpt_dim_dtype",
-    dispatch={"SparseCPU, SparseCUDA, SparseMPS": "norm_sparse"},
-    autogen="native_norm.ScalarOpt_dim_dtype_out",
-)
+@native_norm.overload("ScalarOpt_dim_dtype")
 def native_norm_dim(self: Tensor, p: Scalar | None, dim: Dimensions, keepdim: bool, dtype: DType | None) -> Tensor:
     """Return the ``p``-norm along dimensions, of the elements converted to ``dtype`` if given."""
     return norm_dim(self, p, dim, keepdim) if dtype is None else norm_dim_dtype(self, p, dim, keepdim, dtype=dtype)

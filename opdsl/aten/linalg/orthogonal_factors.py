@@ -90,7 +90,7 @@ def linalg_qr_derivative(grads, Q, R, mode):
     return cat([first, rest], -1) + matmul(Q, of_r)
 
 
-@op("aten::qr", variants="method, function", out=Out("qr.Q", args=("Q", "R"), explicit=True))
+@op("aten::qr", variants="method, function", out=Out("qr.Q", args=("Q", "R")))
 @forward(linalg_qr, "self", mode=lambda some: "reduced" if some else "complete")
 def qr(self: Tensor, some: bool = True) -> Orthogonal:
     """Return ``linalg.qr(self)``, under an older name."""

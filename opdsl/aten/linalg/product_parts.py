@@ -37,17 +37,7 @@ def scaled_sum(self: Tensor, first: Tensor, second: Tensor, beta: Scalar, alpha:
     return scaled_sum_elements(self, first, second, beta, alpha)
 
 
-@op(
-    "aten::addr",
-    variants="function, method",
-    dispatch={"CPU, CUDA": "addr", "MPS": "addr_mps", "CompositeExplicitAutograd": "math_addr"},
-    inplace=Inplace(variants="method", dispatch={"CompositeExplicitAutograd": "addr_"}),
-    out=Out(
-        explicit=True,
-        cast="safe",
-        dispatch={"CPU, CUDA": "addr_out", "MPS": "addr_out_mps", "CompositeExplicitAutograd": "math_addr_out"},
-    ),
-)
+@op("aten::addr", variants="function, method", inplace=Inplace(variants="method"), out=Out(cast="safe"))
 def addr(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
     """``beta * self + alpha * outer(vec1, vec2)``; for ``beta=0`` NaN in ``self`` is ignored."""
     check(vec1.ndim == 1, f"addr: Expected 1-D argument vec1, but got {vec1.ndim}-D")
@@ -57,11 +47,7 @@ def addr(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Scalar = 1, alpha: S
     return scaled_sum(self.expand((vec1.shape[0], vec2.shape[0])), vec1.unsqueeze(1), vec2, beta, alpha)
 
 
-@op(
-    "aten::_compute_linear_combination",
-    dispatch={"CPU, CUDA": "_compute_linear_combination"},
-    out=Out(explicit=True, dispatch={"CPU, CUDA": "_compute_linear_combination_out"}),
-)
+@op("aten::_compute_linear_combination", out=True)
 def _compute_linear_combination(input: Tensor, coefficients: Tensor) -> Tensor:
     """Return linear combinations of the slices of ``input``: ``tensordot(coefficients, input, 1)``.
 
@@ -78,14 +64,7 @@ def _compute_linear_combination(input: Tensor, coefficients: Tensor) -> Tensor:
     return mm(coefficients, columns).reshape((coefficients.shape[0], *input.shape[1:]))
 
 
-@op(
-    "aten::linear_backward",
-    dispatch={
-        "NestedTensorCPU, NestedTensorHPU, NestedTensorCUDA": "nested_linear_backward",
-        "MPS": "mps_linear_backward",
-    },
-    autogen="linear_backward.out",
-)
+@op("aten::linear_backward")
 def linear_backward(
     self: Tensor, grad_output: Tensor, weight: Tensor, output_mask: Bools[3]
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -103,11 +82,7 @@ def linear_backward(
     return of_input, of_weight, of_bias
 
 
-@op(
-    "aten::matmul_backward",
-    dispatch={"NestedTensorCPU, NestedTensorHPU, NestedTensorCUDA": "matmul_backward_nested"},
-    autogen="matmul_backward.out",
-)
+@op("aten::matmul_backward")
 def matmul_backward(grad: Tensor, self: Tensor, other: Tensor, mask: Bools[2]) -> tuple[Tensor, Tensor]:
     """Return the gradients of ``matmul`` for both factors, as far as ``mask`` requests them."""
     check(self.ndim > 0 and other.ndim > 0, "matmul_backward: both factors need at least 1 dimension")
@@ -163,7 +138,7 @@ def _weight_int8pack_mm(self: Tensor, mat2: Tensor, scales: Tensor) -> Tensor:
     return (mm(self.to(wide), mat2.to(wide).t()) * scales.to(wide)).to(self.dtype)
 
 
-@op("aten::_grouped_mm", dispatch={"CompositeExplicitAutograd": "_grouped_mm", "CUDA": "_grouped_mm_cuda"})
+@op("aten::_grouped_mm")
 def _grouped_mm(
     self: Tensor, mat2: Tensor, offs: Tensor | None = None, bias: Tensor | None = None, out_dtype: DType | None = None
 ) -> Tensor:

@@ -37,15 +37,13 @@ def power(name: str, self: Tensor, n: int) -> Tensor:
     return result
 
 
-@op("aten::linalg_matrix_power", python_module="linalg", out=Out(explicit=True, contiguous=True))
+@op("aten::linalg_matrix_power", python_module="linalg", out=Out(contiguous=True))
 def linalg_matrix_power(self: Tensor, n: int) -> Tensor:
     """Return the ``n``-th power of square matrices, or that of their inverses if ``n`` is negative."""
     return power("linalg.matrix_power", self, n)
 
 
-matrix_power = linalg_matrix_power.alias(
-    "aten::matrix_power", variants="function, method", out=Out(explicit=True, contiguous=True)
-)
+matrix_power = linalg_matrix_power.alias("aten::matrix_power", variants="function, method", out=Out(contiguous=True))
 
 
 # ----------------------------------------------------------------------------------------------------------- tolerances
@@ -111,7 +109,7 @@ def pseudo_inverse(self: Tensor, atol: Any, rtol: Any, hermitian: bool) -> Tenso
     "aten::linalg_pinv.atol_rtol_tensor",
     kernel="CompositeExplicitAutogradNonFunctional",
     python_module="linalg",
-    out=Out(explicit=True, cast="safe", dispatch={"CompositeExplicitAutograd": "linalg_pinv_out"}),
+    out=Out(cast="safe"),
 )
 def linalg_pinv(
     self: Tensor, *, atol: Tensor | None = None, rtol: Tensor | None = None, hermitian: bool = False
@@ -144,12 +142,7 @@ def pseudo_inverse_gradient(grad: Tensor, self: Tensor, result: Tensor) -> Tenso
 linalg_pinv.derivative(self=lambda grad, self, result: pseudo_inverse_gradient(grad, self, result))
 
 
-@linalg_pinv.overload(
-    "atol_rtol_float",
-    python_module="linalg",
-    cpp_no_default_args=["atol", "rtol"],
-    out=Out(explicit=True, cast="safe", cpp_no_default_args=["atol", "rtol"]),
-)
+@linalg_pinv.overload("atol_rtol_float", python_module="linalg", out=Out(cast="safe"))
 def linalg_pinv_atol_rtol_float(
     self: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False
 ) -> Tensor:
@@ -159,15 +152,13 @@ def linalg_pinv_atol_rtol_float(
     return linalg_pinv(self, atol=absolute, rtol=relative, hermitian=hermitian)
 
 
-@linalg_pinv.overload("", python_module="linalg", out=Out(explicit=True, cast="safe"))
+@linalg_pinv.overload("", python_module="linalg", out=Out(cast="safe"))
 @forward(linalg_pinv_atol_rtol_float, atol=0.0, rtol=lambda rcond: rcond)
 def linalg_pinv_default(self: Tensor, rcond: float, hermitian: bool = False) -> Tensor:
     """Return the pseudo-inverses of matrices; singular values up to ``rcond`` times the largest count as 0."""
 
 
-@linalg_pinv.overload(
-    "rcond_tensor", python_module="linalg", out=Out("linalg_pinv.out_rcond_tensor", explicit=True, cast="safe")
-)
+@linalg_pinv.overload("rcond_tensor", python_module="linalg", out=Out("linalg_pinv.out_rcond_tensor", cast="safe"))
 @forward(linalg_pinv, atol=lambda rcond: rcond.new_zeros((), dtype=float64), rtol=lambda rcond: rcond)
 def linalg_pinv_rcond_tensor(self: Tensor, rcond: Tensor, hermitian: bool = False) -> Tensor:
     """Return the pseudo-inverses of matrices; singular values up to the matrix's ``rcond`` times the largest count as
@@ -197,7 +188,7 @@ def rank(self: Tensor, atol: Any, rtol: Any, hermitian: bool) -> Tensor:
     return (values > bound(values, values.amax(-1, True), atol, rtol)).sum(-1)
 
 
-@op("aten::linalg_matrix_rank.atol_rtol_tensor", python_module="linalg", out=Out(explicit=True, cast="safe"))
+@op("aten::linalg_matrix_rank.atol_rtol_tensor", python_module="linalg", out=Out(cast="safe"))
 def linalg_matrix_rank(
     input: Tensor, *, atol: Tensor | None = None, rtol: Tensor | None = None, hermitian: bool = False
 ) -> Tensor:
@@ -206,12 +197,7 @@ def linalg_matrix_rank(
     return rank(input, *tolerances_of(input, atol, rtol), hermitian)
 
 
-@linalg_matrix_rank.overload(
-    "atol_rtol_float",
-    python_module="linalg",
-    cpp_no_default_args=["atol", "rtol"],
-    out=Out(explicit=True, cast="safe", cpp_no_default_args=["atol", "rtol"]),
-)
+@linalg_matrix_rank.overload("atol_rtol_float", python_module="linalg", out=Out(cast="safe"))
 def linalg_matrix_rank_atol_rtol_float(
     self: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False
 ) -> Tensor:
@@ -219,14 +205,14 @@ def linalg_matrix_rank_atol_rtol_float(
     return rank(self, *tolerances_of(self, atol, rtol), hermitian)
 
 
-@linalg_matrix_rank.overload("", python_module="linalg", out=Out(explicit=True, cast="safe"))
+@linalg_matrix_rank.overload("", python_module="linalg", out=Out(cast="safe"))
 @forward(linalg_matrix_rank_atol_rtol_float, atol=lambda tol: tol, rtol=0.0)
 def linalg_matrix_rank_default(self: Tensor, tol: float, hermitian: bool = False) -> Tensor:
     """Return the ranks of matrices; singular values up to ``tol`` count as 0."""
 
 
 @linalg_matrix_rank.overload(
-    "tol_tensor", python_module="linalg", out=Out("linalg_matrix_rank.out_tol_tensor", explicit=True, cast="safe")
+    "tol_tensor", python_module="linalg", out=Out("linalg_matrix_rank.out_tol_tensor", cast="safe")
 )
 def linalg_matrix_rank_tol_tensor(input: Tensor, tol: Tensor, hermitian: bool = False) -> Tensor:
     """Return the ranks of matrices; singular values up to the matrix's ``tol`` count as 0."""

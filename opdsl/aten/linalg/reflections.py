@@ -24,7 +24,7 @@ class Reflectors(NamedTuple):
     tau: Tensor
 
 
-@op("aten::geqrf", variants="function, method", structured=False, out=Out("geqrf.a", args=("a", "tau"), explicit=True))
+@op("aten::geqrf", variants="function, method", out=Out("geqrf.a", args=("a", "tau")))
 def geqrf(self: Tensor) -> Reflectors:
     """Return the QR decomposition in LAPACK's packed form; see ``linalg.qr`` for separate factors.
 
@@ -119,7 +119,7 @@ def require_reflectors(name: str, input: Tensor, tau: Tensor) -> None:
     require_numbers(name, input)
 
 
-@op("aten::linalg_householder_product", kernel=True, python_module="linalg", out=Out(explicit=True))
+@op("aten::linalg_householder_product", kernel=True, python_module="linalg", out=True)
 def linalg_householder_product(input: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the first columns of a product of Householder reflections: the factor Q from the result of ``geqrf``.
 
@@ -149,14 +149,14 @@ def linalg_householder_product_derivative(grad, input, tau):
 
 
 orgqr = linalg_householder_product.alias(
-    "aten::orgqr", names={"input": "self", "tau": "input2"}, variants="function, method", out=Out(explicit=True)
+    "aten::orgqr", names={"input": "self", "tau": "input2"}, variants="function, method", out=True
 )
 
 
 # ------------------------------------------------------------------------------------------------------------- products
 
 
-@op("aten::ormqr", kernel=True, variants="function, method", out=Out(explicit=True))
+@op("aten::ormqr", kernel=True, variants="function, method", out=True)
 def ormqr(
     self: Tensor,
     input2: Tensor,

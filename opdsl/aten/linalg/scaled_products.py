@@ -16,12 +16,7 @@ def kernels(name: str) -> dict[str, Any]:
     return {key: f"{name}_{key.lower()}" for key in ("CPU", "CUDA", "XPU")}
 
 
-@op(
-    "aten::_scaled_mm",
-    dispatch=kernels("_scaled_mm"),
-    tags="needs_exact_strides",
-    out=Out(explicit=True, dispatch=kernels("_scaled_mm_out"), tags="needs_exact_strides"),
-)
+@op("aten::_scaled_mm", tags="needs_exact_strides", out=Out(tags="needs_exact_strides"))
 def _scaled_mm(
     self: Tensor,
     mat2: Tensor,

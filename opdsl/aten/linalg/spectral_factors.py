@@ -79,17 +79,13 @@ def _linalg_eigh_derivative(grads, eigenvalues, eigenvectors, compute_v):
     return matmul(eigenvectors, matmul(inner, turned))
 
 
-@op(
-    "aten::linalg_eigh",
-    python_module="linalg",
-    out=Out("linalg_eigh.eigvals", args=("eigvals", "eigvecs"), explicit=True),
-)
+@op("aten::linalg_eigh", python_module="linalg", out=Out("linalg_eigh.eigvals", args=("eigvals", "eigvecs")))
 @forward(_linalg_eigh, "self")
 def linalg_eigh(self: Tensor, UPLO: str = "L") -> Spectrum:
     """Return the eigenvalues of Hermitian matrices, the smallest first, and their eigenvectors as columns."""
 
 
-@op("aten::linalg_eigvalsh", python_module="linalg", out=Out(explicit=True))
+@op("aten::linalg_eigvalsh", python_module="linalg", out=True)
 @forward(_linalg_eigh, "self", compute_v=lambda self: self.requires_grad, result=0)
 def linalg_eigvalsh(self: Tensor, UPLO: str = "L") -> Tensor:
     """Return the eigenvalues of Hermitian matrices, the smallest first."""
@@ -179,14 +175,14 @@ def _linalg_svd_derivative(grads, U, S, Vh, full_matrices, compute_uv):
     "aten::linalg_svd",
     variants="function",
     python_module="linalg",
-    out=Out("linalg_svd.U", args=("U", "S", "Vh"), explicit=True),
+    out=Out("linalg_svd.U", args=("U", "S", "Vh")),
 )
 @forward(_linalg_svd, compute_uv=True)
 def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Singular:
     """Return the singular value decomposition of matrices: ``A = U @ diag(S) @ Vh``."""
 
 
-@op("aten::linalg_svdvals", variants="function", python_module="linalg", out=Out(explicit=True))
+@op("aten::linalg_svdvals", variants="function", python_module="linalg", out=True)
 @forward(_linalg_svd, compute_uv=lambda A: A.requires_grad, result=1)
 def linalg_svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """Return the singular values of matrices, the largest first."""
@@ -202,7 +198,7 @@ class OlderSingular(NamedTuple):
     V: Tensor
 
 
-@op("aten::svd", variants="function, method", out=Out("svd.U", args=("U", "S", "V"), explicit=True))
+@op("aten::svd", variants="function, method", out=Out("svd.U", args=("U", "S", "V")))
 def svd(self: Tensor, some: bool = True, compute_uv: bool = True) -> OlderSingular:
     """Return ``linalg.svd`` with the right singular vectors as columns; without ``compute_uv`` the vectors
     are zeros.

@@ -75,7 +75,7 @@ def linalg_ldl_factor_ex_kernel(self, hermitian, check_errors, LD, pivots, info)
         raise_failure(info, "torch.linalg.ldl_factor_ex", self.ndim == 2)
 
 
-@op("aten::linalg_ldl_factor", python_module="linalg", out=Out(args=("LD", "pivots"), explicit=True))
+@op("aten::linalg_ldl_factor", python_module="linalg", out=Out(args=("LD", "pivots")))
 def linalg_ldl_factor(self: Tensor, *, hermitian: bool = False) -> Factors:
     """Return the LDL factors of matrices in one matrix, and the rows that were exchanged.
 

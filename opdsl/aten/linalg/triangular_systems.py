@@ -16,13 +16,7 @@ from opdsl.kernels import check, copy_, linear_algebra
 from opdsl.runtime import Tensor
 
 
-@op(
-    "aten::linalg_solve_triangular",
-    variants="function",
-    python_module="linalg",
-    structured=False,
-    out=Out(explicit=True),
-)
+@op("aten::linalg_solve_triangular", variants="function", python_module="linalg", out=True)
 def linalg_solve_triangular(
     self: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Tensor:

@@ -11,7 +11,7 @@ from opdsl.aten.linalg.norms import norm_all
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.reduce.norms import linalg_vector_norm, norm_gradient
 from opdsl.aten.shape.complex_views import real as real_parts
-from opdsl.declare import Inplace, Out, op
+from opdsl.declare import Inplace, op
 from opdsl.errors import DTypeError
 from opdsl.kernels import check, copy_
 from opdsl.kernels.iteration.broadcasting import broadcast_all
@@ -66,7 +66,7 @@ linalg_cross.derivative(
 )
 
 
-@op("aten::cross", variants="method, function", out=Out(explicit=True))
+@op("aten::cross", variants="method, function", out=True)
 def cross(self: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
     """Return the cross products of vectors of three elements along ``dim``, or along the first dimension of size 3 for
     None.
@@ -82,7 +82,7 @@ def first_of_three(self: Tensor, other: Tensor) -> int:
     return number
 
 
-@op("aten::linalg_vecdot", python_module="linalg", out=Out(explicit=True))
+@op("aten::linalg_vecdot", python_module="linalg", out=True)
 def linalg_vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """``(x.conj() * y).sum(dim)``"""
     require_numbers(x)
@@ -143,13 +143,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 # ------------------------------------------------------------------------------------------------------------ distances
 
 
-@op(
-    "aten::dist",
-    kernel="CompositeExplicitAutograd",
-    variants="method, function",
-    device_check="NoCheck",
-    autogen="dist.out",
-)
+@op("aten::dist", kernel="CompositeExplicitAutograd", variants="method, function")
 def dist(self: Tensor, other: Tensor, p: Scalar = 2) -> Tensor:
     """Return the ``p``-norm of ``self - other``."""
     return norm_all(self - other, p)
@@ -173,7 +167,7 @@ def norms_of(self: Tensor, p: float, dim: int, dtype: DType | None) -> Tensor:
     return linalg_vector_norm(self, p, [index for index in range(self.ndim) if index != dimension], True, dtype=dtype)
 
 
-@op("aten::renorm", variants="method, function", device_check="NoCheck", inplace=Inplace(variants="method"), out=True)
+@op("aten::renorm", variants="method, function", inplace=Inplace(variants="method"), out=True)
 def renorm(self: Tensor, p: Scalar, dim: int, maxnorm: Scalar) -> Tensor:
     """Return the slices along a dimension, with those whose ``p``-norm exceeds ``maxnorm`` scaled down to it."""
     ...

@@ -9,7 +9,7 @@ from opdsl.aten._shared.scalars import plus, times
 from opdsl.aten.linalg.matrix_products import matmul
 from opdsl.aten.linalg.matrix_sums import addmm
 from opdsl.aten.pointwise.arithmetic import mul
-from opdsl.declare import Out, op, traceable
+from opdsl.declare import op, traceable
 from opdsl.errors import DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check, write_out
 from opdsl.runtime import Tensor, bool_
@@ -44,13 +44,7 @@ def check_vectors(self: Tensor, other: Tensor) -> None:
 dots = primitives.fold(plus, init=0, lift=times)
 vdots = primitives.fold(plus, init=0, lift=lambda a, b: conjugate(a) * b)
 
-PRODUCT: dict[str, Any] = {
-    "variants": "function, method",
-    "tags": (),
-    "structured": False,
-    "dispatch": "CPU, CUDA",
-    "out": Out(explicit=True, dispatch="CompositeExplicitAutograd"),
-}
+PRODUCT: dict[str, Any] = {"variants": "function, method", "tags": (), "out": True}
 
 
 @op("aten::dot", **PRODUCT)
@@ -97,7 +91,7 @@ def column(self: Tensor, vec2: Tensor) -> Tensor:
     return self.reshape((self.shape[0], 1))
 
 
-@op("aten::outer", variants="function, method", out=Out(explicit=True))
+@op("aten::outer", variants="function, method", out=True)
 @traceable
 def outer(self: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the outer product of two vectors: ``self[i] * vec2[j]``."""

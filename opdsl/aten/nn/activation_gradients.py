@@ -10,7 +10,7 @@ from typing import Any
 
 from opdsl import primitives
 from opdsl.aten._shared.checks import real
-from opdsl.aten._shared.entries import GRAD_INPUT, OWN_GRAD_INPUT
+from opdsl.aten._shared.entries import GRAD_INPUT
 from opdsl.aten.pointwise.comparison import where
 from opdsl.declare import Out, formula, op
 from opdsl.kernels import check
@@ -43,7 +43,7 @@ def sigmoid_of(x: Tensor) -> Tensor:
 
 # ------------------------------------------------------------------------------------------------------------ operators
 
-GRADIENT: dict[str, Any] = {"python_module": "nn", "device_check": "ExactSame", "tags": (), "out": GRAD_INPUT}
+GRADIENT: dict[str, Any] = {"python_module": "nn", "tags": (), "out": GRAD_INPUT}
 
 
 @op("aten::sigmoid_backward", **{**GRADIENT, "tags": "pointwise"})
@@ -70,10 +70,7 @@ def logit_backward(grad_output: Tensor, self: Tensor, eps: float | None = None) 
     return where((self < low) | (self > 1.0 - low), beyond, grad_output / (self * (1.0 - self)))
 
 
-@op(
-    "aten::silu_backward",
-    **{**GRADIENT, "tags": "pointwise", "dispatch": {"CompositeImplicitAutograd": "math_silu_backward"}},
-)
+@op("aten::silu_backward", **{**GRADIENT, "tags": "pointwise"})
 @formula(dtypes=INEXACT)
 def silu_backward(grad_output: Tensor, self: Tensor) -> Tensor:
     """Return the gradient of ``silu`` with respect to its input."""
@@ -81,7 +78,7 @@ def silu_backward(grad_output: Tensor, self: Tensor) -> Tensor:
     return grad_output * (sigmoid * (1.0 + self * (1.0 - sigmoid))).conj()
 
 
-@op("aten::mish_backward", **{**GRADIENT, "structured": False, "out": False})
+@op("aten::mish_backward", **{**GRADIENT, "out": False})
 @formula(dtypes="floating")
 def mish_backward(grad_output: Tensor, self: Tensor) -> Tensor:
     """Return the gradient of ``mish`` with respect to its input."""
@@ -127,7 +124,7 @@ def elu_backward(
 elu_backward.meta(lambda ctx, alpha, is_result: require_positive("elu", alpha, is_result))
 
 
-@op("aten::log_sigmoid_backward", **{**GRADIENT, "structured": False, "out": OWN_GRAD_INPUT})
+@op("aten::log_sigmoid_backward", **{**GRADIENT, "out": GRAD_INPUT})
 @formula(dtypes="floating")
 def log_sigmoid_backward(grad_output: Tensor, self: Tensor, buffer: Tensor) -> Tensor:
     """Return the gradient of ``log_sigmoid`` with respect to its input; ``buffer`` is ``exp(-abs(self))``."""
@@ -154,7 +151,7 @@ leaky_relu_backward.meta(
 )
 
 
-@op("aten::hardtanh_backward", **{**GRADIENT, "structured": False, "out": OWN_GRAD_INPUT})
+@op("aten::hardtanh_backward", **{**GRADIENT, "out": GRAD_INPUT})
 @formula(dtypes="floating")
 def hardtanh_backward(grad_output: Tensor, self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor:
     """``grad_output`` where ``self`` is strictly between ``min_val`` and ``max_val``, 0 elsewhere."""
@@ -168,7 +165,7 @@ def hardsigmoid_backward(grad_output: Tensor, self: Tensor) -> Tensor:
     return where((self > -3.0) & (self < 3.0), grad_output * (1.0 / 6.0), 0.0)
 
 
-@op("aten::hardswish_backward", **{**GRADIENT, "structured": False, "out": True})
+@op("aten::hardswish_backward", **{**GRADIENT, "out": True})
 @formula(dtypes="floating")
 def hardswish_backward(grad_output: Tensor, self: Tensor) -> Tensor:
     """Return the gradient of ``hardswish`` with respect to its input."""
@@ -216,7 +213,7 @@ def mish_backward_composite(grad_output, self):
     return grad_output * (tanh + self * self.sigmoid() * (1.0 - tanh * tanh))
 
 
-@op("aten::infinitely_differentiable_gelu_backward", python_module="nn", device_check="NoCheck", device_guard=False)
+@op("aten::infinitely_differentiable_gelu_backward", python_module="nn")
 def infinitely_differentiable_gelu_backward(grad: Tensor, self: Tensor) -> Tensor:
     """Return the gradient of ``gelu``, composed of operators that can be differentiated any number of times."""
     area = 0.5 * (1.0 + (self * math.sqrt(0.5)).erf())

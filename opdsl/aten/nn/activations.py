@@ -59,9 +59,7 @@ sigmoid.derivative(self=lambda grad, result: sigmoid_backward(grad, result))
     "aten::log_sigmoid_forward",
     python_module="nn",
     tags=(),
-    structured=False,
-    device_check="NoCheck",
-    out=Out(".output", args=("output", "buffer"), explicit=True, named=False),
+    out=Out(".output", args=("output", "buffer"), named=False),
 )
 @formula(dtypes="floating")
 def log_sigmoid_forward(self: Tensor) -> LogSigmoid:
@@ -70,7 +68,7 @@ def log_sigmoid_forward(self: Tensor) -> LogSigmoid:
     return LogSigmoid((0.0 if self > 0 else self) - buffer.log1p(), buffer)
 
 
-@op("aten::log_sigmoid", python_module="nn", device_check="NoCheck", out=Out(explicit=True))
+@op("aten::log_sigmoid", python_module="nn", out=True)
 @forward(log_sigmoid_forward, result=0)
 def log_sigmoid(self: Tensor) -> Tensor:
     """``log(sigmoid(self))``"""
@@ -108,8 +106,8 @@ CORE = ("core", "pointwise")
 ACTIVATION: dict[str, Any] = {"python_module": "nn", "tags": "pointwise", "inplace": True, "out": Out(tags=())}
 
 
-# PyTorch's relu is not structured, so this one is exported as unstructured. The gradient at 0 is 0, as in PyTorch.
-@op("aten::relu", structured=False, **{**CORE_UNARY, "python_module": None})
+# The gradient at 0 is 0, as in PyTorch.
+@op("aten::relu", **{**CORE_UNARY, "python_module": None})
 @formula
 def relu(self: Tensor) -> Tensor:
     """``max(self, 0)``"""
@@ -120,7 +118,7 @@ def relu(self: Tensor) -> Tensor:
 relu.derivative(self=lambda grad, result: where(result <= 0, 0.0, grad))
 
 
-@op("aten::silu", **{**ACTIVATION, "device_check": "ExactSame", "out": True})
+@op("aten::silu", **{**ACTIVATION, "out": True})
 @formula(dtypes=("floating", "complex"))
 def silu(self: Tensor) -> Tensor:
     """``self * sigmoid(self)``"""
@@ -144,7 +142,7 @@ hardtanh_elements = primitives.elements(between, dtypes=("integer", "floating"))
 
 
 # The gradient at the bounds is 0, as in PyTorch.
-@op("aten::hardtanh", **{**ACTIVATION, "structured": False, "tags": CORE, "out": Out(tags=(), explicit=True)})
+@op("aten::hardtanh", **{**ACTIVATION, "tags": CORE, "out": Out(tags=())})
 @formula
 def hardtanh(self: Tensor, min_val: Scalar = -1, max_val: Scalar = 1) -> Tensor:
     """``self`` clamped to ``min_val`` and ``max_val``."""
@@ -166,10 +164,7 @@ hardsigmoid.derivative(self=hardsigmoid_backward)
 
 
 # The gradient at -3 is 0 and at 3 it is 1, those of the linear pieces outside, as in PyTorch.
-@op(
-    "aten::hardswish",
-    **{**ACTIVATION, "structured": False, "device_check": "NoCheck", "tags": (), "out": Out(explicit=True)},
-)
+@op("aten::hardswish", **{**ACTIVATION, "tags": (), "out": True})
 @formula(dtypes="floating")
 def hardswish(self: Tensor) -> Tensor:
     """``self * hardsigmoid(self)``"""
@@ -244,16 +239,7 @@ elu.derivative(
 )
 
 
-@op(
-    "aten::celu",
-    **{
-        **ACTIVATION,
-        "structured": False,
-        "python_module": None,
-        "dispatch": {"CompositeExplicitAutograd": "celu"},
-        "inplace": Inplace(dispatch={"CompositeExplicitAutograd": "celu_"}),
-    },
-)
+@op("aten::celu", **{**ACTIVATION, "python_module": None, "inplace": True})
 @formula(dtypes="floating")
 def celu(self: Tensor, alpha: Scalar = 1.0) -> Tensor:
     """``max(self, 0) + min(alpha * (exp(self / alpha) - 1), 0)``"""
@@ -275,7 +261,7 @@ def softplus(self: Tensor, beta: Scalar = 1, threshold: Scalar = 20) -> Tensor:
 softplus.derivative(self=softplus_backward)
 
 
-@op("aten::mish", **{**ACTIVATION, "device_check": "ExactSame", "inplace": UNTAGGED})
+@op("aten::mish", **{**ACTIVATION, "inplace": UNTAGGED})
 @formula(dtypes="floating")
 def mish(self: Tensor) -> Tensor:
     """``self * tanh(log(1 + exp(self)))``"""
@@ -294,7 +280,7 @@ def relu6(self: Tensor) -> Tensor:
     """``self`` clamped to 0 and 6."""
 
 
-@op("aten::selu", tags="pointwise", device_check="NoCheck", inplace=True)
+@op("aten::selu", tags="pointwise", inplace=True)
 @forward(elu, input_scale=1, **SELU)
 def selu(self: Tensor) -> Tensor:
     """``elu`` with the constants that preserve mean 0 and variance 1 (Klambauer et al., 2017)."""

@@ -87,14 +87,14 @@ def declare_mean(dims: int, *, backward_tags: tuple[str, ...]) -> tuple[Operator
     name = f"adaptive_avg_pool{dims}d"
     errors = name if dims == 2 else f"{name}_cpu"
 
-    @op(f"aten::_{name}", tags="core", structured=False, out=True)
+    @op(f"aten::_{name}", tags="core", out=True)
     def pool(self: Tensor, output_size: Annotated[SymIntList, Size(dims)]) -> Tensor:
         """Return the means of the windows that ``output_size`` divides each image or volume into."""
         ...
 
     into = Out(python_module=None)
 
-    @op(f"aten::_{name}_backward", python_module="nn", structured=False, tags=backward_tags, out=into)
+    @op(f"aten::_{name}_backward", python_module="nn", tags=backward_tags, out=into)
     def pool_backward(grad_output: Tensor, self: Tensor) -> Tensor:
         """Return the gradient of the input, where each window's gradient is divided equally among the window's
         elements.
@@ -170,7 +170,7 @@ def adaptive_avg_pool3d(self: Tensor, output_size: Annotated[SymIntList, Size(3)
     return mean_into(3, _adaptive_avg_pool3d, self, output_size)
 
 
-@op("aten::adaptive_avg_pool1d", tags="core", autogen="adaptive_avg_pool1d.out")
+@op("aten::adaptive_avg_pool1d", tags="core")
 def adaptive_avg_pool1d(self: Tensor, output_size: Ints[1]) -> Tensor:
     """Return the means of the windows that ``output_size`` divides each signal into; see ``adaptive_avg_pool2d``."""
     tensor: Tensor = over_signals("adaptive_avg_pool1d", adaptive_avg_pool2d, self, output_size=output_size)
@@ -194,7 +194,7 @@ def adaptive_avg_pool3d_out(
     """Write the result of ``adaptive_avg_pool3d`` into ``out``."""
 
 
-@op("aten::adaptive_avg_pool3d_backward.grad_input", python_module="nn", dispatch="CPU, CUDA")
+@op("aten::adaptive_avg_pool3d_backward.grad_input", python_module="nn")
 @forward(_adaptive_avg_pool3d_backward)
 def adaptive_avg_pool3d_backward(
     grad_output: Tensor, self: Tensor, *, grad_input: Tensor[Alias("a", write=True)]

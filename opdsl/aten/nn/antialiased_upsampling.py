@@ -142,12 +142,7 @@ def spread(
 
 def declare_gradient(name: str, mode: str, *devices: str) -> None:
     """Declare the gradient operator of the antialiased resizing operator ``name``, which ``declare`` declares."""
-    grad_input = Out(
-        ".grad_input",
-        args=("grad_input",),
-        structured=True,
-        dispatch={device: f"{name}_backward_out_{device.lower()}" for device in devices if device != "MPS"},
-    )
+    grad_input = Out(".grad_input", args=("grad_input",))
 
     @op(f"aten::{name}_backward", python_module="nn", out=grad_input)
     def upsample_backward(
@@ -167,9 +162,8 @@ def declare(mode: str, *devices: str) -> Any:
     gradient.
     """
     name = f"_upsample_{mode}2d_aa"
-    out = Out(structured=True, dispatch={device: f"{name}_out_{device.lower()}" for device in devices})
 
-    @op(f"aten::{name}", python_module="nn", out=out)
+    @op(f"aten::{name}", python_module="nn", out=True)
     def upsample(
         self: Tensor,
         output_size: Annotated[SymIntList, Size(2)],
@@ -182,7 +176,7 @@ def declare(mode: str, *devices: str) -> Any:
 
     declare_gradient(name, mode, *devices)
 
-    @op(f"aten::{name}.vec", python_module="nn", autogen=f"{name}.vec_out")
+    @op(f"aten::{name}.vec", python_module="nn")
     def upsample_by_factors(
         input: Tensor, output_size: list[SymInt] | None, align_corners: bool, scale_factors: list[float] | None
     ) -> Tensor:

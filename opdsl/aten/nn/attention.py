@@ -232,12 +232,7 @@ def _flash_attention_derivative(
     )
 
 
-@op(
-    "aten::_scaled_dot_product_flash_attention_for_cpu_backward",
-    kernel=("CPU", "Meta"),
-    device_check="NoCheck",
-    variants="function",
-)
+@op("aten::_scaled_dot_product_flash_attention_for_cpu_backward", kernel=("CPU", "Meta"), variants="function")
 def _scaled_dot_product_flash_attention_for_cpu_backward(
     grad_out: Tensor,
     query: Tensor,
@@ -355,7 +350,6 @@ def for_groups(query: Tensor, key: Tensor, value: Tensor, enable_gqa: bool) -> t
     python_module="nn",
     variants="function",
     tags="nondeterministic_seeded",
-    autogen="scaled_dot_product_attention.out",
 )
 def scaled_dot_product_attention(
     query: Tensor,

@@ -220,15 +220,7 @@ _FLASH, _FUSED, _EFFICIENT = (
 _RANDOM = ("nondeterministic_seeded",)
 
 
-@op(
-    "aten::_scaled_dot_product_flash_attention",
-    tags=_RANDOM,
-    dispatch={
-        "CUDA": f"{_FLASH}_cuda",
-        "XPU": f"{_FLASH}_xpu",
-        "NestedTensorCUDA": f"{_FLASH}_nestedtensor_cuda",
-    },
-)
+@op("aten::_scaled_dot_product_flash_attention", tags=_RANDOM)
 def _scaled_dot_product_flash_attention(
     query: Tensor,
     key: Tensor,
@@ -261,15 +253,7 @@ def _scaled_dot_product_flash_attention(
     return flash(_FLASH, (2,), uint64, query, key, value, dropout_p, is_causal, scale)
 
 
-@op(
-    "aten::_scaled_dot_product_flash_attention_backward",
-    device_check="NoCheck",
-    dispatch={
-        "CUDA": f"{_FLASH}_backward_cuda",
-        "XPU": f"{_FLASH}_backward_xpu",
-        "NestedTensorCUDA": f"{_FLASH}_backward_nested",
-    },
-)
+@op("aten::_scaled_dot_product_flash_attention_backward")
 def _scaled_dot_product_flash_attention_backward(
     grad_out: Tensor,
     query: Tensor,
@@ -297,11 +281,7 @@ def _scaled_dot_product_flash_attention_backward(
     return of_inputs
 
 
-@op(
-    "aten::_scaled_dot_product_fused_attention_overrideable",
-    tags=_RANDOM,
-    dispatch={"CompositeExplicitAutograd": _FUSED, "XPU": f"{_FUSED}_xpu"},
-)
+@op("aten::_scaled_dot_product_fused_attention_overrideable", tags=_RANDOM)
 def _scaled_dot_product_fused_attention_overrideable(
     query: Tensor,
     key: Tensor,
@@ -327,11 +307,7 @@ def _scaled_dot_product_fused_attention_overrideable(
     return flash(_FUSED, (), int64, query, key, value, dropout_p, is_causal, scale, attn_bias)
 
 
-@op(
-    "aten::_scaled_dot_product_fused_attention_overrideable_backward",
-    device_check="NoCheck",
-    dispatch={"CompositeExplicitAutograd": f"{_FUSED}_backward"},
-)
+@op("aten::_scaled_dot_product_fused_attention_overrideable_backward")
 def _scaled_dot_product_fused_attention_overrideable_backward(
     grad_out: Tensor,
     query: Tensor,
@@ -375,11 +351,7 @@ def _scaled_dot_product_fused_attention_overrideable_backward(
     return of_inputs
 
 
-@op(
-    "aten::_scaled_dot_product_efficient_attention",
-    tags=_RANDOM,
-    dispatch={"CUDA": f"{_EFFICIENT}_cuda", "NestedTensorCUDA": f"{_EFFICIENT}_nestedtensor_cuda"},
-)
+@op("aten::_scaled_dot_product_efficient_attention", tags=_RANDOM)
 def _scaled_dot_product_efficient_attention(
     query: Tensor,
     key: Tensor,
@@ -409,12 +381,7 @@ def _scaled_dot_product_efficient_attention(
     return efficient(_EFFICIENT, query, key, value, attn_bias, compute_log_sumexp, dropout_p, is_causal, scale)
 
 
-@op(
-    "aten::_scaled_dot_product_efficient_attention_backward",
-    tags=_RANDOM,
-    device_check="NoCheck",
-    dispatch={"CUDA": f"{_EFFICIENT}_backward_cuda"},
-)
+@op("aten::_scaled_dot_product_efficient_attention_backward", tags=_RANDOM)
 def _scaled_dot_product_efficient_attention_backward(
     grad_out_: Tensor,
     query: Tensor,
@@ -449,12 +416,7 @@ def _scaled_dot_product_efficient_attention_backward(
     return of_inputs
 
 
-@op(
-    "aten::_triton_scaled_dot_attention",
-    tags=_RANDOM,
-    dispatch={"CUDA": "triton_scaled_dot_attention"},
-    autogen="_triton_scaled_dot_attention.out",
-)
+@op("aten::_triton_scaled_dot_attention", tags=_RANDOM)
 def _triton_scaled_dot_attention(q: Tensor, k: Tensor, v: Tensor, dropout_p: float = 0.0) -> Tensor:
     """Compute attention without a mask; see ``_scaled_dot_product_flash_attention``."""
     return fused("_triton_scaled_dot_attention", q, k, v, None, dropout_p, False, None)[0]

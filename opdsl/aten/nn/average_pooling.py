@@ -243,7 +243,7 @@ avg_pool2d.sharding(windows=slides(2))
 avg_pool3d.sharding(windows=slides(3))
 
 
-@op("aten::avg_pool1d", tags="core", autogen="avg_pool1d.out")
+@op("aten::avg_pool1d", tags="core")
 def avg_pool1d(
     self: Tensor,
     kernel_size: Annotated[IntList, Size(1)],

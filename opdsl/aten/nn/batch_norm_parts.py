@@ -16,7 +16,7 @@ from opdsl.aten.nn.batch_normalization import (
     store_moved,
 )
 from opdsl.aten.reduce.variances import var_mean_correction
-from opdsl.declare import Out, forward, op
+from opdsl.declare import forward, op
 from opdsl.kernels import check
 from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.kernels.primitives.copying import copy_elements
@@ -25,7 +25,7 @@ from opdsl.schema import Alias
 from opdsl.schema.vocabulary import BoolList, Size
 
 
-@op("aten::batch_norm_stats", dispatch={"CUDA": "batch_norm_stats_cuda"}, autogen="batch_norm_stats.out")
+@op("aten::batch_norm_stats")
 def batch_norm_stats(input: Tensor, eps: float) -> tuple[Tensor, Tensor]:
     """Return the mean and 1 / standard deviation of each channel."""
     wide = input.to(precision_of(input.dtype))
@@ -33,11 +33,7 @@ def batch_norm_stats(input: Tensor, eps: float) -> tuple[Tensor, Tensor]:
     return mean, (variance + eps).rsqrt()
 
 
-@op(
-    "aten::batch_norm_elemt",
-    dispatch={"CUDA": "batch_norm_elemt_cuda"},
-    out=Out(explicit=True, dispatch={"CUDA": "batch_norm_elemt_cuda_out"}),
-)
+@op("aten::batch_norm_elemt", out=True)
 def batch_norm_elemt(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, mean: Tensor, invstd: Tensor, eps: float
 ) -> Tensor:
@@ -48,11 +44,7 @@ def batch_norm_elemt(
     return result.to(input.dtype)
 
 
-@op(
-    "aten::batch_norm_backward_reduce",
-    dispatch={"CUDA": "batch_norm_backward_reduce_cuda"},
-    autogen="batch_norm_backward_reduce.out",
-)
+@op("aten::batch_norm_backward_reduce")
 def batch_norm_backward_reduce(
     grad_out: Tensor,
     input: Tensor,
@@ -80,11 +72,7 @@ def batch_norm_backward_reduce(
     return *sums, of_weight, of_bias
 
 
-@op(
-    "aten::batch_norm_backward_elemt",
-    dispatch={"CUDA": "batch_norm_backward_elemt_cuda"},
-    autogen="batch_norm_backward_elemt.out",
-)
+@op("aten::batch_norm_backward_elemt")
 def batch_norm_backward_elemt(
     grad_out: Tensor,
     input: Tensor,
@@ -120,7 +108,7 @@ def with_reserve(
     return *tensors, empty((0,), dtype=uint8, device=input.device)
 
 
-@op("aten::_batch_norm_with_update", kernel=True, autogen="_batch_norm_with_update_functional")
+@op("aten::_batch_norm_with_update", kernel=True)
 def _batch_norm_with_update(
     input: Tensor,
     weight: Tensor | None,
@@ -136,7 +124,7 @@ def _batch_norm_with_update(
     return with_reserve(input, weight, bias, running_mean, running_var, momentum, eps, training=True)
 
 
-@op("aten::_batch_norm_no_update", kernel="CompositeExplicitAutograd", autogen="_batch_norm_no_update.out")
+@op("aten::_batch_norm_no_update", kernel="CompositeExplicitAutograd")
 def _batch_norm_no_update(
     input: Tensor,
     weight: Tensor | None,
@@ -181,11 +169,7 @@ def _batch_norm_impl_index_backward(
 # -------------------------------------------------------------------------------------------------- several devices
 
 
-@op(
-    "aten::batch_norm_gather_stats_with_counts",
-    dispatch={"CUDA": "batch_norm_gather_stats_with_counts_cuda"},
-    autogen="batch_norm_gather_stats_with_counts.out",
-)
+@op("aten::batch_norm_gather_stats_with_counts")
 def batch_norm_gather_stats_with_counts(
     input: Tensor,
     mean: Tensor,
@@ -226,11 +210,7 @@ def batch_norm_gather_stats_with_counts(
     return result, (spread / total + eps).rsqrt()
 
 
-@op(
-    "aten::batch_norm_gather_stats",
-    dispatch={"CUDA": "batch_norm_gather_stats_cuda"},
-    autogen="batch_norm_gather_stats.out",
-)
+@op("aten::batch_norm_gather_stats")
 @forward(batch_norm_gather_stats_with_counts, counts=lambda mean, count: mean.new_full(mean.shape[:1], count))
 def batch_norm_gather_stats(
     input: Tensor,
@@ -281,14 +261,7 @@ def batch_norm_backward_derivative(
     return gradients
 
 
-@op(
-    "aten::_batch_norm_with_update.out",
-    dispatch={
-        "CPU": "_batch_norm_with_update_cpu_out",
-        "CUDA": "_batch_norm_with_update_cuda_out",
-        "MPS": "_batch_norm_with_update_mps_out",
-    },
-)
+@op("aten::_batch_norm_with_update.out")
 def _batch_norm_with_update_out(
     input: Tensor,
     weight: Tensor | None,

@@ -259,7 +259,7 @@ def used_statistics(
     return Statistics(by_channel(mean.to(wide), input.ndim), by_channel(rstd.to(wide), input.ndim))
 
 
-@op("aten::native_batch_norm", kernel=True, out=Out(args=("out", "save_mean", "save_invstd"), explicit=True))
+@op("aten::native_batch_norm", kernel=True, out=Out(args=("out", "save_mean", "save_invstd")))
 def native_batch_norm(
     input: Tensor,
     weight: Tensor | None,
@@ -301,7 +301,7 @@ def native_batch_norm_derivative(
     return tensors[0], tensors[1], tensors[2]
 
 
-@op("aten::native_batch_norm_backward", kernel=True, autogen="native_batch_norm_backward.out")
+@op("aten::native_batch_norm_backward", kernel=True)
 def native_batch_norm_backward(
     grad_out: Tensor,
     input: Tensor,
@@ -357,7 +357,7 @@ def store_moved(
 
 
 # This does not call native_batch_norm, whose schema forbids writes to the running statistics.
-@op("aten::_native_batch_norm_legit", kernel=True, tags="core", autogen="_native_batch_norm_legit_functional")
+@op("aten::_native_batch_norm_legit", kernel=True, tags="core")
 def _native_batch_norm_legit(
     input: Tensor,
     weight: Tensor | None,
@@ -375,14 +375,7 @@ def _native_batch_norm_legit(
 _native_batch_norm_legit.derivative("input", "weight", "bias")(native_batch_norm_derivative)
 
 
-@op(
-    "aten::_native_batch_norm_legit.out",
-    dispatch={
-        "CPU": "_batch_norm_legit_cpu_out",
-        "CUDA": "_batch_norm_legit_cuda_out",
-        "MPS": "_batch_norm_legit_mps_out",
-    },
-)
+@op("aten::_native_batch_norm_legit.out")
 def _native_batch_norm_legit_out(
     input: Tensor,
     weight: Tensor | None,
@@ -407,7 +400,7 @@ def _native_batch_norm_legit_out(
     "aten::_native_batch_norm_legit.no_stats",
     kernel=True,
     tags="core",
-    out=Out(args=("out", "save_mean", "save_invstd"), explicit=True, tags=()),
+    out=Out(args=("out", "save_mean", "save_invstd"), tags=()),
 )
 @forward(native_batch_norm, running_mean=None, running_var=None)
 def _native_batch_norm_legit_no_stats(
@@ -416,12 +409,7 @@ def _native_batch_norm_legit_no_stats(
     """Compute ``native_batch_norm`` without running statistics."""
 
 
-@op(
-    "aten::_native_batch_norm_legit_no_training",
-    kernel="CompositeExplicitAutograd",
-    tags="core",
-    autogen="_native_batch_norm_legit_no_training.out",
-)
+@op("aten::_native_batch_norm_legit_no_training", kernel="CompositeExplicitAutograd", tags="core")
 @forward(native_batch_norm, training=False)
 def _native_batch_norm_legit_no_training(
     input: Tensor,
@@ -443,7 +431,7 @@ _native_batch_norm_legit_no_training.derivative("input", "weight", "bias")(
 )
 
 
-@op("aten::batch_norm_update_stats", kernel=True, autogen="batch_norm_update_stats.out")
+@op("aten::batch_norm_update_stats", kernel=True)
 def batch_norm_update_stats(
     input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, momentum: float
 ) -> tuple[Tensor, Tensor]:

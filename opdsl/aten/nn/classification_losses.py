@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, NamedTuple
 
-from opdsl.aten._shared.entries import GRAD_INPUT, OWN_GRAD_INPUT
+from opdsl.aten._shared.entries import GRAD_INPUT
 from opdsl.aten._shared.index_tensors import outside
 from opdsl.aten.create.like_factories import zeros_like
 from opdsl.aten.nn.losses import reduced
@@ -213,11 +213,11 @@ def shape_of(self: Tensor, target: Tensor, reduction: int) -> tuple[int, ...]:
     return () if self.ndim == 1 or reduction in (Reduction.Mean, Reduction.Sum) else target.shape
 
 
-def declare_forward(name: str, check_input: Check, *, structured: bool) -> Operator[..., tuple[Tensor, Tensor]]:
+def declare_forward(name: str, check_input: Check) -> Operator[..., tuple[Tensor, Tensor]]:
     """Declare the operator that computes a loss and the sum of the weights; see ``declare_loss``."""
-    both = Out(".output", args=("output", "total_weight"), named=False, explicit=not structured)
+    both = Out(".output", args=("output", "total_weight"), named=False)
 
-    @op(f"aten::{name}_forward", python_module="nn", structured=structured, out=both)
+    @op(f"aten::{name}_forward", python_module="nn", out=both)
     def losses(
         self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: SymInt
     ) -> tuple[Annotated[Tensor, Name("output")], Annotated[Tensor, Name("total_weight")]]:
@@ -234,11 +234,10 @@ def declare_forward(name: str, check_input: Check, *, structured: bool) -> Opera
     return losses
 
 
-def declare_backward(name: str, check_input: Check, *, structured: bool) -> Operator[..., Tensor]:
+def declare_backward(name: str, check_input: Check) -> Operator[..., Tensor]:
     """Declare the operator that computes a loss's gradient; see ``declare_loss``."""
-    out = GRAD_INPUT if structured else OWN_GRAD_INPUT
 
-    @op(f"aten::{name}_backward", python_module="nn", structured=structured, out=out)
+    @op(f"aten::{name}_backward", python_module="nn", out=GRAD_INPUT)
     def backward(
         grad_output: Tensor,
         self: Tensor,
@@ -261,21 +260,20 @@ def declare_backward(name: str, check_input: Check, *, structured: bool) -> Oper
     return backward
 
 
-def declare_loss(name: str, check_input: Check, *, structured: bool) -> Operator[..., Tensor]:
+def declare_loss(name: str, check_input: Check) -> Operator[..., Tensor]:
     """Declare a loss operator, the forward operator that computes it, and the operator of its gradient.
 
     Args:
         name: the loss operator's name.
         check_input: the function that checks log-probabilities, classes and weights.
-        structured: whether PyTorch's forward and backward entries are structured; others declare their ``out=``.
 
     Returns:
         The operator of the loss.
     """
-    losses = declare_forward(name, check_input, structured=structured)
-    backward = declare_backward(name, check_input, structured=structured)
+    losses = declare_forward(name, check_input)
+    backward = declare_backward(name, check_input)
 
-    @op(f"aten::{name}", python_module="nn", out=Out(explicit=True))
+    @op(f"aten::{name}", python_module="nn", out=True)
     @forward(losses, result=0)
     def loss(
         self: Tensor,
@@ -291,8 +289,8 @@ def declare_loss(name: str, check_input: Check, *, structured: bool) -> Operator
     return loss
 
 
-nll_loss = declare_loss("nll_loss", check_vectors, structured=True)
-nll_loss2d = declare_loss("nll_loss2d", check_images, structured=False)
+nll_loss = declare_loss("nll_loss", check_vectors)
+nll_loss2d = declare_loss("nll_loss2d", check_images)
 
 
 # ------------------------------------------------------------------------------------------------------ any dimensions

@@ -197,7 +197,7 @@ def write_gradient(
 # ------------------------------------------------------------------------------------------------------------ operators
 
 
-@op("aten::_ctc_loss", kernel=True, tags="dynamic_output_shape", autogen="_ctc_loss.out")
+@op("aten::_ctc_loss", kernel=True, tags="dynamic_output_shape")
 def _ctc_loss(
     log_probs: Tensor,
     targets: Tensor,
@@ -229,7 +229,7 @@ def numbers(lengths: Tensor, name: str) -> list[int]:
     return counts
 
 
-@op("aten::_ctc_loss.Tensor", kernel=True, tags="dynamic_output_shape", autogen="_ctc_loss.Tensor_out")
+@op("aten::_ctc_loss.Tensor", kernel=True, tags="dynamic_output_shape")
 def ctc_loss_of_tensors(
     log_probs: Tensor,
     targets: Tensor,
@@ -247,7 +247,7 @@ def ctc_loss_of_tensors(
 SAVED: dict[str, Any] = {"neg_log_likelihood": lambda result0: result0, "log_alpha": lambda result1: result1}
 
 
-@op("aten::_ctc_loss_backward", kernel=True, autogen="_ctc_loss_backward.out")
+@op("aten::_ctc_loss_backward", kernel=True)
 def _ctc_loss_backward(
     grad: Tensor,
     log_probs: Tensor,

@@ -135,7 +135,7 @@ def declare_convolutions(dims: int, overload: str) -> None:
     ) -> Tensor:
         return convolved(name, dims, input, weight, bias, stride, padding, dilation, groups)
 
-    @op(f"aten::{name}.padding", cpp_no_default_args=("bias", "stride", "padding"))
+    @op(f"aten::{name}.padding")
     @documented(
         f"Return ``{name}`` without padding for ``valid``, or padded to a result of the size of the input for ``same``."
     )
@@ -212,7 +212,7 @@ def require_inexact_or_bool(operator: str, self: Tensor) -> None:
         )
 
 
-@op("aten::im2col", python_module="nn", structured=False, out=Out(explicit=True))
+@op("aten::im2col", python_module="nn", out=True)
 def im2col(self: Tensor, kernel_size: Ints[2], dilation: Ints[2], padding: Ints[2], stride: Ints[2]) -> Tensor:
     """Return the elements of each window over the images as a column, (batch, channels * elements, windows)."""
     ...
@@ -238,7 +238,7 @@ def im2col_cpu(self, kernel_size, dilation, padding, stride, out):
     copy_(out, columns_of(whole, windows, 1).view(out.shape))
 
 
-@op("aten::col2im", python_module="nn", tags="core", structured=False, out=Out(explicit=True, tags=()))
+@op("aten::col2im", python_module="nn", tags="core", out=Out(tags=()))
 def col2im(
     self: Tensor, output_size: SymInts[2], kernel_size: Ints[2], dilation: Ints[2], padding: Ints[2], stride: Ints[2]
 ) -> Tensor:

@@ -64,17 +64,7 @@ def kernels(*names: str) -> dict[str, str]:
     return dict(zip(("CPU", "CUDA"), names, strict=False))
 
 
-@op(
-    "aten::_slow_conv2d_forward",
-    python_module="nn",
-    dispatch=kernels("slow_conv2d_forward_cpu", "slow_conv2d_forward_cuda"),
-    out=Out(
-        "_slow_conv2d_forward.output",
-        args=("output",),
-        explicit=True,
-        dispatch=kernels("slow_conv2d_forward_out_cpu", "slow_conv2d_forward_out_cuda"),
-    ),
-)
+@op("aten::_slow_conv2d_forward", python_module="nn", out=Out("_slow_conv2d_forward.output", args=("output",)))
 def _slow_conv2d_forward(
     self: Tensor,
     weight: Tensor,
@@ -87,7 +77,7 @@ def _slow_conv2d_forward(
     return convolve(self, weight, kernel_size, bias, stride, padding)
 
 
-@op("aten::thnn_conv2d", python_module="nn", out=Out(explicit=True))
+@op("aten::thnn_conv2d", python_module="nn", out=True)
 def thnn_conv2d(
     self: Tensor,
     weight: Tensor,
@@ -100,17 +90,7 @@ def thnn_conv2d(
     return convolve(self, weight, kernel_size, bias, stride, padding)
 
 
-@op(
-    "aten::slow_conv3d_forward",
-    python_module="nn",
-    dispatch=kernels("slow_conv3d_forward_cpu"),
-    out=Out(
-        "slow_conv3d_forward.output",
-        args=("output",),
-        explicit=True,
-        dispatch=kernels("slow_conv3d_forward_out_cpu"),
-    ),
-)
+@op("aten::slow_conv3d_forward", python_module="nn", out=Out("slow_conv3d_forward.output", args=("output",)))
 def slow_conv3d_forward(
     self: Tensor,
     weight: Tensor,
@@ -123,7 +103,7 @@ def slow_conv3d_forward(
     return convolve(self, weight, kernel_size, bias, stride, padding)
 
 
-@op("aten::slow_conv3d", python_module="nn", out=Out(explicit=True))
+@op("aten::slow_conv3d", python_module="nn", out=True)
 def slow_conv3d(
     self: Tensor,
     weight: Tensor,
@@ -136,12 +116,7 @@ def slow_conv3d(
     return convolve(self, weight, kernel_size, bias, stride, padding)
 
 
-@op(
-    "aten::slow_conv_dilated2d",
-    python_module="nn",
-    dispatch=kernels("slow_conv_dilated2d_cpu", "slow_conv_dilated2d_cuda"),
-    autogen="slow_conv_dilated2d.out",
-)
+@op("aten::slow_conv_dilated2d", python_module="nn")
 def slow_conv_dilated2d(
     self: Tensor,
     weight: Tensor,
@@ -155,12 +130,7 @@ def slow_conv_dilated2d(
     return convolve(self, weight, kernel_size, bias, stride, padding, dilation)
 
 
-@op(
-    "aten::slow_conv_dilated3d",
-    python_module="nn",
-    dispatch=kernels("slow_conv_dilated3d_cpu", "slow_conv_dilated3d_cuda"),
-    autogen="slow_conv_dilated3d.out",
-)
+@op("aten::slow_conv_dilated3d", python_module="nn")
 def slow_conv_dilated3d(
     self: Tensor,
     weight: Tensor,
@@ -174,14 +144,7 @@ def slow_conv_dilated3d(
     return convolve(self, weight, kernel_size, bias, stride, padding, dilation)
 
 
-@op(
-    "aten::slow_conv_transpose2d",
-    python_module="nn",
-    out=Out(
-        structured=True,
-        dispatch=kernels("slow_conv_transpose2d_structured_cpu", "slow_conv_transpose2d_structured_cuda"),
-    ),
-)
+@op("aten::slow_conv_transpose2d", python_module="nn", out=True)
 def slow_conv_transpose2d(
     self: Tensor,
     weight: Tensor,
@@ -196,12 +159,7 @@ def slow_conv_transpose2d(
     return convolve(self, weight, kernel_size, bias, stride, padding, dilation, output_padding)
 
 
-@op(
-    "aten::slow_conv_transpose3d",
-    python_module="nn",
-    dispatch=kernels("slow_conv_transpose3d_cpu", "slow_conv_transpose3d_cuda"),
-    out=Out(explicit=True, dispatch=kernels("slow_conv_transpose3d_out_cpu", "slow_conv_transpose3d_out_cuda")),
-)
+@op("aten::slow_conv_transpose3d", python_module="nn", out=True)
 def slow_conv_transpose3d(
     self: Tensor,
     weight: Tensor,
@@ -216,12 +174,7 @@ def slow_conv_transpose3d(
     return convolve(self, weight, kernel_size, bias, stride, padding, dilation, output_padding)
 
 
-@op(
-    "aten::_conv_depthwise2d",
-    python_module="nn",
-    dispatch={"CUDA": "conv_depthwise2d_cuda"},
-    out=Out(explicit=True, dispatch={"CUDA": "conv_depthwise2d_cuda_out"}),
-)
+@op("aten::_conv_depthwise2d", python_module="nn", out=True)
 def _conv_depthwise2d(
     self: Tensor,
     weight: Tensor,
@@ -235,12 +188,7 @@ def _conv_depthwise2d(
     return by_channel(2, self, weight, kernel_size, bias, stride, padding, dilation)
 
 
-@op(
-    "aten::conv_depthwise3d",
-    python_module="nn",
-    dispatch={"CUDA": "conv_depthwise3d_cuda"},
-    autogen="conv_depthwise3d.out",
-)
+@op("aten::conv_depthwise3d", python_module="nn")
 def conv_depthwise3d(
     self: Tensor,
     weight: Tensor,
@@ -254,12 +202,7 @@ def conv_depthwise3d(
     return by_channel(3, self, weight, kernel_size, bias, stride, padding, dilation)
 
 
-@op(
-    "aten::_slow_conv2d_backward.output_mask",
-    python_module="nn",
-    dispatch=kernels("slow_conv2d_backward_cpu", "slow_conv2d_backward_cuda"),
-    autogen="_slow_conv2d_backward.output_mask_out",
-)
+@op("aten::_slow_conv2d_backward.output_mask", python_module="nn")
 @forward(
     convolution_backward,
     bias_sizes=lambda weight: weight.shape[:1],
@@ -286,7 +229,7 @@ def _slow_conv2d_backward_output_mask(
     """Return the gradients of ``_slow_conv2d_forward`` that ``output_mask`` selects."""
 
 
-@op("aten::conv_tbc", dispatch={"CompositeExplicitAutograd": "conv_tbc"}, autogen="conv_tbc.out")
+@op("aten::conv_tbc")
 def conv_tbc(self: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
     """Compute ``conv1d`` of sequences with shape (time, batch, channels) and a weight (length, channels, outputs)."""
     images, kernels = self.permute((1, 2, 0)), weight.permute((2, 1, 0))
@@ -309,16 +252,10 @@ def conv_tbc_backward(
 # -------------------------------------------------------------------------------------------------- other signatures
 
 
-convolution_overrideable = convolution.alias(
-    "aten::convolution_overrideable", kernel="CompositeExplicitAutograd", autogen="convolution_overrideable.out"
-)
+convolution_overrideable = convolution.alias("aten::convolution_overrideable", kernel="CompositeExplicitAutograd")
 
 
-@op(
-    "aten::convolution_backward_overrideable",
-    kernel="CompositeExplicitAutograd",
-    autogen="convolution_backward_overrideable.out",
-)
+@op("aten::convolution_backward_overrideable", kernel="CompositeExplicitAutograd")
 @forward(convolution_backward, bias_sizes=None)
 def convolution_backward_overrideable(
     grad_output: Tensor,
@@ -376,11 +313,7 @@ def _convolution_double_backward(
     return gradients
 
 
-@op(
-    "aten::_slow_conv2d_backward.grad_input",
-    dispatch={"CPU": "slow_conv2d_backward_out_cpu", "CUDA": "slow_conv2d_backward_out_cuda"},
-    python_module="nn",
-)
+@op("aten::_slow_conv2d_backward.grad_input", python_module="nn")
 def _slow_conv2d_backward(
     grad_output: Tensor,
     self: Tensor,

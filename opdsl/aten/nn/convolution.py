@@ -33,7 +33,7 @@ def convolve(input: Tensor, weight: Tensor, bias: Tensor | None, *values: Any) -
     return problem.given_out(output, input.dtype)
 
 
-@op("aten::convolution", kernel="CompositeExplicitAutograd", tags="core", autogen="convolution.out")
+@op("aten::convolution", kernel="CompositeExplicitAutograd", tags="core")
 def convolution(
     input: Tensor,
     weight: Tensor,
@@ -97,7 +97,7 @@ def convolution_derivative(
     return convolution_backward(grad, input.conj(), weight.conj(), sizes, *values, output_mask)
 
 
-@op("aten::convolution_backward", kernel="CompositeExplicitAutograd", tags="core", autogen="convolution_backward.out")
+@op("aten::convolution_backward", kernel="CompositeExplicitAutograd", tags="core")
 def convolution_backward(
     grad_output: Tensor,
     input: Tensor,
@@ -170,7 +170,7 @@ def convolution_backward_derivative(
 _LIBRARY = ("benchmark", "deterministic", "cudnn_enabled")
 
 
-@op("aten::_convolution", kernel="CompositeExplicitAutograd", autogen="_convolution.out")
+@op("aten::_convolution", kernel="CompositeExplicitAutograd")
 @forward(convolution, unused=(*_LIBRARY, "allow_tf32"))
 def _convolution(
     input: Tensor,

@@ -96,7 +96,7 @@ for _dropout in (dropout, alpha_dropout):
     _dropout.sharding(elementwise=True)
 
 
-@op("aten::native_dropout", kernel=True, tags=("nondeterministic_seeded", "core"), autogen="native_dropout.out")
+@op("aten::native_dropout", kernel=True, tags=("nondeterministic_seeded", "core"))
 @traceable
 def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
     """Compute ``dropout``; return the result, and a mask of the elements that were kept."""
@@ -122,7 +122,7 @@ def native_dropout_derivative(grad, result1, p, train):
     return native_dropout_backward(grad, result1, scale)
 
 
-@op("aten::native_dropout_backward", kernel=True, tags="pointwise", autogen="native_dropout_backward.out")
+@op("aten::native_dropout_backward", kernel=True, tags="pointwise")
 @traceable
 def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
     """Return the gradient of the input of ``native_dropout``."""
@@ -135,7 +135,7 @@ native_dropout_backward.derivative(
 )
 
 
-@op("aten::_fused_dropout", tags="nondeterministic_seeded", dispatch="CUDA", autogen="_fused_dropout.out")
+@op("aten::_fused_dropout", tags="nondeterministic_seeded")
 def _fused_dropout(self: Tensor, p: float, generator: Generator | None = None) -> tuple[Tensor, Tensor]:
     """Keep each element with probability ``p``, divided by ``p``; return the result, and a uint8 mask of the kept
     elements.

@@ -24,7 +24,7 @@ def check_indices(operator: str, argument: int, indices: Tensor) -> None:
         )
 
 
-@op("aten::embedding", kernel="CompositeExplicitAutograd", tags="core", autogen="embedding.out")
+@op("aten::embedding", kernel="CompositeExplicitAutograd", tags="core")
 @traceable
 def embedding(
     weight: Tensor, indices: Tensor, padding_idx: SymInt = -1, scale_grad_by_freq: bool = False, sparse: bool = False
@@ -47,7 +47,7 @@ def embedding_derivative(grad, weight, indices, padding_idx, scale_grad_by_freq)
     return grad.new_zeros(weight.shape).index_add_(0, numbers, grads)
 
 
-@op("aten::embedding_dense_backward", kernel=("CPU", "CUDA"), tags="core", autogen="embedding_dense_backward.out")
+@op("aten::embedding_dense_backward", kernel=("CPU", "CUDA"), tags="core")
 def embedding_dense_backward(
     grad_output: Tensor, indices: Tensor, num_weights: SymInt, padding_idx: SymInt, scale_grad_by_freq: bool
 ) -> Tensor:

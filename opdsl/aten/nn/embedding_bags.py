@@ -139,7 +139,7 @@ def known_bags(offset2bag: Tensor, indices: Tensor, offsets: Tensor) -> Tensor:
     return offset2bag if offset2bag.numel() else bag_of_each(indices, offsets)
 
 
-@op("aten::_embedding_bag", kernel=True, tags="core", autogen="_embedding_bag.out")
+@op("aten::_embedding_bag", kernel=True, tags="core")
 def _embedding_bag(
     weight: Tensor,
     indices: Tensor,
@@ -207,7 +207,7 @@ def _embedding_bag(
     return result, bags, sizes, largest
 
 
-@op("aten::_embedding_bag_dense_backward", kernel=True, autogen="_embedding_bag_dense_backward.out")
+@op("aten::_embedding_bag_dense_backward", kernel=True)
 def _embedding_bag_dense_backward(
     grad: Tensor,
     indices: Tensor,
@@ -235,11 +235,7 @@ def _embedding_bag_dense_backward(
     )
 
 
-@op(
-    "aten::_embedding_bag_per_sample_weights_backward",
-    kernel=True,
-    autogen="_embedding_bag_per_sample_weights_backward.out",
-)
+@op("aten::_embedding_bag_per_sample_weights_backward", kernel=True)
 def _embedding_bag_per_sample_weights_backward(
     grad: Tensor, weight: Tensor, indices: Tensor, offsets: Tensor, offset2bag: Tensor, mode: int, padding_idx: int = -1
 ) -> Tensor:
@@ -298,9 +294,7 @@ def _embedding_bag_weights_derivative(grad, weight, indices, offsets, result1, m
     return _embedding_bag_per_sample_weights_backward(grad, weight, indices, offsets, result1, mode, padding_idx)
 
 
-_embedding_bag_forward_only = _embedding_bag.alias(
-    "aten::_embedding_bag_forward_only", kernel=True, autogen="_embedding_bag_forward_only.out"
-)
+_embedding_bag_forward_only = _embedding_bag.alias("aten::_embedding_bag_forward_only", kernel=True)
 
 
 @op("aten::embedding_bag")

@@ -13,7 +13,7 @@ from opdsl.runtime import Tensor, bool_, require_no_overlap, require_writable
 from opdsl.schema import Alias
 
 
-@op("aten::embedding_renorm_", kernel=True, autogen="embedding_renorm, embedding_renorm.out")
+@op("aten::embedding_renorm_", kernel=True)
 def embedding_renorm_(
     self: Tensor[Alias("a", write=True)], indices: Tensor, max_norm: float, norm_type: float
 ) -> Tensor[Alias("a", write=True)]:

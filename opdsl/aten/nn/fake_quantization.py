@@ -74,7 +74,7 @@ def _backward_by_channel(grad: Tensor, mask: Tensor) -> Tensor:
     return grad * mask
 
 
-@op("aten::fake_quantize_per_tensor_affine_cachemask", kernel=True, autogen=f"{PER_TENSOR}_cachemask.out")
+@op("aten::fake_quantize_per_tensor_affine_cachemask", kernel=True)
 def _by_numbers(
     self: Tensor, scale: float, zero_point: int, quant_min: int, quant_max: int
 ) -> tuple[Annotated[Tensor, Name("output")], Annotated[Tensor, Name("mask")]]:
@@ -90,11 +90,7 @@ def _by_numbers(
 _by_numbers.derivative(self=fake_quantize_per_tensor_affine_cachemask_backward)
 
 
-@op(
-    "aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams",
-    kernel=True,
-    autogen=f"_{PER_TENSOR}_cachemask_tensor_qparams.out",
-)
+@op("aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams", kernel=True)
 def by_tensors(
     self: Tensor, scale: Tensor, zero_point: Tensor, fake_quant_enabled: Tensor, quant_min: int, quant_max: int
 ) -> tuple[Annotated[Tensor, Name("output")], Annotated[Tensor, Name("mask")]]:
@@ -109,7 +105,7 @@ def by_tensors(
 by_tensors.derivative(self=fake_quantize_per_tensor_affine_cachemask_backward)
 
 
-@op("aten::fake_quantize_per_channel_affine_cachemask", kernel=True, autogen=f"{PER_CHANNEL}_cachemask.out")
+@op("aten::fake_quantize_per_channel_affine_cachemask", kernel=True)
 def by_channel(
     self: Tensor, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int, quant_max: int
 ) -> tuple[Annotated[Tensor, Name("output")], Annotated[Tensor, Name("mask")]]:
@@ -124,7 +120,7 @@ def by_channel(
 by_channel.derivative(self=_backward_by_channel)
 
 
-@op("aten::fake_quantize_per_tensor_affine", device_check="NoCheck")
+@op("aten::fake_quantize_per_tensor_affine")
 @forward(_by_numbers, result=0)
 def fake_quantize_per_tensor_affine(
     self: Tensor, scale: float, zero_point: int, quant_min: int, quant_max: int
@@ -132,7 +128,7 @@ def fake_quantize_per_tensor_affine(
     """Compute ``fake_quantize_per_tensor_affine_cachemask`` without its mask."""
 
 
-@op("aten::fake_quantize_per_tensor_affine.tensor_qparams", device_check="NoCheck")
+@op("aten::fake_quantize_per_tensor_affine.tensor_qparams")
 @forward(by_tensors, fake_quant_enabled=lambda scale: scale.new_ones((1,)), result=0)
 def fake_quantize_per_tensor_affine_tensor_qparams(
     self: Tensor, scale: Tensor, zero_point: Tensor, quant_min: int, quant_max: int
@@ -140,7 +136,7 @@ def fake_quantize_per_tensor_affine_tensor_qparams(
     """Compute ``fake_quantize_per_tensor_affine`` with a scale and a zero point in tensors."""
 
 
-@op("aten::fake_quantize_per_channel_affine", device_check="NoCheck")
+@op("aten::fake_quantize_per_channel_affine")
 @forward(by_channel, result=0)
 def fake_quantize_per_channel_affine(
     self: Tensor, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int, quant_max: int
@@ -181,7 +177,7 @@ def gradients_of_learned(
 _TENSOR, _CHANNEL = (f"_fake_quantize_learnable_per_{name}_affine" for name in ("tensor", "channel"))
 
 
-@op("aten::_fake_quantize_learnable_per_tensor_affine", kernel=True, autogen=f"{_TENSOR}.out")
+@op("aten::_fake_quantize_learnable_per_tensor_affine", kernel=True)
 def _fake_quantize_learnable_per_tensor_affine(
     self: Tensor, scale: Tensor, zero_point: Tensor, quant_min: int, quant_max: int, grad_factor: float = 1.0
 ) -> Tensor:
@@ -189,7 +185,7 @@ def _fake_quantize_learnable_per_tensor_affine(
     return learned(self, scale, rounded_zero(zero_point, quant_min, quant_max), quant_min, quant_max)
 
 
-@op("aten::_fake_quantize_learnable_per_tensor_affine_backward", dispatch={"CPU, CUDA": f"{_TENSOR}_backward"})
+@op("aten::_fake_quantize_learnable_per_tensor_affine_backward")
 def _fake_quantize_learnable_per_tensor_affine_backward(
     grad: Tensor,
     self: Tensor,
@@ -205,7 +201,7 @@ def _fake_quantize_learnable_per_tensor_affine_backward(
     return gradients[0], gradients[1].sum().view((1,)), gradients[2].sum().view((1,))
 
 
-@op("aten::_fake_quantize_learnable_per_channel_affine", kernel=True, autogen=f"{_CHANNEL}.out")
+@op("aten::_fake_quantize_learnable_per_channel_affine", kernel=True)
 def _fake_quantize_learnable_per_channel_affine(
     self: Tensor, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int, quant_max: int, grad_factor: float = 1.0
 ) -> Tensor:
@@ -214,7 +210,7 @@ def _fake_quantize_learnable_per_channel_affine(
     return learned(self, along(scale, self, axis), zero, quant_min, quant_max)
 
 
-@op("aten::_fake_quantize_learnable_per_channel_affine_backward", dispatch={"CPU, CUDA": f"{_CHANNEL}_backward"})
+@op("aten::_fake_quantize_learnable_per_channel_affine_backward")
 def _fake_quantize_learnable_per_channel_affine_backward(
     grad: Tensor,
     self: Tensor,

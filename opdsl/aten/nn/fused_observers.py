@@ -92,11 +92,7 @@ def counted(self: Tensor, ch_axis: int, per_row: bool, statistics: Sequence[Tens
     return count, is_new
 
 
-@op(
-    "aten::_fused_moving_avg_obs_fq_helper",
-    dispatch="CPU, CUDA",
-    autogen="_fused_moving_avg_obs_fq_helper_functional, _fused_moving_avg_obs_fq_helper.out",
-)
+@op("aten::_fused_moving_avg_obs_fq_helper")
 def helper(
     self: Tensor,
     observer_on: Tensor,

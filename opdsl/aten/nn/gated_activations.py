@@ -17,8 +17,6 @@ from opdsl.runtime import Generator, Tensor, wrap_dimension
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Scalar
 
-NN: dict[str, Any] = {"python_module": "nn"}
-
 # ----------------------------------------------------------------------------------------------------------------- glu
 
 
@@ -35,13 +33,7 @@ def halves(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     return self.narrow(at, 0, size // 2), self.narrow(at, size // 2, size // 2)
 
 
-@op(
-    "aten::glu",
-    **NN,
-    device_check="NoCheck",
-    structured_inherits="TensorIteratorBase",
-    out=Out(device_check="ExactSame"),
-)
+@op("aten::glu", python_module="nn", structured_inherits="TensorIteratorBase", out=True)
 def glu(self: Tensor, dim: int = -1) -> Tensor:
     """Return the first half of a dimension times the sigmoid of the second half (gated linear unit, Dauphin et al.,
     2017).
@@ -62,7 +54,7 @@ def glu_out_kernel(self, dim, out):
     mul.variants["out"](first, second.sigmoid(), out=out)
 
 
-@op("aten::glu_backward", kernel=True, **NN, out=Out("glu_backward.grad_input", args=("grad_input",), explicit=True))
+@op("aten::glu_backward", kernel=True, python_module="nn", out=Out("glu_backward.grad_input", args=("grad_input",)))
 def glu_backward(grad_output: Tensor, self: Tensor, dim: int) -> Tensor:
     """Return the gradient of ``glu`` with respect to its input."""
     first, second = halves(self, dim)
@@ -92,7 +84,7 @@ def glu_backward_derivative(grad, grad_output, self, dim):
 glu.derivative(self=glu_backward)
 
 
-@op("aten::glu_jvp", kernel=True, **NN, autogen="glu_jvp.out")
+@op("aten::glu_jvp", kernel=True, python_module="nn")
 def glu_jvp(glu: Tensor, x: Tensor, dx: Tensor, dim: int) -> Tensor:
     """Return the directional derivative of ``glu`` at ``x`` in the direction ``dx``."""
     (_, second), (change, change_of_second) = halves(x, dim), halves(dx, dim)
@@ -100,7 +92,7 @@ def glu_jvp(glu: Tensor, x: Tensor, dx: Tensor, dim: int) -> Tensor:
     return gate * change + change_of_second * (glu - gate * glu)
 
 
-@op("aten::glu_backward_jvp", kernel=True, **NN, autogen="glu_backward_jvp.out")
+@op("aten::glu_backward_jvp", kernel=True, python_module="nn")
 def glu_backward_jvp(grad_x: Tensor, grad_glu: Tensor, x: Tensor, dgrad_glu: Tensor, dx: Tensor, dim: int) -> Tensor:
     """Return the directional derivative of ``glu_backward`` in the directions ``dgrad_glu`` and ``dx``."""
     (first, second), (change, change_of_second) = halves(x, dim), halves(dx, dim)
@@ -115,7 +107,7 @@ def glu_backward_jvp(grad_x: Tensor, grad_glu: Tensor, x: Tensor, dgrad_glu: Ten
 # --------------------------------------------------------------------------------------------------------------- prelu
 
 
-@op("aten::prelu", variants="function, method", autogen="prelu.out")
+@op("aten::prelu", variants="function, method")
 def prelu(self: Tensor, weight: Tensor) -> Tensor:
     """``self``, multiplied where negative by a learned weight, one for all or one per channel (He et al., 2015)."""
     check(
@@ -136,14 +128,14 @@ def prelu(self: Tensor, weight: Tensor) -> Tensor:
     return _prelu_kernel(self, weight)
 
 
-@op("aten::_prelu_kernel", device_check="ExactSame", tags=(), structured=False)
+@op("aten::_prelu_kernel", tags=())
 @formula(dtypes="floating")
 def _prelu_kernel(self: Tensor, weight: Tensor) -> Tensor:
     """``self``, multiplied by ``weight`` where it is not positive."""
     return self if self > 0 else weight * self
 
 
-@op("aten::_prelu_kernel_backward", device_check="ExactSame", tags=(), structured=False)
+@op("aten::_prelu_kernel_backward", tags=())
 @formula(dtypes="floating")
 def _prelu_kernel_backward(grad_output: Tensor, self: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
     """Return the gradients of ``_prelu_kernel`` before they are summed over broadcast dimensions."""
@@ -156,7 +148,7 @@ _prelu_kernel.derivative("self", "weight")(_prelu_kernel_backward)
 
 # --------------------------------------------------------------------------------------------------------------- rrelu
 
-RRELU: dict[str, Any] = {"tags": "nondeterministic_seeded", "device_check": "ExactSame", **NN}
+RRELU: dict[str, Any] = {"tags": "nondeterministic_seeded", "python_module": "nn"}
 
 
 def mean_slope(lower: Any, upper: Any) -> float:
@@ -184,7 +176,7 @@ def leaking(self: Tensor, noise: Tensor, lower: Any, upper: Any, training: bool,
     return self * noise.copy_(where(self <= 0, slopes, ones_like(self)))
 
 
-@op("aten::rrelu_with_noise", kernel=True, autogen="rrelu_with_noise_functional", **RRELU)
+@op("aten::rrelu_with_noise", kernel=True, **RRELU)
 def rrelu_with_noise(
     self: Tensor,
     noise: Tensor[Alias("b", write=True)],
@@ -229,9 +221,7 @@ def rrelu_with_noise_(
     return self.copy_(leaking(self, noise, lower, upper, training, generator))
 
 
-@op(
-    "aten::rrelu_with_noise_backward", kernel="CompositeExplicitAutograd", autogen="rrelu_with_noise_backward.out", **NN
-)
+@op("aten::rrelu_with_noise_backward", kernel="CompositeExplicitAutograd", python_module="nn")
 def rrelu_with_noise_backward(
     grad_output: Tensor, self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, training: bool, self_is_result: bool
 ) -> Tensor:
@@ -251,7 +241,7 @@ rrelu_with_noise_backward.derivative(
 )
 
 
-@op("aten::rrelu", device_check="NoCheck", tags=("pointwise", "nondeterministic_seeded"))
+@op("aten::rrelu", tags=("pointwise", "nondeterministic_seeded"))
 @forward(rrelu_with_noise, noise=lambda self: empty_like(self))
 def rrelu(
     self: Tensor,
@@ -265,7 +255,7 @@ def rrelu(
     """
 
 
-@op("aten::rrelu_", device_check="NoCheck", tags="nondeterministic_seeded")
+@op("aten::rrelu_", tags="nondeterministic_seeded")
 @forward(rrelu_with_noise_, noise=lambda self: empty_like(self))
 def rrelu_(
     self: Tensor[Alias("a", write=True)],

@@ -105,7 +105,7 @@ def check_grid(name: str, input: Tensor, grid: Tensor, mode: int, padding: int, 
         )
 
 
-@op("aten::grid_sampler_2d", tags="core", autogen="grid_sampler_2d.out")
+@op("aten::grid_sampler_2d", tags="core")
 def grid_sampler_2d(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
@@ -148,7 +148,7 @@ def sample_2d(input: Tensor, grid: Tensor, align_corners: bool) -> Tensor:
     return sampled_2d(input, grid, align_corners)
 
 
-@op("aten::grid_sampler_3d", autogen="grid_sampler_3d.out")
+@op("aten::grid_sampler_3d")
 def grid_sampler_3d(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:

@@ -72,11 +72,7 @@ def declare_backward(dims: int, what: str) -> Any:
         what: the word for the images in the docstring.
     """
 
-    @op(
-        f"aten::grid_sampler_{dims}d_backward",
-        dispatch="CPU, CUDA, MPS",
-        autogen=f"grid_sampler_{dims}d_backward.out",
-    )
+    @op(f"aten::grid_sampler_{dims}d_backward")
     @documented(f"Return the gradients of sampled {what}: of the {what} and of the points, as ``output_mask`` selects.")
     def backward(
         grad_output: Tensor,
@@ -96,17 +92,10 @@ def declare_backward(dims: int, what: str) -> Any:
 grid_sampler_2d_backward = declare_backward(2, "images")
 declare_backward(3, "volumes")
 
-_grid_sampler_2d_cpu_fallback = grid_sampler_2d.alias(
-    "aten::_grid_sampler_2d_cpu_fallback",
-    dispatch={"CompositeExplicitAutograd": "_grid_sampler_2d_cpu_fallback"},
-    autogen="_grid_sampler_2d_cpu_fallback.out",
-)
+_grid_sampler_2d_cpu_fallback = grid_sampler_2d.alias("aten::_grid_sampler_2d_cpu_fallback")
 
 
-@op(
-    "aten::_grid_sampler_2d_cpu_fallback_backward",
-    dispatch={"CompositeExplicitAutograd": "_grid_sampler_2d_cpu_fallback_backward"},
-)
+@op("aten::_grid_sampler_2d_cpu_fallback_backward")
 @forward(grid_sampler_2d_backward, output_mask=(True, True))
 def _grid_sampler_2d_cpu_fallback_backward(
     grad_output: Tensor, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool

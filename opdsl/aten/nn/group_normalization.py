@@ -151,7 +151,7 @@ def parameter_gradients(standardized: Tensor, grads: Tensor, like: Tensor, mask:
     )
 
 
-@op("aten::native_group_norm_backward", kernel=True, tags="core", autogen="native_group_norm_backward.out")
+@op("aten::native_group_norm_backward", kernel=True, tags="core")
 def native_group_norm_backward(
     grad_out: Tensor,
     input: Tensor,

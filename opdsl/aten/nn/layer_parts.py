@@ -11,38 +11,26 @@ from opdsl.aten.nn.shuffles import channel_shuffle
 from opdsl.aten.shape.joining import cat
 from opdsl.aten.shape.stacking import stack
 from opdsl.aten.shape.view_scatters import constant_pad_nd
-from opdsl.declare import Inplace, Out, forward, op
+from opdsl.declare import Out, forward, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, wrap_dimension
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Scalar, SymInt
 
 
-@op(
-    "aten::_add_relu.Tensor",
-    dispatch={"CPU": "add_relu"},
-    inplace=Inplace(dispatch={"CPU": "add_relu_"}),
-    out=Out("_add_relu.out", explicit=True, dispatch={"CPU": "add_relu_out"}),
-)
+@op("aten::_add_relu.Tensor", inplace=True, out=Out("_add_relu.out"))
 def _add_relu(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
     """``relu(self + alpha * other)``."""
     return self.add(other, alpha=alpha).relu()
 
 
-@_add_relu.overload(
-    "Scalar",
-    dispatch={"CPU": "add_relu"},
-    inplace=Inplace(dispatch={"CPU": "add_relu_"}, autogen="_add_relu.Scalar_out"),
-)
+@_add_relu.overload("Scalar", inplace=True)
 def _add_relu_Scalar(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
     """``relu(self + alpha * other)``, where ``other`` is a number."""
     return self.add(other, alpha=alpha).relu()
 
 
-native_channel_shuffle = channel_shuffle.alias(
-    "aten::native_channel_shuffle",
-    dispatch={"CPU": "channel_shuffle_cpu", "CompositeImplicitAutograd": "math_channel_shuffle"},
-)
+native_channel_shuffle = channel_shuffle.alias("aten::native_channel_shuffle")
 
 
 @op("aten::_weight_norm")
@@ -51,11 +39,7 @@ def _weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
     return v * (g / norm_except_dim(v, 2, dim))
 
 
-@op(
-    "aten::_weight_norm_interface",
-    dispatch={"CPU": "weight_norm_cpu", "CUDA": "weight_norm_cuda", "MPS": "weight_norm_mps"},
-    autogen="_weight_norm_interface.out",
-)
+@op("aten::_weight_norm_interface")
 def _weight_norm_interface(v: Tensor, g: Tensor, dim: int = 0) -> tuple[Tensor, Tensor]:
     """Compute ``_weight_norm``; return the weights, and the norms of ``v``."""
     norms = norm_except_dim(v, 2, dim)
@@ -72,15 +56,7 @@ def _weight_norm_differentiable_backward(
     return saved_g / saved_norms * (grad_w - saved_v * (along / saved_norms.square())), along / saved_norms
 
 
-@op(
-    "aten::_weight_norm_interface_backward",
-    dispatch={
-        "CPU": "weight_norm_backward_cpu",
-        "CUDA": "weight_norm_backward_cuda",
-        "MPS": "weight_norm_backward_mps",
-    },
-    autogen="_weight_norm_interface_backward.out",
-)
+@op("aten::_weight_norm_interface_backward")
 @forward(_weight_norm_differentiable_backward)
 def _weight_norm_interface_backward(
     grad_w: Tensor, saved_v: Tensor, saved_g: Tensor, saved_norms: Tensor, dim: int
@@ -110,11 +86,7 @@ def base_grid(like: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
     return grid.expand((size[0], *grid.shape[1:]))
 
 
-@op(
-    "aten::affine_grid_generator",
-    dispatch={"CompositeExplicitAutograd": "affine_grid_generator"},
-    autogen="affine_grid_generator.out",
-)
+@op("aten::affine_grid_generator")
 def affine_grid_generator(theta: Tensor, size: list[SymInt], align_corners: bool) -> Tensor:
     """Return the points that affine maps ``theta`` assign to the pixels of images of ``size``, (batch, ...,
     dimensions).
@@ -156,7 +128,7 @@ def flatten_dense_tensors(tensors: list[Tensor]) -> Tensor:
     return cat([tensor.reshape((-1,)) for tensor in tensors])
 
 
-@op("aten::_trilinear", dispatch={"CompositeExplicitAutogradNonFunctional": "_trilinear"}, autogen="_trilinear.out")
+@op("aten::_trilinear")
 def _trilinear(
     i1: Tensor,
     i2: Tensor,
@@ -177,14 +149,7 @@ def _trilinear(
     return product.sum(sumdim) if sumdim else product
 
 
-@op(
-    "aten::_transform_bias_rescale_qkv",
-    dispatch={
-        "CPU, NestedTensorCPU": "transform_bias_rescale_qkv_cpu",
-        "CUDA, NestedTensorCUDA": "transform_bias_rescale_qkv_cuda",
-    },
-    autogen="_transform_bias_rescale_qkv.out",
-)
+@op("aten::_transform_bias_rescale_qkv")
 def _transform_bias_rescale_qkv(qkv: Tensor, qkv_bias: Tensor, num_heads: int) -> tuple[Tensor, Tensor, Tensor]:
     """Return queries, keys and values per head from one projection, with the bias added and queries scaled."""
     check(qkv.ndim == 3, "expected a (batch, length, features) tensor", got=qkv.shape)
@@ -196,11 +161,7 @@ def _transform_bias_rescale_qkv(qkv: Tensor, qkv_bias: Tensor, num_heads: int) -
     return parts[0] / math.sqrt(size), parts[1].clone(), parts[2].clone()
 
 
-@op(
-    "aten::_chunk_cat",
-    dispatch={"CompositeExplicitAutograd": "_chunk_cat", "CUDA": "_chunk_cat_cuda"},
-    out=Out(explicit=True, dispatch={"CompositeExplicitAutograd": "_chunk_cat_out", "CUDA": "_chunk_cat_out_cuda"}),
-)
+@op("aten::_chunk_cat", out=True)
 def _chunk_cat(tensors: list[Tensor], dim: int, num_chunks: int, *, out: Tensor | None = None) -> Tensor:
     """Split tensors into ``num_chunks`` chunks along ``dim``, padded with zeros to equal sizes, and concatenate the
     chunks.
@@ -225,11 +186,7 @@ def _chunk_cat(tensors: list[Tensor], dim: int, num_chunks: int, *, out: Tensor 
     return cat(pieces, dim + 1, out=out)
 
 
-_stack = stack.alias(
-    "aten::_stack",
-    dispatch={"CPU": "_stack_cpu", "CompositeExplicitAutograd": "_stack"},
-    out=Out(explicit=True, dispatch={"CPU": "_stack_out_cpu", "CompositeExplicitAutograd": "_stack_out"}),
-)
+_stack = stack.alias("aten::_stack", out=True)
 
 
 @op("aten::fill_diagonal_", variants="method")

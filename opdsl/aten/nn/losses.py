@@ -94,12 +94,7 @@ def cosine_embedding_loss(
     return reduced(near + (cosine - margin).clamp_min(0).where(target == -1, zeros), reduction)
 
 
-@op(
-    "aten::binary_cross_entropy_with_logits",
-    kernel="CompositeExplicitAutograd",
-    device_check="NoCheck",
-    autogen="binary_cross_entropy_with_logits.out",
-)
+@op("aten::binary_cross_entropy_with_logits", kernel="CompositeExplicitAutograd")
 def binary_cross_entropy_with_logits(
     self: Tensor,
     target: Tensor,

@@ -5,9 +5,9 @@ The rules are those of ATen/native/LossMultiMargin.cpp and LossMultiLabelMargin.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
-from opdsl.aten._shared.entries import OWN_GRAD_INPUT
+from opdsl.aten._shared.entries import GRAD_INPUT
 from opdsl.aten.create.ranges import arange
 from opdsl.aten.nn.losses import reduced
 from opdsl.declare import Out, forward, op
@@ -209,10 +209,7 @@ def multilabel_margin_gradient(grad_output, self, target, reduction, grad_input)
 # ------------------------------------------------------------------------------------------------------------ operators
 
 
-TABLE_213: dict[str, Any] = {"python_module": "nn", "structured": False}
-
-
-@op("aten::multi_margin_loss", out=Out(explicit=True), **TABLE_213)
+@op("aten::multi_margin_loss", out=True, python_module="nn")
 def multi_margin_loss(
     self: Tensor,
     target: Tensor,
@@ -231,7 +228,7 @@ multi_margin_loss.meta(multi_margin_loss_meta)
 multi_margin_loss.out_kernel(multi_margin)
 
 
-@op("aten::multi_margin_loss_backward", out=OWN_GRAD_INPUT, **TABLE_213)
+@op("aten::multi_margin_loss_backward", out=GRAD_INPUT, python_module="nn")
 def _of_multi_margin(
     grad_output: Tensor,
     self: Tensor,
@@ -251,8 +248,8 @@ _of_multi_margin.out_kernel(multi_margin_gradient)
 
 @op(
     "aten::multilabel_margin_loss_forward",
-    out=Out(".output", args=("output", "is_target"), named=False, explicit=True),
-    **TABLE_213,
+    out=Out(".output", args=("output", "is_target"), named=False),
+    python_module="nn",
 )
 def _forward(
     self: Tensor, target: Tensor, reduction: int
@@ -265,7 +262,7 @@ _forward.meta(multilabel_margin_meta)
 _forward.out_kernel(multilabel_margin)
 
 
-@op("aten::multilabel_margin_loss_backward", out=OWN_GRAD_INPUT, **TABLE_213)
+@op("aten::multilabel_margin_loss_backward", out=GRAD_INPUT, python_module="nn")
 def _of_multilabel_margin(
     grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, is_target: Tensor
 ) -> Tensor:
@@ -279,7 +276,7 @@ multi_margin_loss.derivative(self=_of_multi_margin)
 _forward.derivative(self=_of_multilabel_margin)
 
 
-@op("aten::multilabel_margin_loss", python_module="nn", out=Out(explicit=True))
+@op("aten::multilabel_margin_loss", python_module="nn", out=True)
 @forward(_forward, result=0)
 def multilabel_margin_loss(self: Tensor, target: Tensor, reduction: int = Reduction.Mean) -> Tensor:
     """Return the sum over right and wrong classes of ``max(0, 1 - self[right] + self[wrong])``, divided by the number

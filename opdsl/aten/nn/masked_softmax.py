@@ -32,7 +32,7 @@ def spread_mask(self: Tensor, mask: Tensor, mask_type: int | None) -> Tensor:
     return mask
 
 
-@op("aten::_masked_softmax", kernel=True, autogen="_masked_softmax.out")
+@op("aten::_masked_softmax", kernel=True)
 def _masked_softmax(self: Tensor, mask: Tensor, dim: int | None = None, mask_type: int | None = None) -> Tensor:
     """Return the ``softmax`` of the elements where the mask is False, 0 elsewhere, and NaN where all are masked.
 
@@ -50,11 +50,7 @@ def _masked_softmax(self: Tensor, mask: Tensor, dim: int | None = None, mask_typ
     return weights
 
 
-@op(
-    "aten::_masked_softmax_backward",
-    dispatch={"CUDA": "masked_softmax_backward_cuda", "CPU": "masked_softmax_backward_cpu"},
-    autogen="_masked_softmax_backward.out",
-)
+@op("aten::_masked_softmax_backward")
 def _masked_softmax_backward(grad_output: Tensor, output: Tensor, mask: Tensor, dim: int | None = None) -> Tensor:
     """Return the gradient of ``_masked_softmax`` with respect to ``self``; 0 where the mask is True."""
     if mask.dtype is not bool_:

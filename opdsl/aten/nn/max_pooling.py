@@ -125,20 +125,18 @@ def give_back(pool: Any, backward: Any, dims: int) -> None:
 
 
 def declare_max_pool(
-    dims: int, *, structured: bool, backward_tags: tuple[str, ...]
+    dims: int, *, backward_tags: tuple[str, ...]
 ) -> tuple[Operator[..., tuple[Tensor, Tensor]], Operator[..., Tensor]]:
     """Declare the operator of max pooling with indices and the operator of its gradient; return both.
 
     Args:
         dims: the number of pooled dimensions.
-        structured: whether PyTorch's kernels are structured.
         backward_tags: the tags of the gradient operator.
     """
     name = f"max_pool{dims}d_with_indices"
-    entry: dict[str, Any] = {"python_module": "nn", "structured": structured}
-    both = Out(args=("out", "indices"), explicit=True, tags=())
+    both = Out(args=("out", "indices"), tags=())
 
-    @op(f"aten::{name}", tags="core", out=both, **entry)
+    @op(f"aten::{name}", tags="core", python_module="nn", out=both)
     def pool(
         self: Tensor,
         kernel_size: Annotated[IntList, Size(dims)],
@@ -150,9 +148,9 @@ def declare_max_pool(
         """Return the largest element of each window, and its flat index in the pooled dimensions."""
         ...
 
-    into = Out(".grad_input", args=("grad_input",), explicit=True, tags=())
+    into = Out(".grad_input", args=("grad_input",), tags=())
 
-    @op(f"aten::{name}_backward", tags=backward_tags, out=into, **entry)
+    @op(f"aten::{name}_backward", tags=backward_tags, python_module="nn", out=into)
     def pool_backward(
         grad_output: Tensor,
         self: Tensor,
@@ -192,10 +190,8 @@ def declare_max_pool(
     return pool, pool_backward
 
 
-max_pool2d_with_indices, max_pool2d_with_indices_backward = declare_max_pool(
-    2, structured=True, backward_tags=("core",)
-)
-max_pool3d_with_indices, _ = declare_max_pool(3, structured=False, backward_tags=())
+max_pool2d_with_indices, max_pool2d_with_indices_backward = declare_max_pool(2, backward_tags=("core",))
+max_pool3d_with_indices, _ = declare_max_pool(3, backward_tags=())
 
 
 @op("aten::max_pool2d")
@@ -237,7 +233,7 @@ def max_pool3d(
     """Return the largest element of each window of volumes; see ``max_pool2d``."""
 
 
-@op("aten::max_pool2d_backward", autogen="max_pool2d_backward.out", dispatch={"MPS": "mps_max_pool2d_backward"})
+@op("aten::max_pool2d_backward")
 def max_pool2d_backward(
     grad_output: Tensor,
     self: Tensor,

@@ -23,11 +23,7 @@ def require_one(name: str, **numbers: Tensor) -> None:
             raise DTypeError(f"{name}: {key} must be a float tensor, not {value.dtype}.")
 
 
-@op(
-    "aten::_amp_foreach_non_finite_check_and_unscale_",
-    kernel=True,
-    autogen="_amp_foreach_non_finite_check_and_unscale, _amp_foreach_non_finite_check_and_unscale.out",
-)
+@op("aten::_amp_foreach_non_finite_check_and_unscale_", kernel=True)
 def _amp_foreach_non_finite_check_and_unscale_(
     self: list[Tensor[Alias("a", write=True)]],
     found_inf: Tensor[Alias("b", write=True)],
@@ -46,7 +42,7 @@ def _amp_foreach_non_finite_check_and_unscale_(
     store_results(name, (), (), [*zip(self, tensors, strict=True), (found_inf, wrong)])
 
 
-@op("aten::_amp_update_scale_", kernel=True, autogen="_amp_update_scale, _amp_update_scale.out")
+@op("aten::_amp_update_scale_", kernel=True)
 def _amp_update_scale_(
     self: Tensor[Alias("a", write=True)],
     growth_tracker: Tensor[Alias("b", write=True)],

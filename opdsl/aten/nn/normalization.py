@@ -158,21 +158,13 @@ def in_dtype(self: Tensor, dtype: DType | None) -> Tensor:
     return self if dtype is None else self.to(dtype)
 
 
-@op(
-    "aten::softmax.int",
-    variants="function, method",
-    out=Out("softmax.int_out", explicit=True, dispatch="CompositeExplicitAutograd"),
-)
+@op("aten::softmax.int", variants="function, method", out=Out("softmax.int_out"))
 @forward(_softmax, self=in_dtype, half_to_float=False)
 def softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     """``exp(x) / sum(exp(x))`` along dimension ``dim``, where ``x`` is ``self``, converted to ``dtype`` if given."""
 
 
-@op(
-    "aten::log_softmax.int",
-    variants="function, method",
-    out=Out("log_softmax.int_out", explicit=True, dispatch="CompositeExplicitAutograd"),
-)
+@op("aten::log_softmax.int", variants="function, method", out=Out("log_softmax.int_out"))
 @forward(_log_softmax, self=in_dtype, half_to_float=False)
 def log_softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     """Return the logarithm of ``softmax`` along dimension ``dim`` of ``self``, converted to ``dtype`` if given."""
@@ -227,7 +219,7 @@ def statistics_dtype(input: Tensor, *parameters: Tensor | None) -> DType:
     return float32
 
 
-@op("aten::native_layer_norm", tags="core", out=True, structured=False)
+@op("aten::native_layer_norm", tags="core", out=True)
 def native_layer_norm(
     input: Tensor, normalized_shape: list[SymInt], weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -326,7 +318,7 @@ def gradient_of_input(grad_out: Tensor, input: Tensor, mean: Tensor, rstd: Tenso
     return layer_norm_input_gradient_rows(grad_out, input, mean, rstd, weight)
 
 
-@op("aten::native_layer_norm_backward", kernel=True, tags="core", autogen="native_layer_norm_backward.out")
+@op("aten::native_layer_norm_backward", kernel=True, tags="core")
 def native_layer_norm_backward(
     grad_out: Tensor,
     input: Tensor,
@@ -450,10 +442,7 @@ def _fused_rms_norm(
     return result.to(input.dtype).contiguous(), inverse
 
 
-@op(
-    "aten::_fused_rms_norm_backward",
-    dispatch={"CUDA": "_fused_rms_norm_backward_cuda", "XPU": "_fused_rms_norm_backward_xpu"},
-)
+@op("aten::_fused_rms_norm_backward")
 def _fused_rms_norm_backward(
     grad_out: Tensor,
     input: Tensor,

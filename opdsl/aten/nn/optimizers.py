@@ -6,7 +6,7 @@ The rules are those of ATen/native/cpu/FusedAdamKernel.cpp, FusedSGDKernel.cpp a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from opdsl.aten._shared.entries import documented
 from opdsl.aten.create.factories import full
@@ -259,12 +259,6 @@ def step_adagrad(
 
 # -------------------------------------------------------------------------------------------------------- declarations
 
-FUSED: dict[str, Any] = {"kernel": "CompositeExplicitAutograd", "dispatch": "CPU, CUDA"}
-"""Options of all overloads."""
-
-TENSOR_LR: dict[str, Any] = {**FUSED, "device_check": "NoCheck"}
-"""Options of overloads whose learning rate is a tensor, which may be on another device."""
-
 
 def declare_adam(name: str, *, decouples: bool) -> None:
     """Declare the operators of a step of Adam, or of AdamW, whose weight decay does not enter the running means.
@@ -275,7 +269,7 @@ def declare_adam(name: str, *, decouples: bool) -> None:
     """
     text = f"Update all parameters by one step of the optimizer ``{name}``."
 
-    @op(f"aten::{name}_", autogen=f"{name}, {name}.out", **FUSED)
+    @op(f"aten::{name}_", kernel="CompositeExplicitAutograd")
     @documented(text)
     def by_number(
         self: list[Tensor[Alias("a", write=True)]],
@@ -299,7 +293,7 @@ def declare_adam(name: str, *, decouples: bool) -> None:
         rates = Rates(lr, weight_decay, maximize, grad_scale, found_inf)
         step_adam(f"{name}_", self, grads, state_steps, states, rates, (beta1, beta2), eps, decouples)
 
-    @op(f"aten::{name}_.tensor_lr", autogen=f"{name}.tensor_lr, {name}.tensor_lr_out", **TENSOR_LR)
+    @op(f"aten::{name}_.tensor_lr", kernel="CompositeExplicitAutograd")
     @documented(text)
     def by_tensor(
         self: list[Tensor[Alias("a", write=True)]],
@@ -328,7 +322,7 @@ declare_adam("_fused_adam", decouples=False)
 declare_adam("_fused_adamw", decouples=True)
 
 
-@op("aten::_fused_sgd_", autogen="_fused_sgd, _fused_sgd.out", **FUSED)
+@op("aten::_fused_sgd_", kernel="CompositeExplicitAutograd")
 def _fused_sgd_(
     self: list[Tensor[Alias("a", write=True)]],
     grads: list[Tensor[Alias("b", write=True)]],
@@ -350,7 +344,7 @@ def _fused_sgd_(
     step_sgd(self, grads, buffers, rates, momentum, 1 - dampening, nesterov, is_first_step)
 
 
-@op("aten::_fused_sgd_.tensor_lr", autogen="_fused_sgd.tensor_lr, _fused_sgd.tensor_lr_out", **TENSOR_LR)
+@op("aten::_fused_sgd_.tensor_lr", kernel="CompositeExplicitAutograd")
 def _fused_sgd_tensor_lr_(
     self: list[Tensor[Alias("a", write=True)]],
     grads: list[Tensor[Alias("b", write=True)]],
@@ -372,7 +366,7 @@ def _fused_sgd_tensor_lr_(
     step_sgd(self, grads, buffers, rates, momentum, 1 - dampening, nesterov, is_first_step)
 
 
-@op("aten::_fused_adagrad_", autogen="_fused_adagrad, _fused_adagrad.out", **FUSED)
+@op("aten::_fused_adagrad_", kernel="CompositeExplicitAutograd")
 def _fused_adagrad_(
     self: list[Tensor[Alias("a", write=True)]],
     grads: list[Tensor[Alias("b", write=True)]],
@@ -392,7 +386,7 @@ def _fused_adagrad_(
     step_adagrad(self, grads, state_sums, state_steps, rates, lr_decay, eps)
 
 
-@op("aten::_fused_adagrad_.tensor_lr", autogen="_fused_adagrad.tensor_lr, _fused_adagrad.tensor_lr_out", **TENSOR_LR)
+@op("aten::_fused_adagrad_.tensor_lr", kernel="CompositeExplicitAutograd")
 def _fused_adagrad_tensor_lr_(
     self: list[Tensor[Alias("a", write=True)]],
     grads: list[Tensor[Alias("b", write=True)]],

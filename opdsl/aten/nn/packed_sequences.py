@@ -44,7 +44,7 @@ def sizes_of(batch_sizes: Tensor, rows: int) -> list[int]:
     return sizes
 
 
-@op("aten::_pack_padded_sequence", kernel="CompositeExplicitAutograd", autogen="_pack_padded_sequence.out")
+@op("aten::_pack_padded_sequence", kernel="CompositeExplicitAutograd")
 def _pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> tuple[Tensor, Tensor]:
     """Pack padded sequences: return the rows of all steps one after another, and the number of rows of each step.
 
@@ -147,10 +147,7 @@ def require_jagged(name: str, offsets: Sequence[Tensor]) -> Tensor:
     return offset.to(int64)
 
 
-@op(
-    "aten::_jagged_to_padded_dense_forward",
-    dispatch={"CUDA": "_fbgemm_jagged_to_padded_dense_forward", "CPU": "_jagged_to_padded_dense_forward_cpu"},
-)
+@op("aten::_jagged_to_padded_dense_forward")
 def _jagged_to_padded_dense_forward(
     values: Tensor, offsets: list[Tensor], max_lengths: list[SymInt], padding_value: float = 0.0
 ) -> Tensor:
@@ -176,10 +173,7 @@ def _jagged_to_padded_dense_forward(
     return where(is_there.view((count, length, *(1,) * (values.ndim - 1))), result, padding_value).to(values.dtype)
 
 
-@op(
-    "aten::_padded_dense_to_jagged_forward",
-    dispatch={"CUDA": "_fbgemm_dense_to_jagged_forward_symint", "CPU": "_padded_dense_to_jagged_forward_cpu"},
-)
+@op("aten::_padded_dense_to_jagged_forward")
 def _padded_dense_to_jagged_forward(dense: Tensor, offsets: list[Tensor], total_L: SymInt | None = None) -> Tensor:
     """Return the rows of padded sequences one after another, without the padding.
 

@@ -114,7 +114,6 @@ def declare(
     check_margins: Callable[[Tensor, int, Pad], None],
     *,
     is_core: bool,
-    structured: tuple[bool, bool],
 ) -> Callable[..., Tensor]:
     """Declare the operator that pads the last ``dims`` dimensions, and the operator of its gradient; return the first.
 
@@ -124,17 +123,10 @@ def declare(
         margin: the kind of padding, see ``primitives.positions``.
         check_margins: the function that checks the size of the padding.
         is_core: whether PyTorch tags the operator as one of its core.
-        structured: whether PyTorch's kernels of the operator, and of its gradient, are structured.
     """
     own = f"{name}_pad{dims}d"
 
-    @op(
-        f"aten::{own}",
-        python_module="nn",
-        tags=("core",) if is_core else (),
-        structured=structured[0],
-        out=Out(explicit=True, tags=()),
-    )
+    @op(f"aten::{own}", python_module="nn", tags=("core",) if is_core else (), out=Out(tags=()))
     def pad(self: Tensor, padding: Annotated[SymIntList, Size(2 * dims)]) -> Tensor:
         """Pad the last dimensions with copies of their elements (negative numbers cut); ``padding`` starts with the
         last one.
@@ -160,8 +152,7 @@ def declare(
     @op(
         f"aten::{own}_backward",
         python_module="nn",
-        structured=structured[1],
-        out=Out(f"{own}_backward.grad_input", args=("grad_input",), explicit=True),
+        out=Out(f"{own}_backward.grad_input", args=("grad_input",)),
     )
     def pad_backward(grad_output: Tensor, self: Tensor, padding: Annotated[SymIntList, Size(2 * dims)]) -> Tensor:
         """Return the gradient of the input: each element's gradient plus those of its copies in the padding."""
@@ -207,12 +198,12 @@ def require_gradients(operator: str, grad: Tensor, self: Tensor) -> None:
 
 
 PADDINGS = {
-    ("reflect", 1): declare("reflection", 1, "reflect", check_reflected, is_core=True, structured=(True, True)),
-    ("reflect", 2): declare("reflection", 2, "reflect", check_reflected, is_core=True, structured=(False, False)),
-    ("reflect", 3): declare("reflection", 3, "reflect", check_reflected, is_core=True, structured=(True, True)),
-    ("replicate", 1): declare("replication", 1, "replicate", check_anything, is_core=False, structured=(True, True)),
-    ("replicate", 2): declare("replication", 2, "replicate", check_anything, is_core=True, structured=(True, False)),
-    ("replicate", 3): declare("replication", 3, "replicate", check_anything, is_core=True, structured=(True, False)),
+    ("reflect", 1): declare("reflection", 1, "reflect", check_reflected, is_core=True),
+    ("reflect", 2): declare("reflection", 2, "reflect", check_reflected, is_core=True),
+    ("reflect", 3): declare("reflection", 3, "reflect", check_reflected, is_core=True),
+    ("replicate", 1): declare("replication", 1, "replicate", check_anything, is_core=False),
+    ("replicate", 2): declare("replication", 2, "replicate", check_anything, is_core=True),
+    ("replicate", 3): declare("replication", 3, "replicate", check_anything, is_core=True),
 }
 
 

@@ -331,7 +331,7 @@ def added(first: Tensor, second: Tensor | None) -> Tensor:
     return first if second is None else first + second
 
 
-@op("aten::_thnn_fused_lstm_cell", dispatch={"CUDA": "_thnn_fused_lstm_cell_cuda"}, autogen="_thnn_fused_lstm_cell.out")
+@op("aten::_thnn_fused_lstm_cell")
 def _thnn_fused_lstm_cell(
     input_gates: Tensor,
     hidden_gates: Tensor,
@@ -348,11 +348,7 @@ def _thnn_fused_lstm_cell(
     return out * tanh(memory), memory, workspace
 
 
-@op(
-    "aten::_thnn_fused_lstm_cell_backward_impl",
-    dispatch={"CUDA": "_thnn_fused_lstm_cell_backward_impl_cuda"},
-    autogen="_thnn_fused_lstm_cell_backward_impl.out",
-)
+@op("aten::_thnn_fused_lstm_cell_backward_impl")
 def _thnn_fused_lstm_cell_backward_impl(
     grad_hy: Tensor | None, grad_cy: Tensor | None, cx: Tensor, cy: Tensor, workspace: Tensor, has_bias: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -397,7 +393,7 @@ def _thnn_differentiable_lstm_cell_backward(
     return _thnn_fused_lstm_cell_backward(grad_hy, grad_cy, cx, cy, workspace, input_bias is not None)
 
 
-@op("aten::_thnn_fused_gru_cell", dispatch={"CUDA": "_thnn_fused_gru_cell_cuda"}, autogen="_thnn_fused_gru_cell.out")
+@op("aten::_thnn_fused_gru_cell")
 def _thnn_fused_gru_cell(
     input_gates: Tensor,
     hidden_gates: Tensor,
@@ -412,11 +408,7 @@ def _thnn_fused_gru_cell(
     return new + update * (hx - new), cat([reset, update, new, hx, h[2]], 1)
 
 
-@op(
-    "aten::_thnn_fused_gru_cell_backward",
-    dispatch={"CUDA": "_thnn_fused_gru_cell_backward_cuda"},
-    autogen="_thnn_fused_gru_cell_backward.out",
-)
+@op("aten::_thnn_fused_gru_cell_backward")
 def _thnn_fused_gru_cell_backward(
     grad_hy: Tensor, workspace: Tensor, has_bias: bool
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from opdsl import primitives
 from opdsl.aten._shared.checks import require_floating
-from opdsl.aten._shared.entries import OWN_GRAD_INPUT, WITH_GRADIENT
+from opdsl.aten._shared.entries import GRAD_INPUT, WITH_GRADIENT
 from opdsl.aten._shared.scalars import plus
 from opdsl.aten.nn.losses import reduced, share, weighted
 from opdsl.declare import Library, Operator, Out, formula, forward, op
@@ -28,7 +28,7 @@ lib = Library("opdsl")
 _EPSILON = 1e-12
 _LEAST_LOGARITHM = -100
 
-ITERATED = Out(structured=True, structured_inherits="TensorIteratorBase")
+ITERATED = Out(structured_inherits="TensorIteratorBase")
 
 
 def require_real(name: str, self: Tensor, target: Tensor) -> None:
@@ -133,14 +133,14 @@ mse_loss_folded.non_differentiable("self", "target")
 mse_loss_parts = Parts(mse_loss_elements, mse_loss_folded, mse_loss_slopes)
 
 
-@op("aten::mse_loss", python_module="nn", kernel=True, device_check="NoCheck", out=ITERATED)
+@op("aten::mse_loss", python_module="nn", kernel=True, out=ITERATED)
 def mse_loss(self: Tensor, target: Tensor, reduction: int = Reduction.Mean, *, out: Tensor | None = None) -> Tensor:
     """``(self - target) ** 2``"""
     require_real("loss", self, target)
     return mse_loss_parts.loss(self, target, reduction, out)
 
 
-@op("aten::mse_loss_backward", python_module="nn", kernel=WITH_GRADIENT, out=OWN_GRAD_INPUT)
+@op("aten::mse_loss_backward", python_module="nn", kernel=WITH_GRADIENT, out=GRAD_INPUT)
 def mse_loss_backward(
     grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, *, out: Tensor | None = None
 ) -> Tensor:
@@ -180,7 +180,7 @@ smooth_l1_loss_folded.non_differentiable("self", "target")
 smooth_l1_loss_parts = Parts(smooth_l1_loss_elements, smooth_l1_loss_folded, smooth_l1_loss_slopes)
 
 
-@op("aten::smooth_l1_loss", python_module="nn", kernel=True, device_check="NoCheck", out=ITERATED)
+@op("aten::smooth_l1_loss", python_module="nn", kernel=True, out=ITERATED)
 def smooth_l1_loss(
     self: Tensor, target: Tensor, reduction: int = Reduction.Mean, beta: float = 1.0, *, out: Tensor | None = None
 ) -> Tensor:
@@ -194,8 +194,7 @@ def smooth_l1_loss(
     "aten::smooth_l1_loss_backward",
     python_module="nn",
     kernel=WITH_GRADIENT,
-    dispatch="CompositeExplicitAutograd",
-    out=Out(".grad_input", args=("grad_input",), explicit=True, dispatch="CPU, CUDA"),
+    out=Out(".grad_input", args=("grad_input",)),
 )
 def smooth_l1_loss_backward(
     grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, beta: float, *, out: Tensor | None = None
@@ -238,7 +237,7 @@ huber_loss_folded.non_differentiable("self", "target")
 huber_loss_parts = Parts(huber_loss_elements, huber_loss_folded, huber_loss_slopes)
 
 
-@op("aten::huber_loss", python_module="nn", kernel=True, out=Out(explicit=True))
+@op("aten::huber_loss", python_module="nn", kernel=True, out=True)
 def huber_loss(
     self: Tensor, target: Tensor, reduction: int = Reduction.Mean, delta: float = 1.0, *, out: Tensor | None = None
 ) -> Tensor:
@@ -252,8 +251,7 @@ def huber_loss(
     "aten::huber_loss_backward",
     python_module="nn",
     kernel=WITH_GRADIENT,
-    dispatch="CompositeExplicitAutograd",
-    out=Out(".out", args=("grad_input",), explicit=True, dispatch="CPU, CUDA"),
+    out=Out(".out", args=("grad_input",)),
 )
 def huber_loss_backward(
     grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, delta: float, *, out: Tensor | None = None
@@ -296,7 +294,7 @@ def cross_entropy_gradient(grad_output, self, target, weight, reduction, grad_in
     copy_(grad_input, slope * share(grad_output, self, target, reduction))
 
 
-@op("aten::binary_cross_entropy", python_module="nn", device_check="NoCheck", structured=False, out=Out(explicit=True))
+@op("aten::binary_cross_entropy", python_module="nn", out=True)
 def binary_cross_entropy(
     self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = Reduction.Mean
 ) -> Tensor:
@@ -308,7 +306,7 @@ binary_cross_entropy.meta(cross_entropy_meta)
 binary_cross_entropy.out_kernel(cross_entropy)
 
 
-@op("aten::binary_cross_entropy_backward", python_module="nn", structured=False, out=OWN_GRAD_INPUT)
+@op("aten::binary_cross_entropy_backward", python_module="nn", out=GRAD_INPUT)
 def binary_cross_entropy_backward(
     grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = Reduction.Mean
 ) -> Tensor:
@@ -320,7 +318,7 @@ binary_cross_entropy_backward.meta(gradient_meta)
 binary_cross_entropy_backward.out_kernel(cross_entropy_gradient)
 
 
-@op("aten::soft_margin_loss", python_module="nn", kernel="CompositeExplicitAutograd", out=Out(explicit=True))
+@op("aten::soft_margin_loss", python_module="nn", kernel="CompositeExplicitAutograd", out=True)
 def soft_margin_loss(self: Tensor, target: Tensor, reduction: int = Reduction.Mean) -> Tensor:
     """``log(1 + exp(-target * self))``, for targets 1 and -1."""
     return reduced((-target * self).exp().log1p(), reduction)
@@ -330,7 +328,7 @@ def soft_margin_loss(self: Tensor, target: Tensor, reduction: int = Reduction.Me
     "aten::soft_margin_loss_backward",
     python_module="nn",
     kernel=("CompositeExplicitAutograd", "Autograd"),
-    out=OWN_GRAD_INPUT,
+    out=GRAD_INPUT,
 )
 def soft_margin_loss_backward(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int) -> Tensor:
     """Return the gradient of ``soft_margin_loss`` with respect to ``self``."""

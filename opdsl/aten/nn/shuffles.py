@@ -14,7 +14,7 @@ def laid_out(elements: Tensor, shape: tuple[int, ...], like: Tensor) -> Tensor:
     return output.contiguous(memory_format=like.geometry.suggested_memory_format()) if like.ndim == 4 else output
 
 
-@op("aten::pixel_shuffle", kernel=("CPU", "CompositeExplicitAutogradNonFunctional"), autogen="pixel_shuffle.out")
+@op("aten::pixel_shuffle", kernel=("CPU", "CompositeExplicitAutogradNonFunctional"))
 def pixel_shuffle(self: Tensor, upscale_factor: int) -> Tensor:
     """Rearrange images (..., C * r * r, H, W) to larger images with fewer channels (..., C, H * r, W * r)."""
     check(
@@ -36,7 +36,7 @@ def pixel_shuffle(self: Tensor, upscale_factor: int) -> Tensor:
     return laid_out(apart.permute(order), shape, self)
 
 
-@op("aten::pixel_unshuffle", kernel=("CPU", "CompositeExplicitAutogradNonFunctional"), autogen="pixel_unshuffle.out")
+@op("aten::pixel_unshuffle", kernel=("CPU", "CompositeExplicitAutogradNonFunctional"))
 def pixel_unshuffle(self: Tensor, downscale_factor: int) -> Tensor:
     """Rearrange images (..., C, H * r, W * r) to smaller images with more channels (..., C * r * r, H, W)."""
     check(
@@ -65,7 +65,7 @@ pixel_unshuffle.adjoint(pixel_shuffle, "self", downscale_factor="upscale_factor"
 # -------------------------------------------------------------------------------------------------------------- groups
 
 
-@op("aten::channel_shuffle", kernel=True, autogen="channel_shuffle.out")
+@op("aten::channel_shuffle", kernel=True)
 def channel_shuffle(self: Tensor, groups: SymInt) -> Tensor:
     """Interleave the channels of groups: the first channel of each group, then the second ones, and so on."""
     check(self.ndim > 2, f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(self.shape)}")
@@ -85,7 +85,7 @@ channel_shuffle.derivative(self=lambda grad, groups: channel_shuffle(grad, grad.
 # --------------------------------------------------------------------------------------------------------- sum_to_size
 
 
-@op("aten::sum_to_size", variants="method", device_check="NoCheck", device_guard=False, may_alias=True)
+@op("aten::sum_to_size", variants="method", may_alias=True)
 def sum_to_size(self: Tensor, size: list[SymInt]) -> Tensor:
     """Sum over the dimensions along which a tensor of shape ``size`` would be broadcast; return ``self`` if there are
     none.

@@ -14,14 +14,7 @@ from opdsl.kernels import check
 from opdsl.runtime import Tensor, bool_
 
 
-@op(
-    "aten::_native_multi_head_attention",
-    dispatch={
-        "CPU, NestedTensorCPU": "native_multi_head_attention_cpu",
-        "CUDA, NestedTensorCUDA": "native_multi_head_attention_cuda",
-    },
-    autogen="_native_multi_head_attention.out",
-)
+@op("aten::_native_multi_head_attention")
 def _native_multi_head_attention(
     query: Tensor,
     key: Tensor,
@@ -72,11 +65,7 @@ def _native_multi_head_attention(
     return result, shares.sum(1) / num_head if need_weights and average_attn_weights else shares
 
 
-@op(
-    "aten::_triton_multi_head_attention",
-    dispatch={"CUDA": "triton_multi_head_attention"},
-    autogen="_triton_multi_head_attention.out",
-)
+@op("aten::_triton_multi_head_attention")
 def _triton_multi_head_attention(
     query: Tensor,
     key: Tensor,
@@ -95,11 +84,7 @@ def _triton_multi_head_attention(
     return _native_multi_head_attention(query, key, value, *arguments, None, False)[0]
 
 
-@op(
-    "aten::_transformer_encoder_layer_fwd",
-    dispatch={"CPU, CUDA, NestedTensorCPU, NestedTensorHPU, NestedTensorCUDA": "transformer_encoder_layer_forward"},
-    autogen="_transformer_encoder_layer_fwd.out",
-)
+@op("aten::_transformer_encoder_layer_fwd")
 def _transformer_encoder_layer_fwd(
     src: Tensor,
     embed_dim: int,

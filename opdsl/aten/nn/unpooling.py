@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 from opdsl.aten._shared.checks import require_floating
+from opdsl.aten._shared.entries import GRAD_INPUT
 from opdsl.aten.create.ranges import arange
 from opdsl.aten.nn.max_pooling import gathered_derivative, pair_gradients
 from opdsl.aten.nn.pooling import check_gradient, require_images
@@ -50,7 +51,7 @@ def unpooled(name: str, self: Tensor, indices: Tensor, output_size: Sequence[int
     return tensor.view((*outer, *output_size))
 
 
-@op("aten::max_unpool2d", kernel=True, python_module="nn", out=Out(explicit=True))
+@op("aten::max_unpool2d", kernel=True, python_module="nn", out=True)
 def max_unpool2d(self: Tensor, indices: Tensor, output_size: Annotated[SymIntList, Size(2)]) -> Tensor:
     """Return the elements at the indices where ``max_pool2d`` found them, with zeros elsewhere."""
     result = unpooled("max_unpooling2d", self, indices, as_sizes(output_size), 2)
@@ -60,7 +61,7 @@ def max_unpool2d(self: Tensor, indices: Tensor, output_size: Annotated[SymIntLis
 max_unpool2d.derivative(self=lambda grad, indices: gathered_derivative(grad, indices, 2))
 
 
-@op("aten::max_unpool3d", kernel=True, python_module="nn", out=Out(explicit=True))
+@op("aten::max_unpool3d", kernel=True, python_module="nn", out=True)
 def max_unpool3d(
     self: Tensor,
     indices: Tensor,
@@ -204,16 +205,15 @@ PRECOMPUTED: dict[int, dict[str, Any]] = {
 """Precomputed values that PyTorch declares for the ``out=`` variant, keyed by the number of pooled dimensions."""
 
 
-def declare(dims: int, *, structured: bool) -> Operator[..., tuple[Tensor, Tensor]]:
+def declare(dims: int) -> Operator[..., tuple[Tensor, Tensor]]:
     """Declare the operator of fractional max pooling and the operator of its gradient; return the first.
 
     Args:
         dims: the number of pooled dimensions.
-        structured: whether PyTorch's kernel of the gradient is structured.
     """
     name = f"fractional_max_pool{dims}d"
 
-    results = Out(".output", args=("output", "indices"), structured=True, **PRECOMPUTED.get(dims, {}))
+    results = Out(".output", args=("output", "indices"), **PRECOMPUTED.get(dims, {}))
 
     @op(f"aten::{name}", python_module="nn", kernel=True, out=results)
     def pool(
@@ -225,9 +225,7 @@ def declare(dims: int, *, structured: bool) -> Operator[..., tuple[Tensor, Tenso
         """Return the largest element of each of ``output_size`` windows at random positions, and its flat index."""
         return pooled(name, dims, self, as_sizes(kernel_size), as_sizes(output_size), random_samples)
 
-    grad_input = Out(".grad_input", args=("grad_input",), structured=structured, explicit=True)
-
-    @op(f"aten::{name}_backward", python_module="nn", kernel=True, out=grad_input)
+    @op(f"aten::{name}_backward", python_module="nn", kernel=True, out=GRAD_INPUT)
     def pool_backward(
         grad_output: Tensor,
         self: Tensor,
@@ -243,5 +241,5 @@ def declare(dims: int, *, structured: bool) -> Operator[..., tuple[Tensor, Tenso
     return pool
 
 
-fractional_max_pool2d = declare(2, structured=True)
-fractional_max_pool3d = declare(3, structured=False)
+fractional_max_pool2d = declare(2)
+fractional_max_pool3d = declare(3)

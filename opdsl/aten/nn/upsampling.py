@@ -125,7 +125,7 @@ def declare_by_factors(resized: Resizing, name: str, dims: int, *, aligns: bool,
         name: the name of the packet.
         dims, aligns, is_core: see ``complete``.
     """
-    options: dict[str, Any] = {"python_module": "nn", "autogen": f"{name}.vec_out"}
+    options: dict[str, Any] = {"python_module": "nn"}
     if is_core:
         options["tags"] = "core"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from opdsl import primitives
 from opdsl.aten._shared.checks import check_alpha, is_boolean
-from opdsl.aten._shared.entries import CORE_UNARY, unbound_number_entry
+from opdsl.aten._shared.entries import CORE_UNARY, UNBOUND_NUMBER
 from opdsl.declare import Inplace, Out, formula, forward, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
@@ -19,11 +19,8 @@ BETWEEN: dict[str, Any] = {
 }
 """Options of ``op`` for Python's operators between two tensors."""
 
-# PyTorch generates the kernels of add from this entry of its native_functions.yaml.
-LOOPS = {"Generic": "add (AllAndComplex, BFloat16, Half, ComplexHalf)", "ScalarOnly": "add (Bool)"}
 
-
-@op("aten::add.Tensor", accepts_numbers=True, out=Out("add.out", ufunc_inner_loop=LOOPS), **BETWEEN)
+@op("aten::add.Tensor", accepts_numbers=True, out=Out("add.out"), **BETWEEN)
 @formula
 def add(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
     """``self + alpha * other``"""
@@ -78,13 +75,7 @@ def neg_meta(ctx, self):
         refuse_bools("Negation, the `-` operator, on", "a bool tensor", INVERT)
 
 
-@op(
-    "aten::rsub.Tensor",
-    kernel="CompositeExplicitAutograd",
-    device_check="NoCheck",
-    dispatch={"CPU, CUDA": "rsub"},
-    autogen="rsub.Tensor_out",
-)
+@op("aten::rsub.Tensor", kernel="CompositeExplicitAutograd")
 @forward(sub, "other", "self")
 def rsub(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
     """``other - alpha * self``"""
@@ -97,15 +88,7 @@ rsub.derivative(
 
 
 # A separate kernel, since ``2 - x`` is common.
-@rsub.overload(
-    "Scalar",
-    variants="function",
-    device_check="NoCheck",
-    tags="pointwise",
-    structured=False,
-    dispatch={"CompositeExplicitAutograd": "rsub"},
-    autogen="rsub.Scalar_out",
-)
+@rsub.overload("Scalar", variants="function", tags="pointwise")
 @formula
 def rsub_number(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
     """``other - alpha * self`` for a number ``other``"""
@@ -115,22 +98,19 @@ def rsub_number(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
 rsub_number.meta(reads_numbers=False)(lambda ctx, self, other, alpha: sub_meta(ctx, other, self, alpha))
 
 
-ENTRY: dict[str, Any] = {"tags": ("core", "pointwise"), "device_check": "NoCheck"}
-
-
-@op("aten::add.Scalar", **unbound_number_entry("add", **ENTRY))
+@op("aten::add.Scalar", **UNBOUND_NUMBER, tags=("core", "pointwise"))
 @forward(add)
 def add_number(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
     """``self + alpha * other`` for a number ``other``; a Python call reaches ``add.Tensor`` instead."""
 
 
-@op("aten::sub.Scalar", **unbound_number_entry("sub", **ENTRY))
+@op("aten::sub.Scalar", **UNBOUND_NUMBER, tags=("core", "pointwise"))
 @forward(sub)
 def sub_number(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
     """``self - alpha * other`` for a number ``other``; a Python call reaches ``sub.Tensor`` instead."""
 
 
-@op("aten::mul.Scalar", **unbound_number_entry("mul", **ENTRY))
+@op("aten::mul.Scalar", **UNBOUND_NUMBER, tags=("core", "pointwise"))
 @forward(mul)
 def mul_number(self: Tensor, other: Scalar) -> Tensor:
     """``self * other`` for a number ``other``; a Python call reaches ``mul.Tensor`` instead."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opdsl import primitives
-from opdsl.aten._shared.entries import BINARY, CORE_BINARY, CORE_UNARY, number_entry, number_first_entry
+from opdsl.aten._shared.entries import BINARY, CORE_BINARY, CORE_UNARY, NUMBER_FIRST, number_entry
 from opdsl.declare import Inplace, formula, op
 from opdsl.runtime import Tensor
 
@@ -48,9 +48,9 @@ for operator, method, tags in (
 ):
     name = operator.schema.name.base
     number = operator.number_overload("other", **number_entry(name))
-    operator.number_overload("self", "Scalar_Tensor", **number_first_entry(name))
+    operator.number_overload("self", "Scalar_Tensor", **NUMBER_FIRST)
     for overload in (operator, number):
-        overload.alias(f"aten::{method}", device_check="NoCheck", tags=tags, out=False)
+        overload.alias(f"aten::{method}", tags=tags, out=False)
 
 # --------------------------------------------------------------------------------------------------------------- shifts
 
@@ -60,8 +60,7 @@ def shift_entry(name: str, overload: str, inplace_tags: tuple[str, ...]) -> dict
     return {
         "variants": "method, function",
         "tags": "pointwise",
-        "structured": False,
-        "inplace": Inplace(variants="method", tags=inplace_tags, autogen=f"{name}.{overload}_out"),
+        "inplace": Inplace(variants="method", tags=inplace_tags),
     }
 
 
@@ -101,5 +100,5 @@ for shift, operator, tags in (
 ):
     name, method = shift.schema.name.base, operator.schema.name.base
     shift.number_overload("other", "Tensor_Scalar", **number_entry(name, overload="Tensor_Scalar", core=False))
-    shift.number_overload("self", "Scalar_Tensor", **number_first_entry(name))
+    shift.number_overload("self", "Scalar_Tensor", **NUMBER_FIRST)
     operator.number_overload("other", **shift_entry(method, "Scalar", tags))

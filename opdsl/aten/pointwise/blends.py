@@ -101,7 +101,7 @@ def sum_of_complex_exponentials(x: Any, y: Any) -> Any:
 
 
 # Gradients are PyTorch's: NaN if an operand is NaN, or if both are the same infinity.
-@op("aten::logaddexp", variants="method, function", tags="pointwise", device_check="ExactSame", out=True)
+@op("aten::logaddexp", variants="method, function", tags="pointwise", out=True)
 def logaddexp(self: Tensor, other: Tensor) -> Tensor:
     """``log(exp(self) + exp(other))``, without overflow."""
     ...
@@ -126,7 +126,7 @@ def logaddexp_complex(self: Tensor, other: Tensor) -> Tensor:
     return logaddexp_complex_elements(self, other)
 
 
-@op("aten::logaddexp2", variants="method, function", tags="pointwise", device_check="ExactSame", out=True)
+@op("aten::logaddexp2", variants="method, function", tags="pointwise", out=True)
 @formula(dtypes="floating")
 def logaddexp2(self: Tensor, other: Tensor) -> Tensor:
     """``log2(2**self + 2**other)``, without overflow."""
@@ -138,16 +138,6 @@ logaddexp2.derivative(
     self=lambda grad, self, other: grad / (1 + exp2(other - self)),
     other=lambda grad, self, other: grad / (1 + exp2(self - other)),
 )
-
-
-def xlogy_number_entry(out: str) -> dict[str, Any]:
-    """Return the options of an overload of ``xlogy`` with a number."""
-    return {
-        "tags": "pointwise",
-        "structured": False,
-        "dispatch": {"CompositeExplicitAutograd": "xlogy"},
-        "out": Out(f"xlogy.{out}", explicit=True, dispatch={"CompositeExplicitAutograd": "xlogy_out"}),
-    }
 
 
 def xlogy_gradient(grad: Tensor, self: Tensor, other: Any) -> Tensor:
@@ -170,13 +160,16 @@ def xlogy(self: Tensor, other: Tensor) -> Tensor:
 
 
 xlogy.derivative(self=xlogy_gradient, other=lambda grad, self, other: grad * self / other)
-number_xlogy = xlogy.number_overload("self", "Scalar_Self", variants="function", **xlogy_number_entry("OutScalar_Self"))
+number_xlogy = xlogy.number_overload(
+    "self", "Scalar_Self", variants="function", tags="pointwise", out=Out("xlogy.OutScalar_Self")
+)
 xlogy_number = xlogy.number_overload(
     "other",
     "Scalar_Other",
     variants="function, method",
-    inplace=Inplace(tags=(), dispatch={"CompositeExplicitAutograd": "xlogy_"}),
-    **xlogy_number_entry("OutScalar_Other"),
+    inplace=Inplace(tags=()),
+    tags="pointwise",
+    out=Out("xlogy.OutScalar_Other"),
 )
 
 # --------------------------------------------------------------------------------------------------------------- others

@@ -9,7 +9,7 @@ from opdsl import primitives
 from opdsl.aten._shared.entries import CORE_UNARY, UNARY
 from opdsl.aten._shared.scalars import larger, smaller
 from opdsl.aten.pointwise.comparison import where
-from opdsl.declare import Inplace, Out, formula, op
+from opdsl.declare import formula, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
 from opdsl.schema.vocabulary import Scalar
@@ -56,15 +56,10 @@ def fmin(self: Tensor, other: Tensor) -> Tensor:
 
 NO_DEFAULT = ("min",)
 
-CLAMP: dict[str, Any] = {
-    **CORE_UNARY,
-    "cpp_no_default_args": NO_DEFAULT,
-    "inplace": Inplace(cpp_no_default_args=NO_DEFAULT),
-    "out": Out(cpp_no_default_args=NO_DEFAULT),
-}
+CLAMP: dict[str, Any] = {**CORE_UNARY, "inplace": True, "out": True}
 """Options of ``op`` for ``clamp``."""
 
-BOUNDED: dict[str, Any] = {**UNARY, "device_check": "ExactSame", "out": Out(device_check="NoCheck")}
+BOUNDED: dict[str, Any] = {**UNARY, "out": True}
 """Options of ``op`` for overloads whose bounds are tensors."""
 
 

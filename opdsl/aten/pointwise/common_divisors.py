@@ -11,7 +11,7 @@ from opdsl.declare import Inplace, formula, op
 from opdsl.runtime import ALL_DTYPES, Category, Tensor
 from opdsl.scalar.intrinsics import trunc_divide
 
-COMMON: dict[str, Any] = {**UNARY, "device_check": "ExactSame", "inplace": Inplace(tags=())}
+COMMON: dict[str, Any] = {**UNARY, "inplace": Inplace(tags=())}
 
 INTEGERS = {dtype.name: dtype.itemsize for dtype in ALL_DTYPES if dtype.category is Category.INT}
 

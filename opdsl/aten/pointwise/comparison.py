@@ -69,13 +69,11 @@ eq_number, ne_number, lt_number, le_number, gt_number, ge_number = (
 )
 
 
-# Not structured, as PyTorch's where is not.
 @op(
     "aten::where.self",
     variants="function, method",
     tags=("core", "pointwise"),
-    structured=False,
-    out=Out("where.self_out", explicit=True, tags=()),
+    out=Out("where.self_out", tags=()),
 )
 @formula
 def where(condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
@@ -130,7 +128,7 @@ def where_numbers(condition: Tensor, self: Scalar, other: Scalar) -> Tensor:
     """``self if condition else other``, for two numbers."""
 
 
-@where.overload("", device_check="NoCheck")
+@where.overload("")
 def where_nonzero(condition: Tensor) -> list[Tensor]:
     """Return the indices of the nonzero elements, one tensor for each dimension."""
     return list(condition.nonzero(as_tuple=True))

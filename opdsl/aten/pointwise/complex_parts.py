@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from opdsl.aten.pointwise.arithmetic import add
 from opdsl.aten.shape.complex_views import imag, real, view_as_real
-from opdsl.declare import Out, op
+from opdsl.declare import op
 from opdsl.errors import DTypeError, UnsupportedDTypeError
 from opdsl.kernels import copy_, new_tensor
 from opdsl.runtime import DType, Tensor, complex64, complex128, float32, float64
@@ -48,12 +48,7 @@ def joined(real: Tensor, imag: Tensor, dtype: DType) -> Tensor:
     return output
 
 
-@op(
-    "aten::complex",
-    kernel="CompositeExplicitAutograd",
-    variants="function",
-    out=Out(explicit=True, dispatch="CPU, CUDA"),
-)
+@op("aten::complex", kernel="CompositeExplicitAutograd", variants="function", out=True)
 def complex_of(real: Tensor, imag: Tensor) -> Tensor:
     """``real + 1j * imag``; both parts are float32, or both float64."""
     return joined(real, imag, check_parts(real, imag))
@@ -63,9 +58,7 @@ complex_of.sharding(elementwise=True)
 complex_of.derivative(real=lambda grad: real(grad), imag=lambda grad: imag(grad))
 
 
-@op(
-    "aten::polar", kernel="CompositeExplicitAutograd", variants="function", out=Out(explicit=True, dispatch="CPU, CUDA")
-)
+@op("aten::polar", kernel="CompositeExplicitAutograd", variants="function", out=True)
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """``abs * exp(1j * angle)``; both operands are float32, or both float64."""
     dtype = check_parts(abs, angle)

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from opdsl import primitives
-from opdsl.aten._shared.entries import CORE_BINARY, CORE_UNARY, number_entry, unbound_number_entry
+from opdsl.aten._shared.entries import CORE_BINARY, CORE_UNARY, UNBOUND_NUMBER, number_entry
 from opdsl.aten.pointwise.arithmetic import BETWEEN
 from opdsl.declare import Inplace, Out, formula, forward, op
 from opdsl.kernels import check
@@ -83,15 +83,13 @@ def div_trunc(self, other):
 REAL = ("integer", "floating")
 
 
-# Not structured, as PyTorch's floor_divide is not.
 @op(
     "aten::floor_divide",
     variants="function, method",
     tags=(),
     accepts_numbers=True,
-    structured=False,
     inplace=Inplace("floor_divide_.Tensor", variants="method"),
-    out=Out(explicit=True),
+    out=True,
 )
 def floor_divide(self: Tensor, other: Tensor) -> Tensor:
     """``self / other``, rounded down."""
@@ -111,16 +109,15 @@ def floor_divide_real(self, other):
 # -------------------------------------------------------------------------------------------------------------- numbers
 
 POINTWISE: dict[str, Any] = {"tags": ("core", "pointwise")}
-NO_CHECK: dict[str, Any] = {"device_check": "NoCheck"}
 
 
-@op("aten::div.Scalar", **unbound_number_entry("div", **POINTWISE, **NO_CHECK))
+@op("aten::div.Scalar", **UNBOUND_NUMBER, **POINTWISE)
 @forward(div)
 def div_number(self: Tensor, other: Scalar) -> Tensor:
     """``self / other`` for a number ``other``; a Python call reaches ``div.Tensor`` instead."""
 
 
-@op("aten::div.Scalar_mode", **unbound_number_entry("div", overload="Scalar_mode", **POINTWISE))
+@op("aten::div.Scalar_mode", **UNBOUND_NUMBER, **POINTWISE)
 @forward(div_mode)
 def div_number_mode(self: Tensor, other: Scalar, *, rounding_mode: str | None) -> Tensor:
     """``self / other`` for a number ``other``, rounded by ``rounding_mode``; a Python call reaches ``div.Tensor_mode``
@@ -128,7 +125,7 @@ def div_number_mode(self: Tensor, other: Scalar, *, rounding_mode: str | None) -
     """
 
 
-@op("aten::floor_divide.Scalar", **unbound_number_entry("floor_divide", **NO_CHECK))
+@op("aten::floor_divide.Scalar", **UNBOUND_NUMBER)
 @forward(floor_divide)
 def floor_divide_scalar(self: Tensor, other: Scalar) -> Tensor:
     """``self / other`` for a number ``other``, rounded down; a Python call reaches ``floor_divide`` instead."""
@@ -160,8 +157,8 @@ def remainder(self: Tensor, other: Tensor) -> Tensor:
 
 
 fmod.number_overload("other", **number_entry("fmod"))
-remainder.number_overload("other", **number_entry("remainder", device_check="ExactSame"))
-remainder.number_overload("self", "Scalar_Tensor", variants="function", tags="pointwise", structured=False, out=True)
+remainder.number_overload("other", **number_entry("remainder"))
+remainder.number_overload("self", "Scalar_Tensor", variants="function", tags="pointwise", out=True)
 
 
 @op("aten::reciprocal", **CORE_UNARY)

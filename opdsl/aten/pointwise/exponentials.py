@@ -10,7 +10,7 @@ from opdsl import primitives
 from opdsl.aten._shared.entries import CORE_UNARY, UNARY
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.special.series import is_double
-from opdsl.declare import Inplace, Out, formula, op
+from opdsl.declare import Inplace, formula, op
 from opdsl.runtime import Tensor
 from opdsl.scalar.intrinsics import largest
 
@@ -22,7 +22,7 @@ def exp(self: Tensor) -> Tensor:
     return primitives.exp(self)
 
 
-@op("aten::exp2", device_check="ExactSame", **UNARY)
+@op("aten::exp2", **UNARY)
 @formula
 def exp2(self: Tensor) -> Tensor:
     """``2 ** self``"""
@@ -171,7 +171,7 @@ def erfinv_derivative(grad, self):
     return grad * (result * result).exp() * (math.sqrt(math.pi) / 2)
 
 
-LOGIT: dict[str, Any] = {**UNARY, "structured": False, "device_check": "ExactSame", "out": Out(explicit=True)}
+LOGIT: dict[str, Any] = {**UNARY, "out": True}
 
 
 @op("aten::logit", **LOGIT)
@@ -202,20 +202,14 @@ def sinc_scalar(x: Any) -> Any:
 sinc_elements = primitives.elements(sinc_scalar, promote="int_to_float")
 
 
-@op("aten::sinc", device_check="ExactSame", **UNARY)
+@op("aten::sinc", **UNARY)
 @formula
 def sinc(self: Tensor) -> Tensor:
     """``sin(pi * self) / (pi * self)``; 1 for 0."""
     return sinc_elements(self)
 
 
-@op(
-    "aten::nan_to_num",
-    structured=False,
-    device_check="ExactSame",
-    dispatch={"CompositeExplicitAutograd": "nan_to_num"},
-    **{**UNARY, "inplace": Inplace(dispatch={"CompositeExplicitAutograd": "nan_to_num_"}), "out": Out(explicit=True)},
-)
+@op("aten::nan_to_num", **{**UNARY, "inplace": True, "out": True})
 def nan_to_num(
     self: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Tensor:

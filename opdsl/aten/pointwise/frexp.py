@@ -19,15 +19,7 @@ from opdsl.schema import Alias
 _conj_physical_elements = primitives.elements(lambda z: conjugate(z))
 
 
-@op(
-    "aten::_conj_physical",
-    variants="function, method",
-    tags="pointwise",
-    structured=False,
-    device_check="ExactSame",
-    dispatch={"CompositeExplicitAutograd": "_conj_physical"},
-    out=True,
-)
+@op("aten::_conj_physical", variants="function, method", tags="pointwise", out=True)
 @formula
 def _conj_physical(self: Tensor) -> Tensor:
     """Return the complex conjugates, computed rather than marked lazily."""
@@ -38,7 +30,7 @@ def _conj_physical(self: Tensor) -> Tensor:
     "aten::conj_physical",
     variants="function, method",
     tags=("pointwise", "maybe_aliasing_or_mutating"),
-    out=Out(explicit=True, tags="pointwise", dispatch="CPU, CUDA"),
+    out=Out(tags="pointwise"),
 )
 def conj_physical(self: Tensor) -> Tensor:
     """Return the complex conjugates, computed rather than marked lazily; a real tensor is returned itself."""
@@ -61,7 +53,7 @@ conj_physical_.derivative(self=lambda grad: grad.conj_physical())
     kernel="CompositeExplicitAutograd",
     variants="function, method",
     tags="pointwise",
-    out=Out("ldexp.out", explicit=True, cast="safe"),
+    out=Out("ldexp.out", cast="safe"),
 )
 def ldexp(self: Tensor, other: Tensor) -> Tensor:
     """``self * 2**other``"""
@@ -99,7 +91,7 @@ INTEGERS: dict[int, DType] = {2: int16, 4: int32, 8: int64}
     kernel="CompositeExplicitAutograd",
     variants="method, function",
     tags="pointwise",
-    out=Out("frexp.Tensor_out", args=("mantissa", "exponent"), explicit=True, dispatch="CPU, CUDA"),
+    out=Out("frexp.Tensor_out", args=("mantissa", "exponent")),
 )
 def frexp(self: Tensor) -> MantissaExponent:
     """Return mantissas in [1/2, 1) by magnitude and exponents, so that ``self == mantissa * 2**exponent``."""

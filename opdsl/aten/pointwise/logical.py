@@ -9,80 +9,67 @@ from opdsl import primitives
 from opdsl.declare import Inplace, Out, formula, op
 from opdsl.runtime import Tensor
 
-ENTRY: dict[str, Any] = {"variants": "function, method", "tags": ("core", "pointwise"), "structured": False}
+ENTRY: dict[str, Any] = {"variants": "function, method", "tags": ("core", "pointwise")}
+LOGICAL: dict[str, Any] = {**ENTRY, "inplace": Inplace(variants="method"), "out": True}
 
 
-def logical_entry(name: str) -> dict[str, Any]:
-    """Return the options of a logical operator, which is not a structured one in PyTorch."""
-    return {
-        "dispatch": {"CompositeExplicitAutograd": name},
-        "inplace": Inplace(variants="method", dispatch={"CompositeExplicitAutograd": f"{name}_"}),
-        "out": Out(explicit=True),
-    }
-
-
-@op("aten::logical_and", **ENTRY, **logical_entry("logical_and"))
+@op("aten::logical_and", **LOGICAL)
 @formula
 def logical_and(self: Tensor, other: Tensor) -> Tensor:
     """Return a mask of where both elements are nonzero."""
     return primitives.logical_and(self, other)
 
 
-@op("aten::logical_or", **ENTRY, **logical_entry("logical_or"))
+@op("aten::logical_or", **LOGICAL)
 @formula
 def logical_or(self: Tensor, other: Tensor) -> Tensor:
     """Return a mask of where at least one element is nonzero."""
     return primitives.logical_or(self, other)
 
 
-@op("aten::logical_xor", **ENTRY, **logical_entry("logical_xor"))
+@op("aten::logical_xor", **LOGICAL)
 @formula
 def logical_xor(self: Tensor, other: Tensor) -> Tensor:
     """Return a mask of where exactly one element is nonzero."""
     return primitives.logical_xor(self, other)
 
 
-@op("aten::logical_not", **ENTRY, **logical_entry("logical_not"))
+@op("aten::logical_not", **LOGICAL)
 @formula
 def logical_not(self: Tensor) -> Tensor:
     """Return a mask of the elements that are 0."""
     return primitives.logical_not(self)
 
 
-@op("aten::isnan", device_guard=False, out=Out(tags=()), **ENTRY)
+@op("aten::isnan", out=Out(tags=()), **ENTRY)
 @formula
 def isnan(self: Tensor) -> Tensor:
     """Return a mask of the elements that are NaN; complex ones if a part is."""
     return primitives.isnan(self)
 
 
-@op("aten::isinf", device_guard=False, dispatch={"CompositeExplicitAutograd": "isinf"}, out=Out(tags=()), **ENTRY)
+@op("aten::isinf", out=Out(tags=()), **ENTRY)
 @formula
 def isinf(self: Tensor) -> Tensor:
     """Return a mask of the elements that are infinite; complex ones if a part is."""
     return primitives.isinf(self)
 
 
-@op("aten::isfinite", **{**ENTRY, "tags": "pointwise", "device_guard": False, "dispatch": None})
+@op("aten::isfinite", **{**ENTRY, "tags": "pointwise"})
 @formula
 def isfinite(self: Tensor) -> Tensor:
     """Return a mask of the elements that are neither infinite nor NaN; complex ones if both parts are."""
     return primitives.isfinite(self)
 
 
-@op("aten::isreal", **{**ENTRY, "tags": (), "device_check": "ExactSame", "dispatch": None})
+@op("aten::isreal", **{**ENTRY, "tags": ()})
 @formula
 def isreal(self: Tensor) -> Tensor:
     """Return a mask of the elements whose imaginary part is 0."""
     return primitives.isreal(self)
 
 
-PREDICATE: dict[str, Any] = {
-    "variants": "function, method",
-    "tags": "pointwise",
-    "device_check": "ExactSame",
-    "out": True,
-}
+PREDICATE: dict[str, Any] = {"variants": "function, method", "tags": "pointwise", "out": True}
 
 
 OF_REAL: dict[str, Any] = {"promote": "bool", "cast": "same", "dtypes": ("bool", "integer", "floating")}

@@ -8,7 +8,7 @@ from typing import Any
 from opdsl import primitives
 from opdsl.aten._shared.checks import category_of
 from opdsl.aten._shared.entries import CORE_BINARY, UNARY
-from opdsl.declare import Inplace, Out, formula, op
+from opdsl.declare import Inplace, formula, op
 from opdsl.kernels import check
 from opdsl.runtime import Category, Tensor
 from opdsl.schema.vocabulary import Scalar
@@ -100,7 +100,7 @@ def number_pow(self: Scalar, exponent: Tensor) -> Tensor:
     return number_pow_elements(self, exponent)
 
 
-@op("aten::square", device_check="NoCheck", **{**UNARY, "out": Out(device_check="ExactSame")})
+@op("aten::square", **{**UNARY, "out": True})
 def square(self: Tensor) -> Tensor:
     """``self ** 2``"""
     ...

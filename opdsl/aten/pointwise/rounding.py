@@ -78,17 +78,7 @@ def frac(self: Tensor) -> Tensor:
 # ---------------------------------------------------------------------------------------------------- signs, magnitudes
 
 
-# Not structured, as PyTorch's abs is not.
-@op(
-    "aten::abs",
-    structured=False,
-    dispatch={"CompositeExplicitAutograd": "abs"},
-    **{
-        **CORE_UNARY,
-        "inplace": Inplace(dispatch={"CompositeExplicitAutograd": "abs_"}, tags=()),
-        "out": Out(explicit=True),
-    },
-)
+@op("aten::abs", **{**CORE_UNARY, "inplace": Inplace(tags=()), "out": True})
 @formula
 def abs_tensor(self: Tensor) -> Tensor:
     """Return the magnitude of every element; real also for complex elements."""
@@ -122,7 +112,7 @@ def sign(self: Tensor) -> Tensor:
     return sign_elements(self)
 
 
-@op("aten::sgn", device_check="ExactSame", **BINARY)
+@op("aten::sgn", **BINARY)
 def sgn(self: Tensor) -> Tensor:
     """Return ``sign`` of real elements; complex ones are divided by their magnitude, except for 0."""
     ...
@@ -148,14 +138,14 @@ def copysign(self: Tensor, other: Tensor) -> Tensor:
     return primitives.copysign(self, other)
 
 
-@op("aten::nextafter", device_check="ExactSame", **BINARY)
+@op("aten::nextafter", **BINARY)
 @formula
 def nextafter(self: Tensor, other: Tensor) -> Tensor:
     """Return the next representable number after each element of ``self`` in the direction of ``other``."""
     return primitives.nextafter(self, other)
 
 
-copysign.number_overload("other", **number_entry("copysign", core=False, device_check="ExactSame", inplace_tags=()))
+copysign.number_overload("other", **number_entry("copysign", core=False, inplace_tags=()))
 
 
 @op("aten::positive", variants="function, method", tags="pointwise")

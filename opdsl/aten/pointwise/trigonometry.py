@@ -8,11 +8,8 @@ from typing import Any
 
 from opdsl import primitives
 from opdsl.aten._shared.entries import CORE_BINARY, CORE_UNARY, UNARY
-from opdsl.declare import Inplace, Out, formula, op
+from opdsl.declare import Out, formula, op
 from opdsl.runtime import Tensor
-
-# Refuse tensors on different devices.
-ONE_DEVICE: dict[str, Any] = {"device_check": "ExactSame"}
 
 
 @op("aten::sin", **CORE_UNARY)
@@ -85,34 +82,25 @@ def tanh(self: Tensor) -> Tensor:
     return primitives.tanh(self)
 
 
-@op("aten::asinh", **CORE_UNARY, **ONE_DEVICE)
+@op("aten::asinh", **CORE_UNARY)
 @formula
 def asinh(self: Tensor) -> Tensor:
     """Return the inverse hyperbolic sine of every element."""
     return primitives.asinh(self)
 
 
-@op("aten::acosh", **CORE_UNARY, **ONE_DEVICE)
+@op("aten::acosh", **CORE_UNARY)
 @formula
 def acosh(self: Tensor) -> Tensor:
     """Return the inverse hyperbolic cosine of every element; NaN below 1."""
     return primitives.acosh(self)
 
 
-@op("aten::atanh", **CORE_UNARY, **ONE_DEVICE)
+@op("aten::atanh", **CORE_UNARY)
 @formula
 def atanh(self: Tensor) -> Tensor:
     """Return the inverse hyperbolic tangent of every element; NaN outside of [-1, 1]."""
     return primitives.atanh(self)
-
-
-def conversion_entry(name: str) -> dict[str, Any]:
-    """Return the options of the operators ``deg2rad`` and ``rad2deg``."""
-    return {
-        "dispatch": {"CompositeExplicitAutograd": name},
-        "inplace": Inplace(dispatch={"CompositeExplicitAutograd": f"{name}_"}),
-        "out": Out(explicit=True, dispatch={"CompositeExplicitAutograd": f"{name}_out"}),
-    }
 
 
 FLOATING: dict[str, Any] = {"promote": "int_to_float", "dtypes": "floating"}
@@ -120,31 +108,21 @@ FLOATING: dict[str, Any] = {"promote": "int_to_float", "dtypes": "floating"}
 REAL = ("bool", "integer", "floating")
 
 
-@op("aten::deg2rad", **{**UNARY, **ONE_DEVICE, "structured": False, **conversion_entry("deg2rad")})
+@op("aten::deg2rad", **UNARY)
 @formula(dtypes=REAL)
 def deg2rad(self: Tensor) -> Tensor:
     """``self * pi / 180``"""
     return self * (math.pi / 180.0)
 
 
-@op("aten::rad2deg", **{**UNARY, **ONE_DEVICE, "structured": False, **conversion_entry("rad2deg")})
+@op("aten::rad2deg", **UNARY)
 @formula(dtypes=REAL)
 def rad2deg(self: Tensor) -> Tensor:
     """``self * 180 / pi``"""
     return self * (180.0 / math.pi)
 
 
-@op(
-    "aten::angle",
-    **{
-        **UNARY,
-        **ONE_DEVICE,
-        "structured": False,
-        "device_check": "NoCheck",
-        "inplace": False,
-        "out": Out(explicit=True),
-    },
-)
+@op("aten::angle", **{**UNARY, "inplace": False})
 def angle(self: Tensor) -> Tensor:
     """Return the angle of every complex number; for real ones 0, or pi if they are negative."""
     ...

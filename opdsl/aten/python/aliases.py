@@ -11,7 +11,6 @@ from opdsl.aten.pointwise.division import div, div_mode, div_number, div_number_
 from opdsl.aten.pointwise.rounding import abs_tensor, trunc
 from opdsl.declare import Inplace, Out
 
-NO_CHECK: dict[str, Any] = {"device_check": "NoCheck"}
 TRUE_DIVIDE: dict[str, Any] = {
     "tags": "pointwise",
     "inplace": Inplace(variants="method", tags=()),
@@ -20,7 +19,7 @@ TRUE_DIVIDE: dict[str, Any] = {
 
 # Alternative name, the operators that get it, and further options.
 ALIASES: tuple[tuple[str, tuple[Any, ...], dict[str, Any]], ...] = (
-    ("absolute", (abs_tensor,), {**NO_CHECK, "inplace": Inplace(variants="method")}),
+    ("absolute", (abs_tensor,), {"inplace": Inplace(variants="method")}),
     ("clip", (clamp,), {**CLAMP, "tags": "pointwise"}),
     ("clip", (clamp_tensors,), {"tags": "pointwise", "out": Out("clip.Tensor_out", tags=())}),
     ("divide", (div, div_number, div_mode, div_number_mode), {}),
@@ -33,8 +32,8 @@ ALIASES: tuple[tuple[str, tuple[Any, ...], dict[str, Any]], ...] = (
     ("negative", (neg,), {}),
     ("not_equal", (ne, ne_number), {}),
     ("subtract", (sub, sub_number), {}),
-    ("true_divide", (div,), {**NO_CHECK, **TRUE_DIVIDE}),
-    ("true_divide", (div_number,), NO_CHECK),
+    ("true_divide", (div,), TRUE_DIVIDE),
+    ("true_divide", (div_number,), {}),
 )
 
 for name, operators, options in ALIASES:

@@ -15,4 +15,4 @@ for name, operator in (
 ):
     operator.alias(f"aten::{name}")
 
-atan2.alias("aten::arctan2", out=Out("arctan2.out", device_check="NoCheck"))
+atan2.alias("aten::arctan2", out=Out("arctan2.out"))

@@ -39,10 +39,7 @@ def copied(self: Tensor, dtype: DType | None = None, *, masked_grad: bool | None
     return self.to(dtype or self.dtype, copy=True)
 
 
-QUESTION: dict[str, Any] = {"variants": "method", "device_check": "NoCheck", "device_guard": False}
-
-
-@op("aten::dense_dim", kernel="CompositeExplicitAutograd", **QUESTION)
+@op("aten::dense_dim", kernel="CompositeExplicitAutograd", variants="method")
 def dense_dim(self: Tensor) -> int:
     """Return the number of dense dimensions: all, as there are no sparse tensors."""
     return self.ndim
@@ -51,7 +48,7 @@ def dense_dim(self: Tensor) -> int:
 def declare_part(name: str, layout: str) -> Any:
     """Declare the operator that returns a part of a sparse tensor, such as ``values``, and return it."""
 
-    @op(f"aten::{name}", kernel="CompositeExplicitAutograd", **QUESTION)
+    @op(f"aten::{name}", kernel="CompositeExplicitAutograd", variants="method")
     def part(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
         """Refuse to return a part of a sparse tensor, as all tensors are dense."""
         refuse(name, layout)
@@ -62,12 +59,7 @@ def declare_part(name: str, layout: str) -> Any:
 def declare_part_copy(name: str, layout: str) -> None:
     """Declare the operator that copies a part of a sparse tensor, such as ``values_copy``."""
 
-    @op(
-        f"aten::{name}_copy",
-        kernel="CompositeExplicitAutogradNonFunctional",
-        tags="view_copy",
-        autogen=f"{name}_copy.out",
-    )
+    @op(f"aten::{name}_copy", kernel="CompositeExplicitAutogradNonFunctional", tags="view_copy")
     def part_copy(self: Tensor) -> Tensor:
         """Refuse to copy a part of a sparse tensor, as all tensors are dense."""
         refuse(name, layout)

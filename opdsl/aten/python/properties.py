@@ -14,9 +14,6 @@ from opdsl.runtime.viewing import storage_size
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Name, Scalar, SymBool, SymInt
 
-QUESTION: dict[str, Any] = {"device_check": "NoCheck", "device_guard": False, "manual_cpp_binding": True}
-"""Options of ``op`` for operators that PyTorch binds by hand, without a dispatcher call."""
-
 
 def result_type(*values: Tensor | complex) -> DType:
     """Return the dtype to which tensors and numbers promote together."""
@@ -28,20 +25,20 @@ def is_of_one_kind(self: Tensor, other: Tensor) -> bool:
     return type(self) is type(other)
 
 
-@op("aten::size.int", variants="function", **QUESTION)
+@op("aten::size.int", variants="function")
 def size_int(self: Tensor, dim: int) -> int:
     """Return the size of a dimension."""
     return self.size(dim)
 
 
-@op("aten::stride.int", variants="function", **QUESTION)
+@op("aten::stride.int", variants="function")
 def stride_int(self: Tensor, dim: int) -> int:
     """Return the stride of a dimension, in elements."""
     return self.stride(dim)
 
 
 # In PyTorch these return symbolic sizes, those above known ones; here there is no difference.
-SYMBOLIC: dict[str, Any] = {"variants": "function", "tags": "core", **QUESTION}
+SYMBOLIC: dict[str, Any] = {"variants": "function", "tags": "core"}
 
 
 @op("aten::sym_size.int", **SYMBOLIC)
@@ -74,46 +71,43 @@ def sym_is_contiguous(self: Tensor, memory_format: MemoryFormat = MemoryFormat.c
     return self.is_contiguous(memory_format)
 
 
-METHOD: dict[str, Any] = {"variants": "method", **QUESTION}
-
-
-@op("aten::numel", **METHOD)
+@op("aten::numel", variants="method")
 def numel(self: Tensor) -> int:
     """Return the number of elements."""
     return self.numel()
 
 
-@op("aten::dim", **METHOD)
+@op("aten::dim", variants="method")
 def dim(self: Tensor) -> int:
     """Return the number of dimensions."""
     return self.ndim
 
 
-@op("aten::storage_offset", **METHOD)
+@op("aten::storage_offset", variants="method")
 def storage_offset(self: Tensor) -> int:
     """Return the storage offset: how many elements of the tensor's memory precede its first element."""
     return self.storage_offset()
 
 
-@op("aten::is_contiguous", **METHOD)
+@op("aten::is_contiguous", variants="method")
 def is_contiguous(self: Tensor) -> bool:
     """Return whether the tensor is contiguous: its elements are in memory in row-major order, without gaps."""
     return self.is_contiguous()
 
 
-@op("aten::is_contiguous.memory_format", **METHOD)
+@op("aten::is_contiguous.memory_format", variants="method")
 def is_contiguous_memory_format(self: Tensor, memory_format: MemoryFormat) -> bool:
     """Return whether the tensor is contiguous in a memory format."""
     return self.is_contiguous(memory_format)
 
 
-@op("aten::get_device", **METHOD)
+@op("aten::get_device", variants="method")
 def get_device(self: Tensor) -> int:
     """Return the index of the tensor's device; -1 for the CPU."""
     return self.get_device()
 
 
-EITHER: dict[str, Any] = {"variants": "function, method", **QUESTION}
+EITHER: dict[str, Any] = {"variants": "function, method"}
 
 
 @op("aten::is_floating_point", **EITHER)
@@ -141,58 +135,55 @@ def is_inference(self: Tensor) -> bool:
 
 
 # Properties that autograd keeps.
-OF_AUTOGRAD: dict[str, Any] = {"variants": "method", "manual_cpp_binding": True}
-
-
-@op("aten::is_leaf", **OF_AUTOGRAD)
+@op("aten::is_leaf", variants="method")
 def is_leaf(self: Tensor) -> bool:
     """Return whether the tensor is a leaf of the autograd graph: no recorded operation created it."""
     return self.is_leaf
 
 
-@op("aten::output_nr", **OF_AUTOGRAD)
+@op("aten::output_nr", variants="method")
 def output_nr(self: Tensor) -> int:
     """Return the index of the tensor among the results of the operation that created it."""
     return self.output_nr
 
 
-@op("aten::_version", **OF_AUTOGRAD)
+@op("aten::_version", variants="method")
 def _version(self: Tensor) -> int:
     """Return how many times the tensor's memory was written in place."""
     return self._version
 
 
-@op("aten::retains_grad", **OF_AUTOGRAD)
+@op("aten::retains_grad", variants="method")
 def retains_grad(self: Tensor) -> bool:
     """Return whether the tensor is not a leaf but keeps its gradient."""
     return self.retains_grad
 
 
-@op("aten::retain_grad", **OF_AUTOGRAD)
+@op("aten::retain_grad", variants="method")
 def retain_grad(self: Tensor[Alias("a", write=True)]) -> None:
     """Make a tensor that is not a leaf keep its gradient."""
     self.retain_grad()
 
 
-@op("aten::set_data", **OF_AUTOGRAD)
+@op("aten::set_data", variants="method")
 def set_data(self: Tensor[Alias("a", write=True)], new_data: Tensor) -> None:
     """Make the tensor use the memory, shape and strides of ``new_data``; ``requires_grad`` is unchanged."""
     self.data = new_data
 
 
-@op("aten::data", may_alias=True, **OF_AUTOGRAD)
+@op("aten::data", may_alias=True, variants="method")
 def data(self: Tensor) -> Tensor:
     """Return a tensor that shares the memory of this one and has no autograd history."""
     return self.data
 
 
-@op("aten::requires_grad_", **OF_AUTOGRAD)
+@op("aten::requires_grad_", variants="method")
 def requires_grad_(self: Tensor[Alias("a", write=True)], requires_grad: bool = True) -> Tensor[Alias("a", write=True)]:
     """Set whether autograd records operations on the tensor."""
     return self.requires_grad_(requires_grad)
 
 
-@op("aten::_backward", **OF_AUTOGRAD)
+@op("aten::_backward", variants="method")
 def _backward(
     self: Tensor,
     inputs: list[Tensor],
@@ -282,13 +273,13 @@ def _has_compatible_shallow_copy_type(self: Tensor, from_: Annotated[Tensor, Nam
 NO_KERNEL = "Return False, as opdsl has no kernel of this library."
 
 
-@op("aten::is_distributed", variants="function, method", device_check="NoCheck", device_guard=False)
+@op("aten::is_distributed", variants="function, method")
 def is_distributed(self: Tensor) -> bool:
     """Return False, as no tensor is distributed over machines."""
     return False
 
 
-@op("aten::_is_zerotensor", variants="function, method", device_guard=False, manual_cpp_binding=True)
+@op("aten::_is_zerotensor", variants="function, method")
 def _is_zerotensor(self: Tensor) -> bool:
     """Return False, as all tensors have memory, those of zeros too."""
     return False
@@ -306,7 +297,7 @@ def _nnpack_available() -> bool:
     return False
 
 
-@op("aten::cudnn_is_acceptable", device_check="NoCheck", device_guard=False)
+@op("aten::cudnn_is_acceptable")
 @documented(NO_KERNEL)
 def cudnn_is_acceptable(self: Tensor) -> bool:
     return False
@@ -321,16 +312,14 @@ def _use_cudnn_rnn_flatten_weight() -> bool:
 def declare_use_ctc_loss(library: str) -> None:
     """Declare the operators that return whether a library's CTC loss is used; they return False."""
 
-    @op(f"aten::_use_{library}_ctc_loss", device_check="NoCheck", dispatch={"CUDA": f"_use_{library}_ctc_loss"})
+    @op(f"aten::_use_{library}_ctc_loss")
     @documented(NO_KERNEL)
     def of_lengths(
         log_probs: Tensor, targets: Tensor, input_lengths: list[int], target_lengths: list[int], blank: int
     ) -> bool:
         return False
 
-    own = {"CUDA": f"_use_{library}_ctc_loss_tensor"}
-
-    @op(f"aten::_use_{library}_ctc_loss.Tensor", device_check="NoCheck", dispatch=own)
+    @op(f"aten::_use_{library}_ctc_loss.Tensor")
     @documented(NO_KERNEL)
     def of_tensors(
         log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int

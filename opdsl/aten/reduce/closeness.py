@@ -156,19 +156,13 @@ def equal(self: Tensor, other: Tensor) -> bool:
     return Unknown(name)  # type: ignore[return-value]  # the plan gives the bool
 
 
-@op(
-    "aten::is_same_size",
-    kernel="CompositeExplicitAutograd",
-    variants="function, method",
-    device_check="NoCheck",
-    device_guard=False,
-)
+@op("aten::is_same_size", kernel="CompositeExplicitAutograd", variants="function, method")
 def is_same_size(self: Tensor, other: Tensor) -> bool:
     """Return whether two tensors have the same shape."""
     return self.shape == other.shape
 
 
-@op("aten::is_nonzero", variants="function, method", device_check="NoCheck", device_guard=False)
+@op("aten::is_nonzero", variants="function, method")
 def is_nonzero(self: Tensor) -> bool:
     """Return whether the only element of a tensor is nonzero."""
     count = "no values" if self.numel() == 0 else "more than one value"

@@ -17,7 +17,7 @@ from opdsl.aten.pointwise.logical import logical_xor
 from opdsl.aten.shape.complex_views import imag as imaginary_parts
 from opdsl.aten.shape.complex_views import real as real_parts
 from opdsl.aten.shape.joining import cat
-from opdsl.declare import Out, forward, op
+from opdsl.declare import forward, op
 from opdsl.dispatch.warning import warn
 from opdsl.errors import DimensionError, DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check, write_out
@@ -38,7 +38,7 @@ def check_beside(self: Tensor, other: Tensor | None, place: int) -> None:
         )
 
 
-@op("aten::diff", variants="function, method", out=Out(explicit=True))
+@op("aten::diff", variants="function, method", out=True)
 def diff(
     self: Tensor,
     n: int = 1,

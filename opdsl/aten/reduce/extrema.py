@@ -75,9 +75,8 @@ def check_positions(name: str, self: Tensor, dim: int | None) -> None:
         raise DimensionError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
 
 
-FREE: dict[str, Any] = {"device_check": "NoCheck"}
 CORE: dict[str, Any] = {"tags": ("core", "reduction"), "variants": "function, method"}
-BOUND: dict[str, Any] = {"variants": "method, function", **FREE}
+BOUND: dict[str, Any] = {"variants": "method, function"}
 """Options of ``op`` that several overloads share."""
 
 
@@ -148,7 +147,7 @@ def declare_direction(name: str, most: str, more: str, indices: str, of_two: Any
     def along(self: Tensor, dim: Annotated[IntList, Size(1)] = [], keepdim: bool = False) -> Tensor:  # noqa: B006
         return extrema(self, dim, keepdim)
 
-    @op(f"aten::arg{name}", out=Out(f"arg{name}.out", device_check="ExactSame"), **FREE, **CORE)
+    @op(f"aten::arg{name}", out=Out(f"arg{name}.out"), **CORE)
     @documented(
         f"Return the index of the {most} element along a dimension, or of all in row-major order; the first of equals."
     )
@@ -156,21 +155,21 @@ def declare_direction(name: str, most: str, more: str, indices: str, of_two: Any
 
     both = Out(f"{name}.dim_{name}", args=(name, indices), precomputed={"dim": {"dim": int}})
 
-    @op(f"aten::{name}.dim", out=both, **FREE, **CORE)
+    @op(f"aten::{name}.dim", out=both, **CORE)
     @documented(f"Return the {most} elements along a dimension and their indices, the first of equal elements.")
     @formula
     def chosen(self: Tensor, dim: int, keepdim: bool = False) -> ValuesAndIndices:
         return cast("ValuesAndIndices", choices(self, dim, keepdim))
 
-    unary = Out(f"{name}.unary_out", explicit=True)
+    unary = Out(f"{name}.unary_out")
 
-    @op(f"aten::{name}", tags="reduction", structured=False, out=unary, **BOUND)
+    @op(f"aten::{name}", tags="reduction", out=unary, **BOUND)
     @documented(f"Return the {most} of all elements.")
     @formula
     def of_all(self: Tensor) -> Tensor:
         return extrema_of_all(self)
 
-    @op(f"aten::{name}.other", tags="pointwise", out=Out(f"{name}.out", explicit=True), **BOUND)
+    @op(f"aten::{name}.other", tags="pointwise", out=Out(f"{name}.out"), **BOUND)
     @forward(of_two)
     @documented(f"Return the {more} of two elements, like ``{name}imum``.")
     def larger_or_smaller(self: Tensor, other: Tensor) -> Tensor: ...
@@ -216,13 +215,7 @@ smallest_and_largest = primitives.fold(
 )
 
 
-@op(
-    "aten::aminmax",
-    variants="function, method",
-    tags="reduction",
-    device_check="NoCheck",
-    out=Out("aminmax.out", args=("min", "max")),
-)
+@op("aten::aminmax", variants="function, method", tags="reduction", out=Out("aminmax.out", args=("min", "max")))
 @formula
 def aminmax(self: Tensor, *, dim: int | None = None, keepdim: bool = False) -> SmallestAndLargest:
     """Return the smallest and the largest element along a dimension, or of all elements."""
@@ -236,13 +229,13 @@ def aminmax_derivative(grads, self, min, max, dim, keepdim):
     return one + other
 
 
-@op("aten::_aminmax", dispatch={"CPU, CUDA": "_aminmax_all"}, autogen="_aminmax.out")
+@op("aten::_aminmax")
 @forward(aminmax, result=(0, 1))
 def _aminmax(self: Tensor) -> tuple[Tensor, Tensor]:
     """Return the smallest and the largest of all elements."""
 
 
-@_aminmax.overload("dim", dispatch={"CPU, CUDA": "_aminmax"}, autogen="_aminmax.dim_out")
+@_aminmax.overload("dim")
 @forward(aminmax, result=(0, 1))
 def _aminmax_dim(self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     """Return the smallest and the largest element along a dimension."""

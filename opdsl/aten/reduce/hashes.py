@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from opdsl import primitives
 from opdsl.aten._shared.checks import require_kernel
-from opdsl.declare import Library, Out, formula, op
+from opdsl.declare import Library, formula, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, float64, int64, uint16, uint32, uint64
 from opdsl.schema.vocabulary import Ints
@@ -21,7 +21,7 @@ def exclusive_or(self: Tensor, dim: Ints[1] = (), keepdim: bool = False) -> Tens
     return exclusive_ors(self, dim, keepdim)
 
 
-@op("aten::hash_tensor", variants="function, method", out=Out(structured=True))
+@op("aten::hash_tensor", variants="function, method", out=True)
 def hash_tensor(self: Tensor, dim: Ints[1] = (), *, keepdim: bool = False, mode: int = 0) -> Tensor:
     """Return a uint64 hash of the elements along dimensions, along all by default: the exclusive or of their 64-bit
     patterns.

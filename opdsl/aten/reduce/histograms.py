@@ -33,7 +33,7 @@ class Histogram(NamedTuple):
     bin_edges: Tensor
 
 
-@op("aten::bincount", kernel=True, variants="function, method", tags="dynamic_output_shape", autogen="bincount.out")
+@op("aten::bincount", kernel=True, variants="function, method", tags="dynamic_output_shape")
 def bincount(self: Tensor, weights: Tensor | None = None, minlength: SymInt = 0) -> Tensor:
     """Count how often each integer from 0 on occurs, or add up the weights of its occurrences.
 
@@ -127,7 +127,7 @@ def bounds_of_all(self: Tensor, least: complex, most: complex) -> tuple[float, f
     return first, last
 
 
-@op("aten::histc", variants="method, function", structured=False, out=Out(explicit=True))
+@op("aten::histc", variants="method, function", out=True)
 def histc(self: Tensor, bins: int = 100, min: Scalar = 0, max: Scalar = 0) -> Tensor:
     """Count the elements in each of ``bins`` bins between ``min`` and ``max``; the result has the dtype of the
     elements.
@@ -303,10 +303,10 @@ def even_edges(self: Tensor, bins: int, range: tuple[float, ...] | None) -> Tens
 
 def outputs(name: str) -> Out:
     """Return the description of a histogram's ``out=`` variant."""
-    return Out(f"histogram.{name}_out", args=("hist", "bin_edges"), explicit=True)
+    return Out(f"histogram.{name}_out", args=("hist", "bin_edges"))
 
 
-@op("aten::histogram.bins_tensor", variants="method, function", structured=False, out=outputs("bins_tensor"))
+@op("aten::histogram.bins_tensor", variants="method, function", out=outputs("bins_tensor"))
 def histogram(self: Tensor, bins: Tensor, *, weight: Tensor | None = None, density: bool = False) -> Histogram:
     """Count the elements in each bin between given edges, or add up their weights.
 
@@ -330,7 +330,7 @@ def histogram_cpu(self, bins, weight, density, hist, bin_edges):
     write_counts(self, bins, weight, density, hist, bin_edges)
 
 
-@histogram.overload("bin_ct", variants="method, function", structured=False, out=outputs("bin_ct"))
+@histogram.overload("bin_ct", variants="method, function", out=outputs("bin_ct"))
 def histogram_by_count(
     self: Tensor,
     bins: int = 100,

@@ -102,7 +102,7 @@ def bin_edges(self: Tensor, bins: Sequence[int], range: Sequence[float] | None, 
     return edges_of(self, bins, range)
 
 
-@op("aten::_histogramdd_bin_edges", kernel=True, autogen="_histogramdd_bin_edges.out")
+@op("aten::_histogramdd_bin_edges", kernel=True)
 def bin_edges_of(
     self: Tensor,
     bins: list[int],
@@ -115,7 +115,7 @@ def bin_edges_of(
     return bin_edges(self, bins, range, weight)
 
 
-@op("aten::_histogramdd_from_bin_cts", kernel=True, autogen="_histogramdd_from_bin_cts.out")
+@op("aten::_histogramdd_from_bin_cts", kernel=True)
 def from_counts(
     self: Tensor,
     bins: list[int],
@@ -128,7 +128,7 @@ def from_counts(
     return count_in_boxes(self, bin_edges(self, bins, range, weight), weight, density)
 
 
-@op("aten::_histogramdd_from_bin_tensors", kernel=True, autogen="_histogramdd_from_bin_tensors.out")
+@op("aten::_histogramdd_from_bin_tensors", kernel=True)
 def from_edges(self: Tensor, bins: list[Tensor], *, weight: Tensor | None = None, density: bool = False) -> Tensor:
     """Count the points in each bin, for given edges along each coordinate."""
     check_points(self, len(bins), weight)

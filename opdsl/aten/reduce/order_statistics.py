@@ -93,7 +93,7 @@ def declare_median(name: str, *, skips_nan: bool, text: str) -> Any:
         text: the statement on NaN in the docstrings.
     """
 
-    @op(f"aten::{name}", variants=BOTH, autogen=f"{name}.out")
+    @op(f"aten::{name}", variants=BOTH)
     def median(self: Tensor) -> Tensor: ...
 
     median.__doc__ = f"Return the median of all elements, the lower one of two; {text}."
@@ -114,11 +114,7 @@ def declare_median(name: str, *, skips_nan: bool, text: str) -> Any:
         hits = where(result.isnan(), self.isnan(), self == result)
         return hits * shared(grad, hits.sum())
 
-    @median.overload(
-        "dim",
-        variants=BOTH,
-        out=Out(f"{name}.dim_values", args=("values", "indices"), explicit=True, dispatch="CPU, CUDA"),
-    )
+    @median.overload("dim", variants=BOTH, out=Out(f"{name}.dim_values", args=("values", "indices")))
     def median_dim(self: Tensor, dim: int, keepdim: bool = False) -> ValuesAndIndices: ...
 
     median_dim.__doc__ = f"Return the medians along a dimension and their indices, the lower one of two; {text}."
@@ -136,12 +132,7 @@ median = declare_median("median", skips_nan=False, text="NaN if an element is Na
 nanmedian = declare_median("nanmedian", skips_nan=True, text="NaN elements are ignored")
 
 
-@op(
-    "aten::mode",
-    kernel=True,
-    variants=BOTH,
-    out=Out("mode.values", args=("values", "indices"), explicit=True, dispatch="CompositeExplicitAutograd"),
-)
+@op("aten::mode", kernel=True, variants=BOTH, out=Out("mode.values", args=("values", "indices")))
 def mode(self: Tensor, dim: int = -1, keepdim: bool = False) -> ValuesAndIndices:
     """Return the most frequent element along a dimension, the smallest of several, and the index of one of its
     occurrences.
@@ -242,7 +233,7 @@ def declare_quantile(name: str, *, skips_nan: bool, text: str) -> Any:
         text: the statement on NaN in the docstrings.
     """
 
-    @op(f"aten::{name}", variants="method, function", out=Out(f"{name}.out", explicit=True, contiguous=True))
+    @op(f"aten::{name}", variants="method, function", out=Out(f"{name}.out", contiguous=True))
     def quantile(
         self: Tensor, q: Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = LINEAR
     ) -> Tensor:
@@ -250,9 +241,7 @@ def declare_quantile(name: str, *, skips_nan: bool, text: str) -> Any:
 
     quantile.__doc__ = f"Return the quantiles ``q`` of the elements along a dimension; {text}."
 
-    @quantile.overload(
-        "scalar", variants="method, function", out=Out(f"{name}.scalar_out", explicit=True, contiguous=True)
-    )
+    @quantile.overload("scalar", variants="method, function", out=Out(f"{name}.scalar_out", contiguous=True))
     @forward(quantile, q=share_of)
     def quantile_scalar(
         self: Tensor, q: float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = LINEAR

@@ -23,27 +23,14 @@ sums_so_far = primitives.scan(plus, init=0, promote="sum", accumulators=("wide",
 products_so_far = primitives.scan(times, init=1, promote="sum", accumulators=("wide",))
 
 
-@op(
-    "aten::cumsum",
-    variants="function, method",
-    tags="core",
-    device_check="NoCheck",
-    inplace=Inplace(variants="method", device_check="ExactSame"),
-    out=True,
-)
+@op("aten::cumsum", variants="function, method", tags="core", inplace=Inplace(variants="method"), out=True)
 @formula
 def cumsum(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     """Return the cumulative sums along a dimension; integers are summed as int64."""
     return sums_so_far(self, dim, dtype=dtype)
 
 
-@op(
-    "aten::cumprod",
-    variants="function, method",
-    device_check="NoCheck",
-    inplace=Inplace(variants="method", device_check="ExactSame"),
-    out=True,
-)
+@op("aten::cumprod", variants="function, method", inplace=Inplace(variants="method"), out=True)
 @formula
 def cumprod(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     """Return the cumulative products along a dimension; integers are multiplied as int64."""
@@ -83,13 +70,7 @@ def declare_extrema(name: str, text: str, worst: float, combine: Callable[..., t
         results=("value", "index"),
     )
 
-    @op(
-        f"aten::{name}",
-        variants="function, method",
-        device_check="NoCheck",
-        out=Out(args=("values", "indices"), explicit=True),
-        structured=False,
-    )
+    @op(f"aten::{name}", variants="function, method", out=Out(args=("values", "indices")))
     @documented(f"Return the cumulative {text} element, NaN from the first NaN on, and the last index of that element.")
     @formula
     def extrema(self: Tensor, dim: int) -> ValuesAndIndices:
@@ -126,7 +107,7 @@ def logcumsumexp_combine(a: Any, b: Any) -> Any:
 logarithms_so_far = primitives.scan(logcumsumexp_combine, init=-math.inf, promote="floating", accumulators=("wide",))
 
 
-@op("aten::_logcumsumexp", out=Out(explicit=True), structured=False)
+@op("aten::_logcumsumexp", out=True)
 @formula
 def _logcumsumexp(self: Tensor, dim: int) -> Tensor:
     """``log(cumsum(exp(self), dim))``, without overflow."""
@@ -157,7 +138,7 @@ def logcumsumexp_derivative(grad, self, result, dim):
     return parts[0] - parts[1]
 
 
-@op("aten::logcumsumexp", kernel="CompositeExplicitAutograd", variants="function, method", out=Out(explicit=True))
+@op("aten::logcumsumexp", kernel="CompositeExplicitAutograd", variants="function, method", out=True)
 @forward(_logcumsumexp)
 def logcumsumexp(self: Tensor, dim: int) -> Tensor:
     """``log(cumsum(exp(self), dim))``, without overflow."""

@@ -70,7 +70,6 @@ def restore_dims(reduced: Tensor, ndim: int, dim: tuple[int, ...] | None, keepdi
     "aten::sum.dim_IntList",
     variants="function, method",
     tags=("core", "reduction"),
-    device_check="NoCheck",
     out=Out("sum.IntList_out"),
 )
 @formula
@@ -84,14 +83,7 @@ def sum_dim(
 sum_dim.derivative(self=lambda grad, self, dim, keepdim: restore_dims(grad, self.ndim, dim, keepdim).expand(self.shape))
 
 
-@sum_dim.overload(
-    "",
-    kernel="CompositeExplicitAutograd",
-    variants="function, method",
-    tags="reduction",
-    device_check="NoCheck",
-    autogen="sum.out",
-)
+@sum_dim.overload("", kernel="CompositeExplicitAutograd", variants="function, method", tags="reduction")
 @forward(sum_dim, dim=None)
 def sum_all(self: Tensor, *, dtype: DType | None = None) -> Tensor:
     """Return the sum of all elements."""
@@ -100,13 +92,7 @@ def sum_all(self: Tensor, *, dtype: DType | None = None) -> Tensor:
 sum_all.derivative(self=lambda grad, self: grad.expand(self.shape))
 
 
-@op(
-    "aten::nansum",
-    variants="function, method",
-    tags="reduction",
-    structured=False,
-    out=Out("nansum.out", explicit=True),
-)
+@op("aten::nansum", variants="function, method", tags="reduction", out=Out("nansum.out"))
 def nansum(
     self: Tensor, dim: Annotated[IntList, Size(1)] | None = None, keepdim: bool = False, *, dtype: DType | None = None
 ) -> Tensor:
@@ -134,22 +120,14 @@ def nansum_derivative(grad, self, dim, keepdim):
     return spread.masked_fill(self.isnan(), 0)
 
 
-@op(
-    "aten::prod.dim_int",
-    variants="function, method",
-    tags=("core", "reduction"),
-    device_check="NoCheck",
-    out=Out("prod.int_out"),
-)
+@op("aten::prod.dim_int", variants="function, method", tags=("core", "reduction"), out=Out("prod.int_out"))
 @formula
 def prod_dim(self: Tensor, dim: int, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor:
     """Return the product along a dimension; integers are multiplied as int64."""
     return products(self, dim, keepdim, dtype=dtype)
 
 
-@prod_dim.overload(
-    "", variants="function, method", tags=("core", "reduction"), device_check="NoCheck", structured=False, out=True
-)
+@prod_dim.overload("", variants="function, method", tags=("core", "reduction"), out=True)
 @formula
 def prod_all(self: Tensor, *, dtype: DType | None = None) -> Tensor:
     """Return the product of all elements."""
@@ -182,13 +160,7 @@ def products_of_others(tensor: Tensor, dim: int) -> Tensor:
     return where(products.isnan() * vanishes, 0.0, products)
 
 
-@op(
-    "aten::mean.dim",
-    variants="function, method",
-    tags=("core", "reduction"),
-    device_check="NoCheck",
-    out=Out("mean.out"),
-)
+@op("aten::mean.dim", variants="function, method", tags=("core", "reduction"), out=Out("mean.out"))
 @formula
 def mean_dim(
     self: Tensor, dim: Annotated[IntList, Size(1)] | None, keepdim: bool = False, *, dtype: DType | None = None
@@ -208,8 +180,7 @@ def mean_dim_derivative(grad, self, dim, keepdim):
     kernel="CompositeExplicitAutograd",
     variants="function, method",
     tags=("core", "reduction"),
-    device_check="NoCheck",
-    out=Out("mean.dtype_out", explicit=True),
+    out=Out("mean.dtype_out"),
 )
 @traceable
 def mean_all(self: Tensor, *, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
@@ -222,7 +193,7 @@ def mean_all(self: Tensor, *, dtype: DType | None = None, out: Tensor | None = N
 mean_all.derivative(self=lambda grad, self: grad.expand(self.shape) / self.numel())
 
 
-@op("aten::nanmean", variants="function, method", device_check="NoCheck", out=Out(explicit=True))
+@op("aten::nanmean", variants="function, method", out=True)
 @traceable
 def nanmean(
     self: Tensor,
@@ -246,7 +217,7 @@ def nanmean(
     return div(total, counted).to(kept) if out is None else div(total, counted, out=out)
 
 
-@op("aten::count_nonzero.dim_IntList", variants="function, method", tags="reduction", structured=False, out=True)
+@op("aten::count_nonzero.dim_IntList", variants="function, method", tags="reduction", out=True)
 @formula
 def count_nonzero_dims(self: Tensor, dim: list[int]) -> Tensor:
     """Return the number of nonzero elements along dimensions."""
@@ -274,9 +245,7 @@ def declare_question(name: str, text: str, verb: str, none: bool, combine: Calla
         combine: the result for two bools.
         tags: of the functional operators.
     """
-    # PyTorch has a default for several dimensions, for backends that only support one.
-    several = {"CPU, CUDA": f"{name}_dims_out", "CompositeExplicitAutograd": f"{name}_dims_out_default"}
-    entry: dict[str, Any] = {"variants": "function, method", "device_check": "NoCheck", "tags": tags}
+    entry: dict[str, Any] = {"variants": "function, method", "tags": tags}
     answer: dict[str, Any] = {"init": none, "lift": lambda x: x != 0, "accumulators": ("truth",)}
     answers, of_several = primitives.fold(combine, **answer), primitives.fold(combine, **answer, empty_is_all=False)
 
@@ -286,13 +255,7 @@ def declare_question(name: str, text: str, verb: str, none: bool, combine: Calla
     def along(self: Tensor, dim: int, keepdim: bool = False) -> Tensor:
         return answers(self, dim, keepdim)
 
-    @op(
-        f"aten::{name}.dims",
-        out=Out(f"{name}.dims_out", tags="reduction", dispatch=several, cpp_no_default_args=["dim"]),
-        dispatch={"CompositeExplicitAutograd": f"{name}_dims_default"},
-        cpp_no_default_args=["dim"],
-        **entry,
-    )
+    @op(f"aten::{name}.dims", out=Out(f"{name}.dims_out", tags="reduction"), **entry)
     @documented(f"Return whether {text} along dimensions, along all for ``dim=None``, {verb} not zero.")
     @formula
     def along_several(self: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> Tensor:
@@ -312,15 +275,7 @@ declare_question("all", "all elements", "are", True, lambda a, b: a and b, "redu
 # ------------------------------------------------------------------------------------------------------------ logsumexp
 
 
-@op(
-    "aten::logsumexp",
-    variants="function, method",
-    tags="reduction",
-    device_check="NoCheck",
-    structured=False,
-    dispatch={"CompositeExplicitAutograd": "logsumexp"},
-    out=Out("logsumexp.out", explicit=True, dispatch={"CompositeExplicitAutogradNonFunctional": "logsumexp_out"}),
-)
+@op("aten::logsumexp", variants="function, method", tags="reduction", out=Out("logsumexp.out"))
 @formula
 def logsumexp(self: Tensor, dim: Annotated[IntList, Size(1)], keepdim: bool = False) -> Tensor:
     """``log(sum(exp(self)))`` along dimensions, without overflow; integers are converted to the default dtype."""

@@ -89,7 +89,7 @@ def mean_gradient(grad: Tensor, self: Tensor, dim: Any, keepdim: bool) -> Tensor
 
 # ----------------------------------------------------------------------------------------- var, std, var_mean, std_mean
 
-ENTRY: dict[str, Any] = {"tags": "reduction", "device_check": "NoCheck"}
+ENTRY: dict[str, Any] = {"tags": "reduction"}
 CORE: dict[str, Any] = {**ENTRY, "tags": ("core", "reduction")}
 BOTH = "function, method"
 
@@ -99,9 +99,6 @@ def as_number(unbiased: bool) -> int:
     0.
     """
     return int(unbiased)
-
-
-NO_DEFAULT: dict[str, Any] = {"cpp_no_default_args": ["unbiased"]}
 
 
 def declare_moment(name: str, text: str, doc: str, finish: Any, gradient: Any, entry: Mapping[str, Any]) -> None:
@@ -117,9 +114,9 @@ def declare_moment(name: str, text: str, doc: str, finish: Any, gradient: Any, e
         entry: options of the overloads with dimensions.
     """
     moments = primitives.fold(merge, finish=finish, results=("cast_real",), **MOMENTS)
-    given_out = Out(f"{name}.correction_out", explicit=True)
+    given_out = Out(f"{name}.correction_out")
 
-    @op(f"aten::{name}.correction", variants=BOTH, structured=False, out=given_out, **entry)
+    @op(f"aten::{name}.correction", variants=BOTH, out=given_out, **entry)
     @documented(doc)
     @formula
     def by_correction(
@@ -127,14 +124,14 @@ def declare_moment(name: str, text: str, doc: str, finish: Any, gradient: Any, e
     ) -> Tensor:
         return moments(self, dim, correction=correction, keepdim=keepdim)
 
-    @op(f"aten::{name}", variants=BOTH, **NO_DEFAULT, **ENTRY)
+    @op(f"aten::{name}", variants=BOTH, **ENTRY)
     @forward(by_correction, dim=None, correction=as_number)
     @documented(f"Return the {text} of all elements, estimated from a sample if ``unbiased``.")
     def of_all(self: Tensor, unbiased: bool = True) -> Tensor: ...
 
-    along_out = Out(f"{name}.out", explicit=True, cpp_no_default_args=("unbiased",))
+    along_out = Out(f"{name}.out")
 
-    @op(f"aten::{name}.dim", variants=BOTH, out=along_out, **NO_DEFAULT, **entry)
+    @op(f"aten::{name}.dim", variants=BOTH, out=along_out, **entry)
     @forward(by_correction, correction=as_number)
     @documented(f"Return the {text} along dimensions, estimated from a sample if ``unbiased``.")
     def along(self: Tensor, dim: Dimensions | None, unbiased: bool = True, keepdim: bool = False) -> Tensor: ...
@@ -150,7 +147,7 @@ def declare_moment_and_mean(name: str, text: str, doc: str, finish: Any, gradien
     """
     moments = primitives.fold(merge, finish=finish, results=("real", "value"), **MOMENTS)
 
-    @op(f"aten::{name}.correction", variants="function", structured=False, out=True, **ENTRY)
+    @op(f"aten::{name}.correction", variants="function", out=True, **ENTRY)
     @documented(doc)
     @formula
     def by_correction(
@@ -158,12 +155,12 @@ def declare_moment_and_mean(name: str, text: str, doc: str, finish: Any, gradien
     ) -> tuple[Tensor, Tensor]:
         return cast("tuple[Tensor, Tensor]", moments(self, dim, correction=correction, keepdim=keepdim))
 
-    @op(f"aten::{name}", variants="function", **NO_DEFAULT, **ENTRY)
+    @op(f"aten::{name}", variants="function", **ENTRY)
     @forward(by_correction, dim=None, correction=as_number)
     @documented(f"Return the {text} of all elements, estimated from a sample if ``unbiased``.")
     def of_all(self: Tensor, unbiased: bool = True) -> tuple[Tensor, Tensor]: ...
 
-    @op(f"aten::{name}.dim", variants="function", **NO_DEFAULT, **ENTRY)
+    @op(f"aten::{name}.dim", variants="function", **ENTRY)
     @forward(by_correction, correction=as_number)
     @documented(f"Return the {text} along dimensions, estimated from a sample if ``unbiased``.")
     def along(

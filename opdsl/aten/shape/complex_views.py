@@ -52,7 +52,7 @@ def view_as_complex(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
     return make_view(self, self.shape[:-1], strides, offset // 2, _PAIRS[self.dtype])
 
 
-@op("aten::real", device_check="NoCheck")
+@op("aten::real")
 def real(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
     """Return a view of the real parts; a real tensor is returned itself."""
     if not self.is_complex():
@@ -60,7 +60,7 @@ def real(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
     return view_as_real(_conj(self) if self.is_conj() else self).select(-1, 0)
 
 
-@op("aten::imag", device_check="NoCheck")
+@op("aten::imag")
 def imag(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
     """Return a view of the imaginary parts of a complex tensor."""
     check(self.is_complex(), "imag is not implemented for tensors with non-complex dtypes.")
@@ -92,7 +92,7 @@ def _neg_view(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
 _neg_view.derivative(self=lambda grad: -grad)
 
 
-@op("aten::conj", variants="function, method", manual_cpp_binding=True)
+@op("aten::conj", variants="function, method")
 def conj(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
     """Return a view of a complex tensor that is conjugated when it is read; a real tensor is returned itself."""
     return _conj(self) if self.is_complex() else self
@@ -110,13 +110,13 @@ def resolve_neg(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
     return _neg_view(self).neg() if self.is_neg() else self
 
 
-@op("aten::is_conj", variants="function, method", device_guard=False, manual_cpp_binding=True)
+@op("aten::is_conj", variants="function, method")
 def is_conj(self: Tensor) -> bool:
     """Return whether the tensor is a view that is conjugated when it is read."""
     return self.geometry.is_conj
 
 
-@op("aten::is_neg", variants="function, method", device_guard=False, manual_cpp_binding=True)
+@op("aten::is_neg", variants="function, method")
 def is_neg(self: Tensor) -> bool:
     """Return whether the tensor is a view that is negated when it is read."""
     return self.geometry.is_neg

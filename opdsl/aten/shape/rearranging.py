@@ -125,7 +125,7 @@ def rot90(self: Tensor, k: int = 1, dims: list[int] = (0, 1)) -> Tensor:
 rot90.derivative(self=lambda grad, k, dims: grad.rot90(-k, dims))
 
 
-@op("aten::repeat", kernel="CompositeExplicitAutograd", variants="method", tags="core", autogen="repeat.out")
+@op("aten::repeat", kernel="CompositeExplicitAutograd", variants="method", tags="core")
 @traceable
 def repeat(self: Tensor, repeats: list[SymInt]) -> Tensor:
     """Repeat the whole tensor along each dimension the given number of times."""

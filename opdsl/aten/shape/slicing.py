@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from opdsl.aten._shared.everywhere import EVERYWHERE
-from opdsl.aten.shape.views import SHAPE
 from opdsl.declare import forward, op
 from opdsl.kernels import check
 from opdsl.runtime import Category, Tensor, views
@@ -11,7 +10,7 @@ from opdsl.schema import Alias
 from opdsl.schema.vocabulary import SymInt
 
 
-@op("aten::slice.Tensor", variants="function, method", tags="core", is_bound=False, **SHAPE)
+@op("aten::slice.Tensor", variants="function, method", tags="core", is_bound=False)
 def slice_tensor(
     self: Tensor[Alias("a")],
     dim: int = 0,
@@ -28,7 +27,7 @@ slice_tensor.view_kernel("CompositeExplicitAutograd")(
 )
 
 
-@op("aten::narrow", variants="function, method", **SHAPE)
+@op("aten::narrow", variants="function, method")
 def narrow(self: Tensor[Alias("a")], dim: int, start: SymInt, length: SymInt) -> Tensor[Alias("a")]:
     """Return a view of ``length`` elements of a dimension, from index ``start`` on."""
     ...
@@ -37,7 +36,7 @@ def narrow(self: Tensor[Alias("a")], dim: int, start: SymInt, length: SymInt) ->
 narrow.view_kernel("CompositeImplicitAutograd")(lambda self, dim, start, length: views.narrow(self, dim, start, length))
 
 
-@op("aten::select.int", variants="function, method", tags="core", **SHAPE)
+@op("aten::select.int", variants="function, method", tags="core")
 def select(self: Tensor[Alias("a")], dim: int, index: SymInt) -> Tensor[Alias("a")]:
     """Return a view at one index of a dimension, without that dimension."""
     ...
@@ -57,7 +56,7 @@ diagonal.view_kernel("CompositeExplicitAutograd")(
 )
 
 
-@op("aten::unfold", **{**SHAPE, "variants": "method"})
+@op("aten::unfold", variants="method")
 def unfold(self: Tensor[Alias("a")], dimension: int, size: int, step: int) -> Tensor[Alias("a")]:
     """Return a view of sliding windows of ``size`` elements at the distance ``step``; the window is a new last
     dimension.
@@ -74,13 +73,13 @@ def number_of(start: Tensor) -> int:
     return int(start)
 
 
-@narrow.overload("Tensor", kernel="CompositeImplicitAutograd", variants="function, method", **SHAPE)
+@narrow.overload("Tensor", kernel="CompositeImplicitAutograd", variants="function, method")
 @forward(narrow, start=number_of)
 def narrow_from(self: Tensor[Alias("a")], dim: int, start: Tensor, length: SymInt) -> Tensor[Alias("a")]:
     """Return ``narrow`` whose start is a zero-dim tensor of integers."""
 
 
-@op("aten::unfold_backward", kernel=True, variants="function", autogen="unfold_backward.out")
+@op("aten::unfold_backward", kernel=True, variants="function")
 def unfold_backward(grad_in: Tensor, input_sizes: list[SymInt], dim: int, size: int, step: int) -> Tensor:
     """Return the gradient of ``unfold``: each element gets the sum over all windows that contain it."""
     whole = grad_in.new_zeros(input_sizes)

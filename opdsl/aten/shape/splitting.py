@@ -97,7 +97,7 @@ def split_by_sizes(tensor: Tensor, sizes: Sequence[int], dim: int) -> list[Tenso
     return parts(tensor, sizes, dim)
 
 
-WITHOUT_CHECKS: dict[str, Any] = {"variants": "function, method", "device_check": "NoCheck", "device_guard": False}
+WITHOUT_CHECKS: dict[str, Any] = {"variants": "function, method"}
 """Options of ``op`` for splits, without device check and device guard."""
 
 
@@ -115,7 +115,7 @@ def split_with_sizes(
     return split_by_sizes(self, split_sizes, dim)
 
 
-@lib.op("split.sizes", variants="function, method", device_guard=False)
+@lib.op("split.sizes", variants="function, method")
 @forward(split_with_sizes, "self", "split_size")
 def split_sizes(
     self: Tensor[Alias("a", after="*")], split_size: list[SymInt], dim: int = 0
@@ -124,25 +124,13 @@ def split_sizes(
 
 
 # To autograd these parts are not views.
-@op(
-    "aten::unsafe_split.Tensor",
-    kernel="CompositeExplicitAutograd",
-    may_alias=True,
-    autogen="unsafe_split.Tensor_out",
-    **WITHOUT_CHECKS,
-)
+@op("aten::unsafe_split.Tensor", kernel="CompositeExplicitAutograd", may_alias=True, **WITHOUT_CHECKS)
 def unsafe_split(self: Tensor, split_size: SymInt, dim: int = 0) -> list[Tensor]:
     """Return ``split`` for callers that write at most one of the parts: autograd does not treat them as views."""
     return split_equally(self, split_size, dim)
 
 
-@op(
-    "aten::unsafe_split_with_sizes",
-    kernel="CompositeExplicitAutograd",
-    may_alias=True,
-    autogen="unsafe_split_with_sizes.out",
-    **WITHOUT_CHECKS,
-)
+@op("aten::unsafe_split_with_sizes", kernel="CompositeExplicitAutograd", may_alias=True, **WITHOUT_CHECKS)
 def unsafe_split_with_sizes(self: Tensor, split_sizes: list[SymInt], dim: int = 0) -> list[Tensor]:
     """Return ``split_with_sizes`` for callers that write at most one of the parts: autograd does not treat them as
     views.
@@ -171,19 +159,13 @@ def chunk_sizes(self: Tensor, chunks: int, dim: int) -> list[int]:
     return [0] * chunks
 
 
-@op("aten::chunk", variants="function, method", device_check="NoCheck", device_guard=False)
+@op("aten::chunk", variants="function, method")
 @forward(split_with_sizes, split_sizes=chunk_sizes)
 def chunk(self: Tensor[Alias("a", after="*")], chunks: int, dim: int = 0) -> list[Tensor[Alias("a")]]:
     """Split a dimension into ``chunks`` parts of equal size; the last may be smaller, or there may be fewer."""
 
 
-@op(
-    "aten::unsafe_chunk",
-    variants="function, method",
-    tags="maybe_aliasing_or_mutating",
-    device_check="NoCheck",
-    device_guard=False,
-)
+@op("aten::unsafe_chunk", variants="function, method", tags="maybe_aliasing_or_mutating")
 @forward(unsafe_split_with_sizes, split_sizes=chunk_sizes)
 def unsafe_chunk(self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
     """Return ``chunk`` for callers that write at most one of the parts: autograd does not treat them as views."""

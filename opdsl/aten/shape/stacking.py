@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from opdsl.aten.create.factories import zeros
 from opdsl.aten.shape.joining import cat, write_joined
 from opdsl.aten.shape.splitting import unbind
-from opdsl.declare import Out, forward, op, traceable
+from opdsl.declare import forward, op, traceable
 from opdsl.dispatch import get_default_dtype
 from opdsl.kernels import check, copy_
 from opdsl.runtime import Tensor, contiguous_strides, cpu, make_view, result_type, wrap_dimension
@@ -33,7 +33,7 @@ def stacking_dim(tensors: Sequence[Tensor], dim: int) -> int:
     return dimension
 
 
-@op("aten::stack", kernel="CompositeExplicitAutograd", out=Out(explicit=True))
+@op("aten::stack", kernel="CompositeExplicitAutograd", out=True)
 @traceable
 def stack(tensors: list[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     """Concatenate tensors along a new dimension."""
@@ -120,7 +120,7 @@ def columns(tensors: Sequence[Tensor]) -> list[Tensor]:
     return [tensor if tensor.ndim > 1 else tensor.reshape((tensor.numel(), 1)) for tensor in tensors]
 
 
-@op("aten::hstack", out=Out(explicit=True))
+@op("aten::hstack", out=True)
 @forward(
     cat, tensors=lambda tensors: widened(tensors, "hstack", 1), dim=lambda tensors: min(max(tensors[0].ndim, 1), 2) - 1
 )
@@ -128,7 +128,7 @@ def hstack(tensors: list[Tensor]) -> Tensor:
     """Concatenate tensors along the second dimension, vectors along the first."""
 
 
-@op("aten::vstack", out=Out(explicit=True))
+@op("aten::vstack", out=True)
 @forward(cat, tensors=lambda tensors: widened(tensors, "vstack", 2), dim=0)
 def vstack(tensors: list[Tensor]) -> Tensor:
     """Concatenate tensors along the first dimension, with vectors as rows."""
@@ -137,13 +137,13 @@ def vstack(tensors: list[Tensor]) -> Tensor:
 row_stack = vstack.alias("aten::row_stack")
 
 
-@op("aten::dstack", out=Out(explicit=True))
+@op("aten::dstack", out=True)
 @forward(cat, tensors=lambda tensors: widened(tensors, "dstack", 3), dim=2)
 def dstack(tensors: list[Tensor]) -> Tensor:
     """Concatenate tensors along the third dimension."""
 
 
-@op("aten::column_stack", out=Out(explicit=True))
+@op("aten::column_stack", out=True)
 @forward(cat, tensors=columns, dim=1)
 def column_stack(tensors: list[Tensor]) -> Tensor:
     """Concatenate tensors along the second dimension, with vectors as columns."""
@@ -152,7 +152,7 @@ def column_stack(tensors: list[Tensor]) -> Tensor:
 # ----------------------------------------------------------------------------------------------------------- block_diag
 
 
-@op("aten::block_diag", kernel="CompositeExplicitAutograd", autogen="block_diag.out")
+@op("aten::block_diag", kernel="CompositeExplicitAutograd")
 def block_diag_list(tensors: list[Tensor]) -> Tensor:
     """Return a matrix of zeros with the given matrices as blocks along its diagonal."""
     for position, tensor in enumerate(tensors):

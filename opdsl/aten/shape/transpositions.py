@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opdsl.aten.shape.views import SHAPE, alias
+from opdsl.aten.shape.views import alias
 from opdsl.declare import Inplace, forward, op, traceable
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, install_method, views, wrap_dimension
@@ -14,7 +14,7 @@ METHOD = Inplace(variants="method")
 """Option for the in-place variant, a method that makes the tensor itself the view."""
 
 
-@op("aten::t", variants="function, method", inplace=METHOD, **SHAPE)
+@op("aten::t", variants="function, method", inplace=METHOD)
 def t(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
     """Return the transpose of a matrix as a view; vectors and zero-dim tensors are unchanged."""
     ...
@@ -23,7 +23,7 @@ def t(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
 t.view_kernel("CompositeExplicitAutograd")(lambda self: views.t(self))
 
 
-@op("aten::transpose.int", variants="function, method", inplace=Inplace("transpose_", variants="method"), **SHAPE)
+@op("aten::transpose.int", variants="function, method", inplace=Inplace("transpose_", variants="method"))
 def transpose(self: Tensor[Alias("a")], dim0: int, dim1: int) -> Tensor[Alias("a")]:
     """Return a view with two dimensions swapped."""
     ...
@@ -41,13 +41,13 @@ def permute(self: Tensor[Alias("a")], dims: list[int]) -> Tensor[Alias("a")]:
 permute.view_kernel("CompositeExplicitAutograd")(lambda self, dims: views.permute(self, dims))
 
 
-@op("aten::swapaxes", inplace=METHOD, variants="function, method", **SHAPE)
+@op("aten::swapaxes", inplace=METHOD, variants="function, method")
 @forward(transpose, "self", "axis0", "axis1")
 def swapaxes(self: Tensor[Alias("a")], axis0: int, axis1: int) -> Tensor[Alias("a")]:
     """Return a view with two dimensions swapped; NumPy's name of ``transpose``."""
 
 
-@op("aten::swapdims", inplace=METHOD, variants="function, method", **SHAPE)
+@op("aten::swapdims", inplace=METHOD, variants="function, method")
 @forward(transpose)
 def swapdims(self: Tensor[Alias("a")], dim0: int, dim1: int) -> Tensor[Alias("a")]:
     """Return a view with two dimensions swapped; another name of ``transpose``."""

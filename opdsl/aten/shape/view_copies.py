@@ -50,7 +50,7 @@ def declare_copies() -> None:
     declare_generated_of(registry, [operator for operator in registry if "view_copy" in operator.tags])
 
 
-@op("aten::view_copy", kernel=NEW, tags="view_copy", autogen="view_copy.out")
+@op("aten::view_copy", kernel=NEW, tags="view_copy")
 def view_copy(self: Tensor, size: list[SymInt]) -> Tensor:
     """Return a copy in another shape, even if a view of that shape is impossible."""
     return copied(self.reshape(size))

@@ -18,9 +18,6 @@ from opdsl.kernels import check
 from opdsl.runtime import Tensor, int64
 from opdsl.schema.vocabulary import SymInt
 
-NAMED: dict[str, Any] = {"variants": "function", "device_check": "NoCheck", "device_guard": False}
-"""Options of ``op`` that the gradient operators share."""
-
 
 def _into(view: Tensor, gradient: Tensor, whole: Tensor) -> Tensor:
     """Copy a gradient into a view of ``whole``, and return ``whole``."""
@@ -34,19 +31,16 @@ def gradient_of(view: Callable[..., Tensor], grad_output: Tensor, input_sizes: S
     return _into(view(whole, *args), grad_output, whole)
 
 
-GRADIENT: dict[str, Any] = {"kernel": "CompositeExplicitAutograd", **NAMED}
+GRADIENT: dict[str, Any] = {"kernel": "CompositeExplicitAutograd", "variants": "function"}
 
 
-@op(
-    "aten::select_backward",
-    **{**GRADIENT, "kernel": "CompositeExplicitAutogradNonFunctional", "autogen": "select_backward.out"},
-)
+@op("aten::select_backward", **{**GRADIENT, "kernel": "CompositeExplicitAutogradNonFunctional"})
 def select_backward(grad_output: Tensor, input_sizes: list[SymInt], dim: int, index: SymInt) -> Tensor:
     """Return the gradient of ``select``."""
     return gradient_of(select, grad_output, input_sizes, dim, index)
 
 
-@op("aten::slice_backward", autogen="slice_backward.out", **GRADIENT)
+@op("aten::slice_backward", **GRADIENT)
 def slice_backward(
     grad_output: Tensor, input_sizes: list[SymInt], dim: int, start: SymInt, end: SymInt, step: SymInt
 ) -> Tensor:
@@ -54,7 +48,7 @@ def slice_backward(
     return gradient_of(slice_tensor, grad_output, input_sizes, dim, start, end, step)
 
 
-@op("aten::diagonal_backward", autogen="diagonal_backward.out", **GRADIENT)
+@op("aten::diagonal_backward", **GRADIENT)
 def diagonal_backward(grad_output: Tensor, input_sizes: list[SymInt], offset: int, dim1: int, dim2: int) -> Tensor:
     """Return the gradient of ``diagonal``."""
     return gradient_of(diagonal, grad_output, input_sizes, offset, dim1, dim2)
@@ -91,25 +85,25 @@ def along_diagonal(grad: Tensor, sizes: list[int]) -> Tensor:
     return grad.expand((min(sizes),))
 
 
-@op("aten::trace_backward", **NAMED)
+@op("aten::trace_backward", variants="function")
 @forward(diagonal_backward, grad_output=along_diagonal, input_sizes=lambda sizes: sizes, offset=0, dim1=0, dim2=1)
 def trace_backward(grad: Tensor, sizes: list[SymInt]) -> Tensor:
     """Return the gradient of ``trace``."""
 
 
-@op("aten::index_select_backward", **NAMED)
+@op("aten::index_select_backward", variants="function")
 def index_select_backward(grad: Tensor, self_sizes: list[SymInt], dim: int, index: Tensor) -> Tensor:
     """Return the gradient of ``index_select``."""
     return grad.new_zeros(self_sizes).index_add(dim, index, grad)
 
 
-@op("aten::gather_backward", **NAMED)
+@op("aten::gather_backward", variants="function")
 def gather_backward(grad: Tensor, self: Tensor, dim: int, index: Tensor, sparse_grad: bool) -> Tensor:
     """Return the gradient of ``gather``."""
     return grad.new_zeros(self.shape).scatter_add(dim, index, grad)
 
 
-@op("aten::value_selecting_reduction_backward", **NAMED)
+@op("aten::value_selecting_reduction_backward", variants="function")
 def value_selecting_reduction_backward(
     grad: Tensor, dim: int, indices: Tensor, sizes: list[SymInt], keepdim: bool
 ) -> Tensor:
@@ -119,7 +113,7 @@ def value_selecting_reduction_backward(
     return grad.new_zeros(sizes).scatter(dim, indices, grad)
 
 
-@op("aten::masked_select_backward", **NAMED)
+@op("aten::masked_select_backward", variants="function")
 def masked_select_backward(grad: Tensor, input: Tensor, mask: Tensor) -> Tensor:
     """Return the gradient of ``masked_select``."""
     return input.new_zeros(where(mask, input, input).shape).masked_scatter(mask, grad)
@@ -133,13 +127,13 @@ def embedding_backward(
     """Return the gradient of ``embedding`` for its weight."""
 
 
-@op("aten::cummaxmin_backward", **NAMED)
+@op("aten::cummaxmin_backward", variants="function")
 def cummaxmin_backward(grad: Tensor, input: Tensor, indices: Tensor, dim: int) -> Tensor:
     """Return the gradient of ``cummax`` and ``cummin``."""
     return input.new_zeros(input.shape).scatter_add(dim, indices, grad) if input.numel() else input
 
 
-@op("aten::cumprod_backward", **NAMED)
+@op("aten::cumprod_backward", variants="function")
 def cumprod_backward(grad: Tensor, input: Tensor, dim: int, output: Tensor) -> Tensor:
     """Return the gradient of ``cumprod``; elements after the first 0 along the dimension have the gradient 0."""
     for tensor in (grad, output):

@@ -18,7 +18,7 @@ from opdsl.schema.vocabulary import Scalar, SymInt
 # --------------------------------------------------------------------------------------------- slice_scatter and others
 
 
-PART: dict[str, Any] = {"variants": "function, method", "device_check": "NoCheck", "device_guard": False, "out": True}
+PART: dict[str, Any] = {"variants": "function, method", "out": True}
 """Options of ``op`` that the operators of this module share."""
 
 slice_tensor.view_scatter(tags=("core", "view_copy"), **PART)
@@ -79,13 +79,7 @@ def constant_pad_nd(self: Tensor, pad: list[SymInt], value: Scalar = 0) -> Tenso
 constant_pad_nd.derivative(self=lambda grad, pad: constant_pad_nd(grad, tuple(-amount for amount in pad), 0))
 
 
-@op(
-    "aten::slice_inverse",
-    kernel="CompositeExplicitAutograd",
-    variants="function, method",
-    device_check="NoCheck",
-    device_guard=False,
-)
+@op("aten::slice_inverse", kernel="CompositeExplicitAutograd", variants="function, method")
 def slice_inverse(
     self: Tensor[Alias("a")],
     src: Tensor,

@@ -33,9 +33,6 @@ from opdsl.runtime.symbols import is_symbolic
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import SymInt
 
-SHAPE: dict[str, Any] = {"device_check": "NoCheck", "device_guard": False}
-"""Options of ``op`` for views, which read no element."""
-
 METHOD = Inplace(variants="method")
 """Option for the in-place variant, a method that makes the tensor itself the view."""
 
@@ -72,7 +69,7 @@ def detach(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
 detach.view_kernel("CompositeExplicitAutograd")(lambda self: self)
 
 
-@op("aten::view", tags="core", **{**SHAPE, "variants": "method"})
+@op("aten::view", tags="core", variants="method")
 def view(self: Tensor[Alias("a")], size: list[SymInt]) -> Tensor[Alias("a")]:
     """Return a view with another shape. The strides must allow it."""
     ...
@@ -81,7 +78,7 @@ def view(self: Tensor[Alias("a")], size: list[SymInt]) -> Tensor[Alias("a")]:
 view.view_kernel(*EVERYWHERE)(lambda self, size: views.view(self, size))
 
 
-@op("aten::_unsafe_view", autogen="_unsafe_view.out", may_alias=True, variants="function")
+@op("aten::_unsafe_view", may_alias=True, variants="function")
 def _unsafe_view(self: Tensor, size: list[SymInt]) -> Tensor:
     """Return a view of a tensor that nothing else refers to; autograd treats the result as a new tensor."""
     ...
@@ -90,7 +87,7 @@ def _unsafe_view(self: Tensor, size: list[SymInt]) -> Tensor:
 _unsafe_view.view_kernel("CompositeExplicitAutograd")(lambda self, size: views.view(self, size))
 
 
-@op("aten::expand", tags="core", **{**SHAPE, "variants": "method"})
+@op("aten::expand", tags="core", variants="method")
 def expand(self: Tensor[Alias("a")], size: list[SymInt], *, implicit: bool = False) -> Tensor[Alias("a")]:
     """Return a view with dimensions of size 1, and new leading dimensions, repeated without a copy."""
     ...
@@ -99,7 +96,7 @@ def expand(self: Tensor[Alias("a")], size: list[SymInt], *, implicit: bool = Fal
 expand.view_kernel("CompositeExplicitAutograd")(lambda self, size, implicit: views.expand(self, size))
 
 
-@op("aten::unsqueeze", variants="function, method", inplace=METHOD, tags="core", **SHAPE)
+@op("aten::unsqueeze", variants="function, method", inplace=METHOD, tags="core")
 def unsqueeze(self: Tensor[Alias("a")], dim: int) -> Tensor[Alias("a")]:
     """Return a view with a new dimension of size 1."""
     ...
@@ -108,7 +105,7 @@ def unsqueeze(self: Tensor[Alias("a")], dim: int) -> Tensor[Alias("a")]:
 unsqueeze.view_kernel("CompositeExplicitAutograd")(lambda self, dim: views.unsqueeze(self, dim))
 
 
-@op("aten::squeeze", variants="function, method", inplace=METHOD, **SHAPE)
+@op("aten::squeeze", variants="function, method", inplace=METHOD)
 def squeeze(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
     """Return a view without the dimensions of size 1."""
     ...
@@ -117,7 +114,7 @@ def squeeze(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
 squeeze.view_kernel("CompositeExplicitAutograd")(lambda self: views.squeeze(self))
 
 
-@op("aten::squeeze.dim", variants="function, method", inplace=METHOD, tags="core", **SHAPE)
+@op("aten::squeeze.dim", variants="function, method", inplace=METHOD, tags="core")
 def squeeze_dim(self: Tensor[Alias("a")], dim: int) -> Tensor[Alias("a")]:
     """Return a view without a dimension, if its size is 1."""
     ...
@@ -126,7 +123,7 @@ def squeeze_dim(self: Tensor[Alias("a")], dim: int) -> Tensor[Alias("a")]:
 squeeze_dim.view_kernel("CompositeExplicitAutograd")(lambda self, dim: views.squeeze(self, dim))
 
 
-@op("aten::squeeze.dims", variants="function, method", inplace=METHOD, tags="core", **SHAPE)
+@op("aten::squeeze.dims", variants="function, method", inplace=METHOD, tags="core")
 def squeeze_dims(self: Tensor[Alias("a")], dim: list[int]) -> Tensor[Alias("a")]:
     """Return a view without those of the given dimensions whose size is 1."""
     ...
@@ -161,7 +158,7 @@ def lift_fresh(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
 # -------------------------------------------------------------------------------------------------------- view, reshape
 
 
-@view.overload("dtype", kernel="CompositeExplicitAutograd", variants="method", **SHAPE)
+@view.overload("dtype", kernel="CompositeExplicitAutograd", variants="method")
 def view_dtype(self: Tensor[Alias("a")], dtype: DType) -> Tensor[Alias("a")]:
     """Return a view of the same bytes as elements of another dtype."""
     for bit, what in ((self.is_conj(), "conjugate view tensors"), (self.is_neg(), "tensors with negative bit set")):
@@ -172,7 +169,7 @@ def view_dtype(self: Tensor[Alias("a")], dtype: DType) -> Tensor[Alias("a")]:
 view_dtype.non_differentiable("self")
 
 
-@op("aten::reshape", variants="function, method", **SHAPE)
+@op("aten::reshape", variants="function, method")
 @traceable
 def reshape(self: Tensor[Alias("a")], shape: list[SymInt]) -> Tensor[Alias("a")]:
     """Return the tensor with another shape: a view if the strides allow it, else a copy."""
@@ -193,13 +190,13 @@ def reshaped(form: TensorMeta, shape: tuple[int, ...]) -> tuple[tuple[int, ...],
     return wanted, seen is not None
 
 
-@op("aten::view_as", variants="method", **SHAPE)
+@op("aten::view_as", variants="method")
 @forward(view, size=lambda other: other.shape)
 def view_as(self: Tensor[Alias("a")], other: Tensor) -> Tensor[Alias("a")]:
     """Return a view with the shape of another tensor. The strides must allow it."""
 
 
-@op("aten::reshape_as", variants="method", **SHAPE)
+@op("aten::reshape_as", variants="method")
 @forward(reshape, shape=lambda other: other.shape)
 def reshape_as(self: Tensor[Alias("a")], other: Tensor) -> Tensor[Alias("a")]:
     """Return the tensor with the shape of another tensor: a view if the strides allow it, else a copy."""
@@ -247,7 +244,7 @@ def unflatten(self: Tensor[Alias("a")], dim: int, sizes: list[SymInt]) -> Tensor
 # ----------------------------------------------------------------------------------------------------------- as_strided
 
 
-@op("aten::as_strided", kernel=EVERYWHERE, variants="function, method", tags="core", **SHAPE)
+@op("aten::as_strided", kernel=EVERYWHERE, variants="function, method", tags="core")
 def as_strided(
     self: Tensor[Alias("a")], size: list[SymInt], stride: list[SymInt], storage_offset: SymInt | None = None
 ) -> Tensor[Alias("a")]:
@@ -285,8 +282,6 @@ def strided_view(tensor: Tensor, size: Sequence[int], stride: Sequence[int], sto
     kernel="CompositeExplicitAutogradNonFunctional",
     variants="function, method",
     tags="inplace_view",
-    **SHAPE,
-    use_const_ref_for_mutable_tensors=True,
 )
 def as_strided_(
     self: Tensor[Alias("a", write=True)], size: list[SymInt], stride: list[SymInt], storage_offset: SymInt | None = None
@@ -298,7 +293,7 @@ def as_strided_(
 # ----------------------------------------------------------------------------------------------------- added dimensions
 
 
-@op("aten::expand_as", variants="method", **SHAPE)
+@op("aten::expand_as", variants="method")
 @forward(expand, size=lambda other: other.shape)
 def expand_as(self: Tensor[Alias("a")], other: Tensor) -> Tensor[Alias("a")]:
     """Return a view expanded to the shape of another tensor."""
@@ -310,7 +305,7 @@ def broadcast_to(self: Tensor[Alias("a")], size: list[SymInt]) -> Tensor[Alias("
     """Return a view expanded to a shape; NumPy's name of ``expand``."""
 
 
-@op("aten::broadcast_tensors", may_alias=True, **SHAPE)
+@op("aten::broadcast_tensors", may_alias=True)
 def broadcast_tensor_list(tensors: list[Tensor]) -> list[Tensor]:
     """Return views of the tensors, expanded to the shape to which all of them broadcast."""
     shape = broadcast_all(tensor.shape for tensor in tensors)
@@ -334,7 +329,7 @@ def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> list[Tensor]:
     return broadcast_tensor_list(tensor)
 
 
-@op("aten::_reshape_alias", kernel=EVERYWHERE, variants="function, method", **SHAPE)
+@op("aten::_reshape_alias", kernel=EVERYWHERE, variants="function, method")
 def _reshape_alias(self: Tensor[Alias("a")], size: list[SymInt], stride: list[SymInt]) -> Tensor[Alias("a")]:
     """Return a view with given shape and strides and the tensor's own offset; PyTorch's ``reshape`` calls it."""
     return make_view(self, *strided_view(self, size, stride, None))

@@ -18,13 +18,7 @@ from opdsl.declare import formula, op
 from opdsl.runtime import Tensor
 from opdsl.scalar.intrinsics import fma
 
-SPECIAL: dict[str, Any] = {
-    "python_module": "special",
-    "variants": "function",
-    "tags": "pointwise",
-    "device_check": "ExactSame",
-    "out": True,
-}
+SPECIAL: dict[str, Any] = {"python_module": "special", "variants": "function", "tags": "pointwise", "out": True}
 """Options of ``op`` for functions of ``torch.special``."""
 
 REAL: dict[str, Any] = {"promote": "int_to_float", "dtypes": ("float32", "float64")}
@@ -332,7 +326,7 @@ FLOATING: dict[str, Any] = {"promote": "int_to_float", "dtypes": "floating"}
 i0_elements = primitives.elements(i0_scalar, **FLOATING)
 
 
-@op("aten::i0", device_check="ExactSame", **UNARY)
+@op("aten::i0", **UNARY)
 @formula
 def i0(self: Tensor) -> Tensor:
     """Return the modified Bessel function of the first kind, of order 0."""

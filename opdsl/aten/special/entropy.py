@@ -20,13 +20,12 @@ from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Scalar
 
 SPECIAL: dict[str, Any] = {"python_module": "special", "variants": "function"}
-UNCHECKED: dict[str, Any] = {**SPECIAL, "device_check": "NoCheck"}
 
 
 # -------------------------------------------------------------------------------------------------------------- entropy
 
 
-@op("aten::special_entr", tags="pointwise", device_check="ExactSame", out=True, **SPECIAL)
+@op("aten::special_entr", tags="pointwise", out=True, **SPECIAL)
 @formula(dtypes=("bool", "integer", "floating"))
 def special_entr(self: Tensor) -> Tensor:
     """``-self * log(self)``; 0 at 0, minus infinity below."""
@@ -42,14 +41,8 @@ special_entr.derivative(self=lambda grad, self: grad * (-self.log() - 1))
 
 def number_overload(name: str, overload: str) -> dict[str, Any]:
     """Return the options of an overload that takes a number."""
-    out = Out(f"{name}.{overload}_out", explicit=True, dispatch={"CompositeExplicitAutograd": f"{name}_out"})
-    return {
-        **UNCHECKED,
-        "tags": "pointwise",
-        "structured": False,
-        "dispatch": {"CompositeExplicitAutograd": name},
-        "out": out,
-    }
+    out = Out(f"{name}.{overload}_out")
+    return {**SPECIAL, "tags": "pointwise", "out": out}
 
 
 def xlog1py_gradient(grad: Tensor, self: Tensor, other: Any) -> Tensor:
@@ -64,7 +57,7 @@ special_xlog1py_elements = primitives.elements(
 )
 
 
-@op("aten::special_xlog1py", tags="pointwise", out=True, **UNCHECKED)
+@op("aten::special_xlog1py", tags="pointwise", out=True, **SPECIAL)
 @formula
 def special_xlog1py(self: Tensor, other: Tensor) -> Tensor:
     """``self * log(1 + other)``; 0 where ``self`` is 0."""
@@ -77,7 +70,7 @@ for number in ("self", "other"):
         number, f"{number}_scalar", **number_overload("special_xlog1py", f"{number}_scalar")
     )
 
-ALIAS: dict[str, Any] = {"out": True, **UNCHECKED}
+ALIAS: dict[str, Any] = {"out": True, **SPECIAL}
 
 
 @op("aten::special_xlogy", **ALIAS)
@@ -98,7 +91,7 @@ def special_xlogy_other_scalar(self: Tensor, other: Scalar) -> Tensor:
     """``self * log(other)`` for a number ``other``; 0 where ``self`` is 0."""
 
 
-@op("aten::special_ndtr", **SPECIAL, out=Out(explicit=True, cast="safe"))
+@op("aten::special_ndtr", **SPECIAL, out=Out(cast="safe"))
 def special_ndtr(self: Tensor) -> Tensor:
     """Return the cumulative distribution function of the standard normal distribution."""
     return erfc(self / -math.sqrt(2)) * 0.5
@@ -149,14 +142,11 @@ def require_double(what: str, target: Tensor, *operands: Tensor | complex) -> No
         )
 
 
-POWER: dict[str, Any] = {"tags": "pointwise"}
-
-
 @op(
     "aten::float_power.Tensor_Tensor",
     variants="function, method",
-    **POWER,
-    out=Out("float_power.Tensor_Tensor_out", explicit=True),
+    tags="pointwise",
+    out=Out("float_power.Tensor_Tensor_out"),
 )
 def float_power(self: Tensor, exponent: Tensor) -> Tensor:
     """``self ** exponent``, computed and returned in double precision."""
@@ -167,7 +157,7 @@ def float_power(self: Tensor, exponent: Tensor) -> Tensor:
 float_power.sharding(elementwise=True)
 
 
-@float_power.inplace_variant("float_power_.Tensor", variants="method", **POWER)
+@float_power.inplace_variant("float_power_.Tensor", variants="method", tags="pointwise")
 def float_power_(self: Tensor[Alias("a", write=True)], exponent: Tensor) -> Tensor[Alias("a", write=True)]:
     """Replace the tensor, which has double precision, by ``self ** exponent``."""
     require_double("base given to float_power_", self, self, exponent)
@@ -175,7 +165,7 @@ def float_power_(self: Tensor[Alias("a", write=True)], exponent: Tensor) -> Tens
 
 
 @float_power.overload(
-    "Tensor_Scalar", variants="function, method", **POWER, out=Out("float_power.Tensor_Scalar_out", explicit=True)
+    "Tensor_Scalar", variants="function, method", tags="pointwise", out=Out("float_power.Tensor_Scalar_out")
 )
 def float_power_number(self: Tensor, exponent: Scalar) -> Tensor:
     """``self ** exponent`` for a number ``exponent``, computed and returned in double precision."""
@@ -186,14 +176,14 @@ def float_power_number(self: Tensor, exponent: Scalar) -> Tensor:
 float_power_number.sharding(elementwise=True)
 
 
-@float_power_number.inplace_variant("float_power_.Scalar", variants="method", **POWER)
+@float_power_number.inplace_variant("float_power_.Scalar", variants="method", tags="pointwise")
 def float_power_number_(self: Tensor[Alias("a", write=True)], exponent: Scalar) -> Tensor[Alias("a", write=True)]:
     """Replace the tensor, which has double precision, by ``self ** exponent`` for a number ``exponent``."""
     require_double("base given to float_power_", self, self, exponent)
     return self.pow_(as_double(exponent, self.dtype))
 
 
-@float_power.overload("Scalar", **POWER, out=Out("float_power.Scalar_out", explicit=True))
+@float_power.overload("Scalar", tags="pointwise", out=Out("float_power.Scalar_out"))
 def number_float_power(self: Scalar, exponent: Tensor) -> Tensor:
     """``self ** exponent`` for a number ``self``, computed and returned in double precision."""
     dtype = double_dtype(self, exponent)

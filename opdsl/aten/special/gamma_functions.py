@@ -14,7 +14,7 @@ from opdsl.aten._shared.blocks import blocks
 from opdsl.aten._shared.entries import UNARY
 from opdsl.aten.create.like_factories import full_like
 from opdsl.aten.create.ranges import arange
-from opdsl.aten.special.entropy import UNCHECKED, cast_into, number_overload
+from opdsl.aten.special.entropy import SPECIAL, cast_into, number_overload
 from opdsl.declare import Inplace, Library, Out, formula, op, traceable
 from opdsl.dispatch import get_default_dtype
 from opdsl.kernels import check
@@ -148,7 +148,7 @@ def zeta_slope(grad: Any, self: Any, other: Tensor) -> Any:
 special_zeta_elements = primitives.elements(zeta_function, promote="int_to_float", dtypes=("float32", "float64"))
 
 
-@op("aten::special_zeta", tags="pointwise", out=True, **UNCHECKED)
+@op("aten::special_zeta", tags="pointwise", out=True, **SPECIAL)
 @formula
 def special_zeta(self: Tensor, other: Tensor) -> Tensor:
     """Return the Hurwitz zeta function: the sum of ``(other + k) ** -self`` over k = 0, 1, 2, ..."""
@@ -219,14 +219,7 @@ def polygamma_of_order(n: int, self: Tensor) -> Tensor:
     return polygamma_elements(n, self)
 
 
-@op(
-    "aten::polygamma_",
-    kernel="CompositeExplicitAutograd",
-    variants="method",
-    tags="pointwise",
-    device_check="NoCheck",
-    dispatch={"CompositeExplicitAutograd": "polygamma_"},
-)
+@op("aten::polygamma_", kernel="CompositeExplicitAutograd", variants="method", tags="pointwise")
 def polygamma_(self: Tensor[Alias("a", write=True)], n: int) -> Tensor[Alias("a", write=True)]:
     """Write ``polygamma(n, self)`` into ``self``."""
     return cast_into(self, polygamma(n, self))
@@ -281,13 +274,8 @@ def pieces(self: Tensor, p: int) -> Iterator[tuple[int, int]]:
     kernel="CompositeExplicitAutograd",
     variants="function, method",
     tags="pointwise",
-    device_check="NoCheck",
-    structured=False,
-    dispatch={"CompositeExplicitAutograd": "mvlgamma"},
-    inplace=Inplace(
-        variants="method", tags="pointwise", device_check="NoCheck", dispatch={"CompositeExplicitAutograd": "mvlgamma_"}
-    ),
-    out=Out(explicit=True, cast="safe", device_check="ExactSame", dispatch="CPU, CUDA"),
+    inplace=Inplace(variants="method", tags="pointwise"),
+    out=Out(cast="safe"),
 )
 @traceable
 def mvlgamma(self: Tensor, p: int) -> Tensor:

@@ -210,7 +210,7 @@ _standard_gamma_grad_elements = primitives.elements(
 )
 
 
-@op("aten::_standard_gamma_grad", device_check="ExactSame", tags=(), autogen="_standard_gamma_grad.out")
+@op("aten::_standard_gamma_grad", tags=())
 @formula
 def _standard_gamma_grad(self: Tensor, output: Tensor) -> Tensor:
     """Return the derivatives of gamma distributed numbers, ``output``, by their parameters ``self``."""
@@ -223,7 +223,7 @@ _standard_gamma_grad.non_differentiable("self", "output")
 _dirichlet_grad_elements = primitives.elements(by_parameter, dtypes=("float32", "float64"))
 
 
-@op("aten::_dirichlet_grad", device_check="ExactSame", tags=(), autogen="_dirichlet_grad.out")
+@op("aten::_dirichlet_grad", tags=())
 @formula
 def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
     """Return the derivatives of Dirichlet distributed numbers ``x`` by their parameters ``alpha``, whose sums are

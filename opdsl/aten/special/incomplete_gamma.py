@@ -19,7 +19,6 @@ from opdsl.scalar.intrinsics import double
 INCOMPLETE: dict[str, Any] = {
     **UNARY,
     "variants": "method, function",
-    "device_check": "ExactSame",
     "inplace": Inplace(variants="method"),
     "structured_inherits": "TensorIteratorBase",
 }

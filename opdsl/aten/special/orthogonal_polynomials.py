@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from opdsl import primitives
 from opdsl.aten._shared.entries import documented
-from opdsl.aten.special.entropy import UNCHECKED, number_overload
+from opdsl.aten.special.entropy import SPECIAL, number_overload
 from opdsl.aten.special.series import is_double
 from opdsl.declare import formula, op
 from opdsl.runtime import Tensor
@@ -26,7 +26,7 @@ def declare(name: str, doc: str, function: Callable[[Any, Any], Any]) -> None:
 
     elements = primitives.elements(function, promote="int_to_float", dtypes=("float32", "float64"))
 
-    @op(f"aten::{packet}", tags="pointwise", out=True, **UNCHECKED)
+    @op(f"aten::{packet}", tags="pointwise", out=True, **SPECIAL)
     @documented(doc)
     @formula
     def polynomial(x: Tensor, n: Tensor) -> Tensor:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
+from typing import Any
 
 from opdsl.dispatch.keys import DispatchKey
 from opdsl.dispatch.layers.differentiation import autograd_fallbacks
@@ -42,6 +43,8 @@ class Implementation:
 class Registry:
     """Registry of operators and packets by qualified name (``aten::add.Tensor``, ``aten::add``), and of fallbacks.
 
+    entry_options: options of ``op`` by full name of the operator, for a library that keeps those of its entries in
+        native_functions.yaml in a table; they take precedence over those of the declaration.
     watchers: functions that are called with every operator that is defined.
     followers: functions that are called, without any lock held, with an operator that was declared or got a kernel.
     """
@@ -56,6 +59,7 @@ class Registry:
             **mode_fallbacks(),
         }
         self._fallback_stacks: dict[DispatchKey, list[Kernel]] = {}
+        self.entry_options: dict[str, Mapping[str, Any]] = {}
         self.lock = registering
         self.watchers: list[Callable[[Operator], object]] = []
         self.followers: list[Callable[[Operator], object]] = []
