@@ -396,6 +396,7 @@ PACKETS: dict[str, str] = {
     "atleast_2d": "shape.stacking",
     "atleast_3d": "shape.stacking",
     "attention_by_rows": "nn.attention_weights",
+    "attention_by_tiles": "nn.attention_tiles",
     "avg_pool1d": "nn.average_pooling",
     "avg_pool2d": "nn.average_pooling",
     "avg_pool2d_backward": "nn.average_pooling",

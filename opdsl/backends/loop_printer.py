@@ -27,6 +27,7 @@ from opdsl.kernels.loops.model import (
     Scan,
     Statement,
     Store,
+    TileProduct,
     Update,
     When,
     graphs_of,
@@ -281,6 +282,10 @@ class LoopPrinter(abc.ABC):
         else:
             self.say(declared)
 
+    def product(self, product: TileProduct) -> None:
+        """Emit a product of tiles; languages whose schedules make none do not have it."""
+        raise NotImplementedError
+
     def inside(self, inside: Inside) -> None:
         """Emit the bounds check of an index (an ``Inside`` statement), a bool that guards loads and stores."""
         tests = [f"{index} >= 0 && {index} < {size}" for index, size in zip(inside.index, inside.sizes, strict=True)]
@@ -471,6 +476,7 @@ _PRINTS: Mapping[type, str] = {
     Update: "update",
     Compute: "compute",
     Local: "kept",
+    TileProduct: "product",
     Inside: "inside",
     Bound: "bound",
     When: "when",

@@ -187,6 +187,36 @@ class ProductCall(NamedTuple):
     result: DType | None = None
 
 
+class AttentionCall(NamedTuple):
+    """Attention without a stored matrix of scores: means of values, weighted by the softmax of scaled, masked scores.
+
+    dtype: of queries, keys, values and the output.
+    batch, groups, members: the sizes; keys and values have ``groups`` heads, each for ``members`` heads of queries.
+    queries, keys: how many there are of each head. size, value_size: elements of a query and a key, of a value.
+    query, out: strides in elements, of (batch, groups, members, queries, elements).
+    key, value: of (batch, groups, keys, elements).
+    mask_dtype: bool for a mask that selects the scores that count; another one for numbers that are added to scores;
+        None for no mask. mask: its strides, of (batch, groups, members, queries, keys).
+    is_causal: whether queries attend only to keys up to their own index.
+    """
+
+    dtype: DType
+    batch: int
+    groups: int
+    members: int
+    queries: int
+    keys: int
+    size: int
+    value_size: int
+    query: tuple[int, ...]
+    key: tuple[int, ...]
+    value: tuple[int, ...]
+    out: tuple[int, ...]
+    mask_dtype: DType | None
+    mask: tuple[int, ...]
+    is_causal: bool
+
+
 class WindowSpec(NamedTuple):
     """Sliding windows along one dimension: element ``k`` of window ``i`` is at ``first + i * stride + k * dilation``.
 

@@ -14,8 +14,9 @@ from opdsl.runtime.lowering import Noted, concrete, lowering
 from opdsl.runtime.symbol import Symbol
 
 if TYPE_CHECKING:
-    from opdsl.kernels.calls import AuthorCall, ConvolutionCall, Ordering, ProductCall
+    from opdsl.kernels.calls import AttentionCall, AuthorCall, ConvolutionCall, Ordering, ProductCall
     from opdsl.kernels.kernel import Kernel
+    from opdsl.runtime.dtype import DType
     from opdsl.runtime.plan_call import PlanCall
     from opdsl.scalar.graph import TypedGraph
 
@@ -50,6 +51,19 @@ class Compiler(Protocol):
 
         The kernel takes the arrays that are read, a bias, then the output, and returns None. Of the images, the weight
         and the results, in this order, two are read; ``weigh`` reads the results first, and so does ``spread``.
+        """
+
+    def attention(self, call: AttentionCall) -> Compiled:
+        """Compile attention of heads that ``attends`` accepts.
+
+        The kernel takes the arrays of queries, keys and values, that of the mask if there is one, the factor of scores,
+        then the output, and returns None.
+        """
+
+    def attends(self, dtype: DType, size: int, value_size: int) -> bool:
+        """Return whether ``attention`` takes heads with elements of a dtype, see ``Abilities``.
+
+        size, value_size: elements of a query and a key, and of a value.
         """
 
     def multiplies(self, call: ProductCall) -> bool:
@@ -125,6 +139,13 @@ def multiplies(call: ProductCall, device_type: str) -> bool:
     sums.
     """
     return abilities(device_type).multiplies and _compiler(device_type).multiplies(call)
+
+
+def attends(device_type: str, dtype: DType, size: int, value_size: int) -> bool:
+    """Return whether a backend has a kernel of attention for heads, see ``Compiler.attends``."""
+    if not has_compiler(device_type) or not abilities(device_type).attention:
+        return False
+    return _compiler(device_type).attends(dtype, size, value_size)
 
 
 def apart(layout: Layout, device_type: str) -> Sequence[int]:

@@ -50,7 +50,7 @@ _LINKED = ("-shared", "-s", "-Wl,-z,noseparate-code")
 
 _HERE = Path(__file__).parent
 # Ordered so that each follows the headers that it needs.
-_HEADERS = ("prelude", "neighbours", "team", "reduce", "row", "atomics")
+_HEADERS = ("prelude", "neighbours", "team", "reduce", "row", "atomics", "products")
 ENTRY = re.compile(r'extern "C" __global__ void\s+(?:__launch_bounds__\([^)]*\)\s*)?(\w+)\s*\(')
 _WAITS = re.compile(r"__sync|__shfl")
 

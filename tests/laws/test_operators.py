@@ -58,7 +58,10 @@ DERIVED = {
 }
 LEFT_OUT = DERIVED.difference(todays(NAMES, 4))
 # Operators without a kernel for the CPU, with the file that tests them.
-ELSEWHERE = {"opdsl::attention_by_rows": "tests/unit/backends/test_cuda_launches.py"}
+ELSEWHERE = {
+    "opdsl::attention_by_rows": "tests/unit/backends/test_cuda_launches.py",
+    "opdsl::attention_by_tiles": "tests/unit/backends/test_cuda_attention.py",
+}
 HELD = [operator for operator in OPERATORS if operator.name not in LEFT_OUT | ELSEWHERE.keys()]
 
 # Operators whose packet's function may compute something else, with the reason.

@@ -15,6 +15,7 @@ from opdsl import primitives
 from opdsl.aten._shared.blocks import blocks
 from opdsl.aten.create.like_factories import empty_like
 from opdsl.aten.linalg.matrix_products import bmm, matmul
+from opdsl.aten.nn.attention_tiles import attention_by_tiles, is_by_tiles
 from opdsl.aten.nn.attention_weights import (
     TWO_MASKS,
     AttentionGradients,
@@ -379,6 +380,8 @@ def scaled_dot_product_attention(
             return _scaled_dot_product_flash_attention_for_cpu(
                 query, keys, values, 0.0, is_causal, attn_mask=attn_mask, scale=scale
             )[0]
+    if is_by_tiles(query, key, value, attn_mask, dropout_p, enable_gqa):
+        return attention_by_tiles(query, key, value, attn_mask, is_causal, scale_of(query, scale))
     if is_by_rows(query, key, value, attn_mask, dropout_p):
         return attention_by_rows(query, key, value, attn_mask, is_causal, scale_of(query, scale))
     return _scaled_dot_product_attention_math(

@@ -20,14 +20,17 @@ if TYPE_CHECKING:
     from opdsl.kernels.kernel import Kernel
     from opdsl.runtime.plan_call import PlanCall
 
-ABILITIES = Abilities(counts=True, multiplies=True, plan=True)
+ABILITIES = Abilities(counts=True, multiplies=True, attention=True, plan=True)
 """Optional abilities of this compiler."""
+
+# Functions that are imported on first use, with the modules that they are in.
+_MODULES = {"attends": "attention", "attention": "attention", "author": "author", "product": "product"}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in ("author", "product"):
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = function = getattr(importlib.import_module(f"opdsl.backends.cuda.{name}"), name)
+    globals()[name] = function = getattr(importlib.import_module(f"opdsl.backends.cuda.{_MODULES[name]}"), name)
     return function
 
 

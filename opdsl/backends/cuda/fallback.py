@@ -18,11 +18,12 @@ import numpy
 from opdsl.backends.arrays import DeviceArray, extent
 from opdsl.backends.cuda import compiler
 from opdsl.kernels.compiler import Compiled, compiler_for
-from opdsl.scalar.narrow_values import widen
+from opdsl.runtime.dtype import bool_
+from opdsl.scalar.narrow_values import narrow, widen
 
 if TYPE_CHECKING:
     from opdsl.backends.cuda.dry_run import DryRunDriver
-    from opdsl.kernels.calls import AuthorCall, Layout, Ordering
+    from opdsl.kernels.calls import AttentionCall, AuthorCall, Layout, Ordering
     from opdsl.kernels.kernel import Kernel
 
 __all__ = ["learn"]
@@ -38,7 +39,8 @@ def learn(driver: DryRunDriver) -> None:
     """
     prepared: dict[str, Callable[..., Compiled]] = {"compile": _by_cpu, "order": _ordering, "author": _zeroing}
     queueing = {kind: partial(_shadowed, driver, value, getattr(compiler, kind)) for kind, value in prepared.items()}
-    vars(compiler).update(queueing, product=partial(_product, driver))
+    attention = partial(_attention, driver, compiler.attention)
+    vars(compiler).update(queueing, product=partial(_product, driver), attention=attention)
 
 
 def _shadowed(
@@ -129,3 +131,40 @@ def _product(driver: DryRunDriver, call: Any) -> Compiled:
         driver.later(lambda: compiler_for("cpu").product(call)(*map(_on_host, values)))
 
     return run
+
+
+def _attention(driver: DryRunDriver, compile_call: Callable[..., Compiled], call: AttentionCall) -> Compiled:
+    """Compile attention for CUDA, and return a function that launches it and queues its computation by NumPy."""
+    run = compile_call(call)
+
+    def both(*values: Any) -> None:
+        run(*values)
+        driver.later(lambda: _attend(call, *map(_on_host, values)))
+
+    return both
+
+
+def _attend(call: AttentionCall, query: NDArray, key: NDArray, value: NDArray, *rest: Any) -> None:
+    """Compute attention with all scores; ``rest`` are the mask if there is one, the factor of scores and the output."""
+    *masks, scale, out = rest
+    heads = (call.batch, call.groups, call.members)
+    keys, values = (_wide(array, call.dtype)[:, :, None] for array in (key, value))
+    queries = _wide(query, call.dtype).reshape(*heads, call.queries, call.size)
+    scores = queries @ keys.swapaxes(-1, -2) * scale
+    for mask in masks:
+        bias = mask.reshape(scores.shape)
+        chosen = call.mask_dtype is bool_
+        scores = numpy.where(bias, scores, -numpy.inf) if chosen else scores + _wide(bias, call.mask_dtype)
+    if call.is_causal:
+        scores = numpy.where(numpy.tri(call.queries, call.keys, dtype=bool), scores, -numpy.inf)
+    most = scores.max(-1, keepdims=True, initial=-numpy.inf)
+    weights = numpy.exp(scores - numpy.where(most == -numpy.inf, 0, most))
+    total = weights.sum(-1, keepdims=True)
+    result = (weights @ values / numpy.where(total == 0, 1, total)).reshape(out.shape)
+    out[...] = narrow(result.astype(numpy.float32), call.dtype.name) if call.dtype.is_encoded else result
+
+
+def _wide(array: NDArray, dtype: Any) -> NDArray:
+    """Return the elements of an array in float64."""
+    numbers: NDArray = (widen(array, dtype.name) if dtype.is_encoded else array).astype(numpy.float64)
+    return numbers

@@ -19,18 +19,24 @@ from opdsl.kernels.loops.model import (
     Range,
     Scan,
     Store,
+    TileProduct,
     Update,
     graphs_of,
+    locals_of,
     statements_of,
 )
 from opdsl.kernels.loops.schedules import threaded
 from opdsl.kernels.loops.text import program_text
 from opdsl.scalar.mathematics.coarse import has_steps
 
-__all__ = ["HEADERS", "Kernel", "Team", "is_coarse", "kernel_of", "team_kernel"]
+__all__ = ["HEADERS", "MEMORY_ALIGNMENT", "Kernel", "Team", "is_coarse", "kernel_of", "memory_offsets", "team_kernel"]
 
-HEADERS = ("prelude", "neighbours", "atomics", "team", "reduce", "row")
+HEADERS = ("prelude", "neighbours", "atomics", "team", "reduce", "row", "products")
 """Names of the header files that kernels include, in an order in which each follows those that it needs."""
+
+
+MEMORY_ALIGNMENT = 16
+"""Alignment of arrays in shared memory that is read in words, in bytes."""
 
 
 class Team(NamedTuple):
@@ -49,6 +55,10 @@ class Team(NamedTuple):
     items: int = 0
     tiled: bool = False
     whole: bool = False
+
+
+# Bytes of shared memory that a kernel may declare; more are passed with its launch.
+_STATIC_MEMORY = 48 << 10
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -97,8 +107,23 @@ class Kernel:
         """Return the names of the header files that the kernel needs, see ``HEADERS``."""
         kinds = {type(statement) for statement in statements_of(self.program.body)}
         holds = self.team is not None and self.team.items > 0 and Scan not in kinds
-        stands = (True, True, Update in kinds, self.team, self.team and not holds, holds)
+        stands = (True, True, Update in kinds, self.team, self.team and not holds, holds, TileProduct in kinds)
         return tuple(name for name, does in zip(HEADERS, stands, strict=True) if does)
+
+
+@functools.lru_cache(maxsize=4096)
+def memory_offsets(program: Program) -> tuple[dict[str, int], int]:
+    """Return the offset of each array in dynamic shared memory and its bytes; nothing if static shared memory is
+    enough, or if threads share none.
+    """
+    offsets: dict[str, int] = {}
+    end = 0
+    for local in locals_of(program.body) if program.lanes > 1 else ():
+        (count,) = local.array.sizes
+        assert isinstance(count, int), "shared memory has a fixed size"
+        offsets[local.array.name] = end
+        end += -(-count * local.array.dtype.itemsize // MEMORY_ALIGNMENT) * MEMORY_ALIGNMENT
+    return (offsets, end) if end > _STATIC_MEMORY else ({}, 0)
 
 
 def is_coarse(program: Program) -> bool:

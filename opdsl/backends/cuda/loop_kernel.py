@@ -7,10 +7,21 @@ from typing import ClassVar
 
 from opdsl.backends.c_printer import loaded_kind
 from opdsl.backends.cuda.dialect import CUDA, VALUE_TYPES, number_kind, number_type
-from opdsl.backends.cuda.kernel import Kernel
+from opdsl.backends.cuda.kernel import MEMORY_ALIGNMENT, Kernel, memory_offsets
 from opdsl.backends.cuda.points import Points, following, used_by
 from opdsl.backends.loop_printer import LoopPrinter
-from opdsl.kernels.loops.model import Array, Load, Range, Scalar, Statement, Store, Update, names_of
+from opdsl.kernels.loops.model import (
+    Array,
+    Load,
+    Local,
+    Range,
+    Scalar,
+    Statement,
+    Store,
+    TileProduct,
+    Update,
+    names_of,
+)
 from opdsl.runtime.dtype import DType
 from opdsl.scalar.graph import TypedGraph
 from opdsl.scalar.types import ScalarType
@@ -19,6 +30,16 @@ __all__ = ["LoopKernel"]
 
 # Types for which CUDA has an atomic add.
 _ADDED = (ScalarType.FLOAT32, ScalarType.FLOAT64, ScalarType.INT32, ScalarType.INT64)
+
+
+# Shared memory of a launch; the emulated grid of tests has no such memory, and declares it.
+_DYNAMIC = """\
+#ifdef __CUDA_ARCH__
+extern __shared__ Pack<unsigned, {alignment} / sizeof(unsigned)> dynamic_[];
+char* const memory_ = reinterpret_cast<char*>(dynamic_);
+#else
+alignas({alignment}) __shared__ char memory_[{size}];
+#endif"""
 
 
 class LoopKernel(LoopPrinter):
@@ -208,6 +229,33 @@ class LoopKernel(LoopPrinter):
             return f"move_pack<{direction}, {self.program.vector}>({pack}, &{self.begun(array, place)});"
         vector, step = self.program.vector, f"sizeof({CUDA.stored_type(self.arrays[array].dtype)})"
         return f"move_neighbours<{direction}, {vector}>({pack}, &{self.begun(array, place)}, {step}, 0, {vector});"
+
+    # ------------------------------------------------------------------------------------------------- shared memory
+
+    def kept(self, local: Local) -> None:
+        """See ``LoopPrinter``: 16-bit floats are shared as they are stored; much memory is that of the launch."""
+        name, dtype, (size,) = local.array.name, local.array.dtype, local.array.sizes
+        offsets, total = memory_offsets(self.program)
+        if not self.is_team or (dtype.itemsize != 2 and not total):
+            super().kept(local)
+            return
+        self.common.add(name)
+        stored = CUDA.stored_type(dtype)
+        if not total:
+            self.local.append(f"alignas({MEMORY_ALIGNMENT}) {self.shared_memory} {stored} {name}[{size}];")
+            return
+        if not self.local:
+            self.local += _DYNAMIC.format(alignment=MEMORY_ALIGNMENT, size=total).splitlines()
+        self.local.append(f"{stored}* const {name} = reinterpret_cast<{stored}*>(memory_ + {offsets[name]});")
+
+    def product(self, product: TileProduct) -> None:
+        """See ``LoopPrinter``: a function of ``products.cuh``, which all threads of a block call."""
+        assert self.is_team, "threads share tiles"
+        self.settle()
+        sizes = (product.rows, product.inner, product.columns, *product.steps)
+        options = [str(option).lower() for option in (*sizes, product.is_transposed, product.adds)]
+        self.say(f"multiply_tiles<{', '.join(options)}>({product.out}, {product.left}, {product.right});")
+        self.wait()
 
     # ------------------------------------------------------------------------------------------------------- elements
 

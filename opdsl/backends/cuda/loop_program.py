@@ -8,7 +8,7 @@ import struct
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from opdsl.backends.cuda.kernel import HEADERS, Kernel, is_coarse
+from opdsl.backends.cuda.kernel import HEADERS, Kernel, is_coarse, memory_offsets
 from opdsl.backends.cuda.layouts import layout
 from opdsl.backends.cuda.program import (
     Address,
@@ -124,7 +124,8 @@ def _launch(step: Step, count: int, arguments: Sequence[Argument]) -> Launch:
         grid = (count if step.kernel.program.lanes > 1 else -(-count // step.threads)), 1, 1
         log = []
     points = Constant(struct.pack("q", count), "long long")
-    return Launch(step.kernel.entry, grid, (step.threads, 1, 1), (*arguments, points, *log))
+    _, shared = memory_offsets(step.kernel.program)
+    return Launch(step.kernel.entry, grid, (step.threads, 1, 1), (*arguments, points, *log), shared)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -29,8 +29,10 @@ from opdsl.kernels.loops.model import (
     Statement,
     Steps,
     Store,
+    TileProduct,
     Update,
     When,
+    locals_of,
 )
 from opdsl.scalar.graph import Number, TypedGraph
 from opdsl.scalar.types import ScalarType
@@ -188,6 +190,19 @@ class _Scope:
         self.inner([fetch.along]).place(fetch.array, fetch.index, None)
         self.require(fetch.ahead in self.sizes, f"{fetch.ahead} is the index of a loop")
 
+    def product(self, product: TileProduct) -> None:
+        """Check a product of tiles: they are in local memory, and have the rows that it reads and writes."""
+        local = {local.array.name: local.array for local in locals_of(self.program.body)}
+        right = (product.columns, product.inner) if product.is_transposed else (product.inner, product.columns)
+        shapes = (product.rows, product.columns), (product.rows, product.inner), right
+        names = (product.out, product.left, product.right)
+        self.require(len(set(names)) == len(names), f"{product.out} is other memory than what is multiplied")
+        for name, (rows, columns), step in zip(names, shapes, product.steps, strict=True):
+            self.require(name in local, f"{name} is local memory")
+            (size,) = local[name].sizes
+            is_there = isinstance(size, int) and columns <= step and (rows - 1) * step + columns <= size
+            self.require(is_there, f"{name} has {rows} rows of {columns} elements, {step} apart")
+
     def inside(self, inside: Inside) -> None:
         """Check a bounds check, and record the condition."""
         self.require(len(inside.index) == len(inside.sizes), f"{inside.name} compares places with sizes")
@@ -336,6 +351,7 @@ _CHECKS: dict[type, Callable[[_Scope, Any], None]] = {
     Compute: _Scope.compute,
     Local: _Scope.local,
     Fetch: _Scope.fetch,
+    TileProduct: _Scope.product,
     Inside: _Scope.inside,
     Offset: _Scope.offset,
     Bound: _Scope.bound,

@@ -34,6 +34,7 @@ from opdsl.kernels.loops.model import (
     Statement,
     Steps,
     Store,
+    TileProduct,
     Update,
     When,
 )
@@ -245,6 +246,24 @@ class _Points:
     def fetch(self, fetch: Fetch) -> None:
         """Do nothing: a prefetch has no effect on values."""
 
+    def product(self, product: TileProduct) -> None:
+        """Multiply tiles of local memory; the left one is not rounded to the dtype of the right one."""
+        owners = self.values[_owner(product.out)]
+        dtype = self.arrays[product.out].dtype
+        right_shape = (product.columns, product.inner) if product.is_transposed else (product.inner, product.columns)
+        shapes = (product.rows, product.columns), (product.rows, product.inner), right_shape
+        out, left, right = (
+            numpy.ix_(owners, numpy.add.outer(numpy.arange(rows) * step, numpy.arange(columns)).reshape(-1))
+            for (rows, columns), step in zip(shapes, product.steps, strict=True)
+        )
+        one, other = (
+            cast_array(self.memory[name][place], self.arrays[name].dtype, dtype).reshape(len(owners), *shape)
+            for name, place, shape in ((product.left, left, shapes[1]), (product.right, right, shapes[2]))
+        )
+        sums = one @ (other.transpose(0, 2, 1) if product.is_transposed else other)
+        before = self.memory[product.out][out] if product.adds else 0
+        self.memory[product.out][out] = before + sums.reshape(len(owners), product.rows * product.columns)
+
     def inside(self, inside: Inside) -> None:
         """Compute a bounds check."""
         is_inside = numpy.ones(self.count, bool)
@@ -385,6 +404,7 @@ _RUNS: Mapping[type, Callable[[_Points, Any], None]] = {
     Compute: _Points.compute,
     Local: _Points.local,
     Fetch: _Points.fetch,
+    TileProduct: _Points.product,
     Inside: _Points.inside,
     Bound: _Points.bound,
     Offset: _Points.offset,

@@ -188,6 +188,29 @@ class Fetch:
 
 
 @attrs.frozen
+class TileProduct:
+    """Matrix product of tiles in local memory: ``out[i, j] = sum(left[i, k] * right[k, j])``.
+
+    out, left, right: names of local arrays of one dimension, other memory each. Sums are computed in the dtype of
+        ``out``; a printer may round the elements of ``left`` to the dtype of ``right``.
+    rows, inner, columns: the numbers of values of i, k and j.
+    steps: elements from row to row, of ``out``, ``left`` and ``right``.
+    is_transposed: whether ``right`` holds ``right[j, k]``.
+    adds: whether the sums are added to the elements of ``out``.
+    """
+
+    out: str
+    left: str
+    right: str
+    rows: int
+    inner: int
+    columns: int
+    steps: tuple[int, int, int]
+    is_transposed: bool = False
+    adds: bool = False
+
+
+@attrs.frozen
 class Inside:
     """Bounds check: a bool that is true if all indices are within sizes (or within limits that are values)."""
 
@@ -312,7 +335,7 @@ class Scan:
 
 
 Statement: TypeAlias = (
-    Load | Store | Update | Compute | Local | Fetch | Inside | Bound | Offset | When | For | Fold | Scan
+    Load | Store | Update | Compute | Local | Fetch | TileProduct | Inside | Bound | Offset | When | For | Fold | Scan
 )
 
 

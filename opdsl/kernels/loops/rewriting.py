@@ -89,7 +89,7 @@ class _Renaming:
 
 _UNNAMED = frozenset({
     "array", "type", "outside", "graph", "combine", "of_some", "step", "how", "vector", "in_order", "is_reverse",
-    "is_associative",
+    "is_associative", "out", "left", "right", "is_transposed", "adds",
 })  # fmt: skip
 """Names of the fields of statements that contain no names of values."""
 

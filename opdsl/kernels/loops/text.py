@@ -24,6 +24,7 @@ from opdsl.kernels.loops.model import (
     Size,
     Statement,
     Store,
+    TileProduct,
     Update,
     When,
     graphs_of,
@@ -79,6 +80,13 @@ def _lines(statement: Statement, names: dict[TypedGraph, str]) -> Iterator[str]:
         yield (
             f"fetch {statement.array}[{_joined(statement.index)}] of {statement.ahead} + 1 "
             f"for {statement.along[0]} < {statement.along[1]}"
+        )
+    elif isinstance(statement, TileProduct):
+        rows, inner, columns = statement.rows, statement.inner, statement.columns
+        sign, turned = "+=" if statement.adds else "=", "^T" if statement.is_transposed else ""
+        yield (
+            f"{statement.out} {sign} {statement.left} @ {statement.right}{turned} "
+            f"of {rows} x {inner} x {columns} in rows of {_joined(statement.steps)}"
         )
     elif isinstance(statement, Inside):
         yield f"{statement.name} = ({_joined(statement.index)}) inside ({_joined(statement.sizes)})"

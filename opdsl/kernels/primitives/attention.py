@@ -1,4 +1,4 @@
-"""Weights of attention: the softmax of scaled and masked scores, in one kernel of rows."""
+"""Attention in one kernel of tiles, and its weights, the softmax of scaled and masked scores, in one kernel of rows."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from functools import lru_cache
 from types import FunctionType
 from typing import Any
 
-from opdsl.kernels.calls import Layout, OperandSpec
-from opdsl.kernels.compiler import Compiled, compiler_for
+from opdsl.kernels.calls import AttentionCall, Layout, OperandSpec
+from opdsl.kernels.compiler import Compiled, attends, compiler_for
 from opdsl.kernels.functions import rows
 from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.kernels.outputs import array_of
@@ -19,7 +19,7 @@ from opdsl.runtime.tensor import Tensor
 from opdsl.scalar.graph import TypedGraph
 from opdsl.scalar.intrinsics import row_index, row_max, row_sum
 
-__all__ = ["write_weights"]
+__all__ = ["attend", "has_tiles", "write_weights"]
 
 
 def write_weights(scores: Tensor, mask: Tensor | None, scale: float, is_causal: bool, weights: Tensor) -> None:
@@ -78,3 +78,64 @@ def _weight(score: Any) -> Any:
     raised = 0.0 if score == -math.inf else math.exp(score - most)
     total = row_sum(raised)
     return 0.0 if total == 0.0 else raised / total
+
+
+def has_tiles(query: Tensor, value: Tensor) -> bool:
+    """Return whether the device of queries has a kernel of attention by tiles for their heads and dtype."""
+    size, value_size = int(query.shape[3]), int(value.shape[3])  # part of the kernel's source
+    return not query.is_meta and attends(query.device.type, query.dtype, size, value_size)
+
+
+def attend(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scale: float, is_causal: bool, out: Tensor
+) -> None:
+    """Write means of values, weighted by the softmax of scaled and masked scores, without storing the scores.
+
+    Args:
+        query: (batch, heads, queries, size), on a device for which ``has_tiles``.
+        key: (batch, groups, keys, size), where the number of heads is a multiple of that of groups.
+        value: (batch, groups, keys, value size).
+        mask: numbers that are added, or bools that select the scores that count; broadcast to the scores' shape.
+        scale: the factor of scores.
+        is_causal: whether a query attends only to keys up to its own index.
+        out: (batch, heads, queries, value size), to be written; queries that attend to no key get 0.
+    """
+    if out.is_meta or not out.geometry.numel:
+        return
+    shape = (*query.shape[:3], key.shape[2])
+    whole = None if mask is None else mask.expand(shape)
+    form = None if whole is None else whole.geometry
+    run = _attention(query.geometry, key.geometry, value.geometry, form, out.geometry, is_causal=is_causal)
+    arrays = [query, key, value, *([] if whole is None else [whole])]
+    run(*map(array_of, arrays), scale, array_of(out))
+
+
+@made_once(512)
+def _attention(
+    query: TensorMeta, key: TensorMeta, value: TensorMeta, mask: TensorMeta | None, out: TensorMeta, *, is_causal: bool
+) -> Compiled:
+    batch, groups, keys, size = key.shape
+    members = query.shape[1] // groups
+
+    def by_groups(form: TensorMeta) -> tuple[int, ...]:
+        sample, head, *rest = form.strides
+        return (sample, head * members, head, *rest)
+
+    call = AttentionCall(
+        query.dtype,
+        batch,
+        groups,
+        members,
+        query.shape[2],
+        keys,
+        int(size),
+        int(value.shape[3]),
+        by_groups(query),
+        key.strides,
+        value.strides,
+        by_groups(out),
+        None if mask is None else mask.dtype,
+        () if mask is None else by_groups(mask),
+        is_causal,
+    )
+    return compiler_for(query.device.type).attention(call)

@@ -20,12 +20,13 @@ import pytest
 import opdsl
 from opdsl.backends import cache
 from opdsl.backends.cuda import allocator, compiler, driver, finalization, host, nvrtc, streams
+from opdsl.backends.cuda.attention import scheduled as attention_program
 from opdsl.backends.cuda.nvrtc import compile_cubin
 from opdsl.backends.cuda.program import Source
 from opdsl.backends.cuda.schedules import order
 from opdsl.declare import Library
 from opdsl.errors import KernelCompileError
-from opdsl.kernels.calls import OperandSpec, Ordering
+from opdsl.kernels.calls import AttentionCall, OperandSpec, Ordering
 from opdsl.native.generated import GENERATED
 from opdsl.runtime import Tensor
 from opdsl.testing import ahead
@@ -50,7 +51,7 @@ TRIED, STRIDE = 5, 5
 @pytest.fixture
 def dry_run(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Install devices of all architectures on which kernels are compiled, but do not run."""
-    for kind in ("author", "compile", "order", "product"):
+    for kind in ("attention", "author", "compile", "order", "product"):
         monkeypatch.setattr(compiler, kind, getattr(compiler, kind))  # restored after the test
     forget_kernels()
     ahead.dry_run_on(ARCHITECTURES)
@@ -172,6 +173,10 @@ def hot_sources(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Source]]
         layout = rows_layout((4,), length, (values,), (values, places))
         yield f"sort float32 of {length}", order(Ordering(False, length), layout).source
     yield "topk float32 of 1048576", order(Ordering(True, 100), layout).source
+    for dtype in (opdsl.float32, opdsl.bfloat16):
+        steps = (64 << 10, 64 << 10, 64 << 10, 64, 1)
+        call = AttentionCall(dtype, 1, 2, 1, 1024, 1024, 64, 64, steps, steps[1:], steps[1:], steps, None, (), True)
+        yield f"attention {dtype.name} of 64", attention_program(call).source
 
 
 def table(monkeypatch: pytest.MonkeyPatch) -> str:

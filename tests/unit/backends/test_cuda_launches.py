@@ -11,6 +11,7 @@ import pytest
 import opdsl
 import opdsl.nn.functional as F
 from opdsl import Tensor
+from opdsl.aten.nn.attention_weights import attention_by_rows
 from opdsl.backends.cuda import cublas
 from opdsl.errors import PositionError
 from tests.emulation.driver import EmulatedDriver
@@ -226,8 +227,8 @@ def test_attention_is_one_kernel_between_two_products(
         numbers = own.double().cpu().numpy()
     results: list[Tensor] = []
 
-    def run() -> None:
-        results.append(F.scaled_dot_product_attention(*tensors, attn_mask=own, is_causal=mask == "causal"))
+    def run() -> None:  # the way of heads that have no tiles
+        results.append(attention_by_rows(*tensors, own, mask == "causal", 0.25))
 
     assert launches(cuda, run) == [1] * 4
     rounded = [tensor.double().cpu().numpy() for tensor in tensors]
@@ -238,12 +239,16 @@ def test_attention_is_one_kernel_between_two_products(
         )
 
 
-def test_attention_has_gradients(cuda: EmulatedDriver, products: HostProducts) -> None:
+def test_attention_of_heads_without_tiles_has_gradients(cuda: EmulatedDriver, products: HostProducts) -> None:
     arrays = [RANDOM.standard_normal((1, 2, 5, 8)).astype(np.float32) for _ in range(3)]
     gradients = []
-    for device in ("cpu", "cuda"):
+    calls: dict[str, Callable[..., Tensor]] = {
+        "cpu": lambda *tensors: F.scaled_dot_product_attention(*tensors, is_causal=True),
+        "cuda": lambda *tensors: attention_by_rows(*tensors, None, True, 8**-0.5),
+    }
+    for device, call in calls.items():
         tensors = [opdsl.from_numpy(array).to(device).requires_grad_() for array in arrays]
-        F.scaled_dot_product_attention(*tensors, is_causal=True).square().sum().backward()
+        call(*tensors).square().sum().backward()
         gradients.append([tensor.grad.cpu().numpy() for tensor in tensors if tensor.grad is not None])
     for one, other in zip(*gradients, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
