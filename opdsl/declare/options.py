@@ -152,9 +152,7 @@ class Out:
     def without_name(self) -> Out:
         """Return a copy without the name, for the overloads of a table."""
         name = Out.__new__(Out)
-        name.__attrs_init__(
-            None, self.args, self.named, self.cast, self.contiguous, self.apart, self.options
-        )
+        name.__attrs_init__(None, self.args, self.named, self.cast, self.contiguous, self.apart, self.options)
         return name
 
 

@@ -198,6 +198,8 @@ class AttentionCall(NamedTuple):
     mask_dtype: bool for a mask that selects the scores that count; another one for numbers that are added to scores;
         None for no mask. mask: its strides, of (batch, groups, members, queries, keys).
     is_causal: whether queries attend only to keys up to their own index.
+    sums: strides of the log-sum-exps of scores, of (batch, groups, members, queries); () if they are not wanted. Only
+        the CPU computes them.
     """
 
     dtype: DType
@@ -215,6 +217,7 @@ class AttentionCall(NamedTuple):
     mask_dtype: DType | None
     mask: tuple[int, ...]
     is_causal: bool
+    sums: tuple[int, ...] = ()
 
 
 class WindowSpec(NamedTuple):

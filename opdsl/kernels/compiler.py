@@ -57,7 +57,7 @@ class Compiler(Protocol):
         """Compile attention of heads that ``attends`` accepts.
 
         The kernel takes the arrays of queries, keys and values, that of the mask if there is one, the factor of scores,
-        then the output, and returns None.
+        then the output and, if they are wanted, the log-sum-exps of scores, and returns None.
         """
 
     def attends(self, dtype: DType, size: int, value_size: int) -> bool:

@@ -1,8 +1,7 @@
 """Scaled dot product attention: means of values, weighted by the softmax of products of queries and keys.
 
-The fused kernel iterates over tiles: blocks of queries times blocks of keys. For each query it keeps the largest score
-so far and the sum of weights (online softmax, Milakov and Gimelshein 2018; Dao et al. 2022). It never stores the matrix
-of all scores, so memory is linear in the lengths. Matrix products are those of the backend.
+The fused kernel, and its gradient, iterate over tiles: blocks of queries times blocks of keys. The matrix of all scores
+is never stored, so memory is linear in the lengths (online softmax, Milakov and Gimelshein 2018; Dao et al. 2022).
 """
 
 from __future__ import annotations
@@ -34,6 +33,7 @@ from opdsl.dispatch import is_grad_enabled
 from opdsl.errors import DTypeError
 from opdsl.kernels import check, copy_
 from opdsl.kernels.iteration.dtypes import precision_of
+from opdsl.kernels.primitives.attention import attend
 from opdsl.runtime import Tensor, bool_, cpu
 from opdsl.schema.vocabulary import Name
 
@@ -124,10 +124,8 @@ def of_block(mask: Tensor, rows: slice, columns: slice) -> Tensor:
     return mask[:, :, columns] if mask.shape[2] > 1 else mask
 
 
-def attention_of(
-    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, is_causal: bool, scale: float | None
-) -> Attention:
-    """Check the arguments of a fused attention kernel, and return them as an ``Attention``.
+def check_heads(query: Tensor, key: Tensor, value: Tensor) -> None:
+    """Check the tensors of a fused attention kernel.
 
     Raises:
         ShapeError, DTypeError: the tensors do not fit.
@@ -139,6 +137,17 @@ def attention_of(
     )
     if not query.dtype.is_floating_point or not query.dtype is key.dtype is value.dtype:
         raise DTypeError("scaled_dot_product_attention_flash_attention: Expected data type in FP32, FP64, BF16, FP16")
+
+
+def attention_of(
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, is_causal: bool, scale: float | None
+) -> Attention:
+    """Check the arguments of a fused attention kernel, and return them as an ``Attention``.
+
+    Raises:
+        ShapeError, DTypeError: the tensors do not fit.
+    """
+    check_heads(query, key, value)
     heads = query.shape[0] * query.shape[1]
     mask = attn_mask
     if mask is not None:
@@ -192,34 +201,37 @@ def _scaled_dot_product_flash_attention_for_cpu(
         scale: the factor of scores; by default 1 / sqrt(size).
     """
     check(dropout_p == 0, "scaled_dot_product_attention_flash_attention: Currently do not support dropout > 0")
-    call = attention_of(query, key, value, attn_mask, is_causal, scale)
+    check_heads(query, key, value)
     batch, heads, length, _ = query.shape
     output = empty_like(query)
     sums = query.new_empty((batch, length, heads), dtype=precision_of(query.dtype)).transpose(1, 2)
     if query.device is cpu:
-        parts = [attended(part) for part in call.parts()]
-        copy_(output, cat([part.output for part in parts]).view(output.shape))
-        copy_(sums, cat([part.logsumexp for part in parts]).view(sums.shape))
+        attend_wide(query, key, value, attn_mask, is_causal, scale_of(query, scale), output, sums)
     return Attended(output, sums)
 
 
-def attended(call: Attention) -> Attended:
-    """Compute attention for one group of heads, tile by tile."""
-    output, sums = wide(call.query).new_zeros(call.query.shape), wide(call.query).new_zeros(call.query.shape[:2])
-    for rows in call.rows() if call.key.numel() else ():
-        scaled = wide(call.query[:, rows]) * call.scale
-        most = scaled.new_full((*scaled.shape[:2], 1), -math.inf)
-        total, mean = most.new_zeros(most.shape), scaled.new_zeros(scaled.shape)
-        for columns in call.columns(rows):
-            scores = call.scores(scaled, rows, columns)
-            largest = scores.amax(-1, True).maximum(most)
-            weights, kept = weights_below(scores, largest), weights_below(most, largest)
-            total = total.mul_(kept).add_(weights.sum(-1, True))
-            mean = mean.mul_(kept).add_(bmm(weights, wide(call.value[:, columns])))
-            most = largest
-        copy_(output[:, rows], mean / where(total == 0, 1.0, total))
-        copy_(sums[:, rows], (most + total.log()).squeeze(2))
-    return Attended(output, sums)
+def attend_wide(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    is_causal: bool,
+    scale: float,
+    output: Tensor,
+    sums: Tensor,
+) -> None:
+    """Write the output and log-sum-exps of attention on the CPU; 16-bit dtypes are computed in float32."""
+    if not key.numel():
+        output.zero_()
+        sums.zero_()
+        return
+    dtype = sums.dtype
+    if mask is not None:
+        mask = where(mask, 0.0, -math.inf).to(dtype) if mask.dtype is bool_ else mask.to(dtype)
+    out = output if output.dtype is dtype else output.new_empty(output.shape, dtype=dtype)
+    attend(wide(query), wide(key), wide(value), mask, scale, is_causal, out, sums)
+    if out is not output:
+        copy_(output, out)
 
 
 @_scaled_dot_product_flash_attention_for_cpu.derivative("query", "key", "value", output_differentiability=(True, False))

@@ -12,7 +12,14 @@ from opdsl.collecting import without_collecting
 from opdsl.kernels.abilities import Abilities
 
 ABILITIES = Abilities(
-    symbols=True, multiplies=True, apart=True, convolution=True, plan=True, allocating=True, sequences=True
+    symbols=True,
+    multiplies=True,
+    apart=True,
+    convolution=True,
+    attention=True,
+    plan=True,
+    allocating=True,
+    sequences=True,
 )
 """Optional abilities of this compiler."""
 
@@ -20,6 +27,8 @@ ABILITIES = Abilities(
 _MODULES = {
     "allocating": "builtin",
     "apart": "row",
+    "attends": "attention",
+    "attention": "attention",
     "author": "author",
     "compile": "schedules",
     "convolution": "convolution",

@@ -22,7 +22,16 @@ from opdsl.scalar.lowering import lower, split_loops, split_rare
 from opdsl.scalar.operations import LIBM
 from opdsl.scalar.types import BOOL, COMPLEX, FLOAT, INTEGER, ScalarType
 
-__all__ = ["boundary_type", "declarations", "function_ir", "lanes_for", "lanes_ir", "rare_ir", "vectorises"]
+__all__ = [
+    "boundary_type",
+    "declarations",
+    "function_ir",
+    "lanes_for",
+    "lanes_ir",
+    "rare_ir",
+    "vector_ir",
+    "vectorises",
+]
 
 _TYPES: Final = {
     ScalarType.BOOL: "i1",
@@ -73,15 +82,27 @@ def function_ir(graph: TypedGraph, name: str) -> str:
     return _Printer(_lowered(graph), _boundary(graph)).function(name)
 
 
-def declarations(graph: TypedGraph) -> set[str]:
+def vector_ir(graph: TypedGraph, name: str, lanes: int) -> str:
+    """Return the LLVM IR of a function that computes a scalar graph for vectors, with an element in each lane.
+
+    Args:
+        graph: real, without loops; it is lowered here.
+        name: the function's symbol, without ``@``.
+        lanes: of a vector.
+    """
+    return _Printer(_lowered(graph), _boundary(graph), lanes).function(name)
+
+
+def declarations(graph: TypedGraph, vector_lanes: int = 1) -> set[str]:
     """Return the ``declare`` lines that a graph's function needs; a module with several functions must have each line
     once.
 
     Args:
         graph: the graph that ``function_ir`` is given.
+        vector_lanes: the number of lanes that ``vector_ir`` is given.
     """
     lines: set[str] = set()
-    for lanes in {1, lanes_for(graph)}:
+    for lanes in {1, vector_lanes, lanes_for(graph)}:
         printer = _Printer(_lowered(graph), _boundary(graph), lanes)
         printer.function("unused")
         lines |= printer.declared

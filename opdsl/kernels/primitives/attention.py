@@ -87,7 +87,14 @@ def has_tiles(query: Tensor, value: Tensor) -> bool:
 
 
 def attend(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scale: float, is_causal: bool, out: Tensor
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    scale: float,
+    is_causal: bool,
+    out: Tensor,
+    sums: Tensor | None = None,
 ) -> None:
     """Write means of values, weighted by the softmax of scaled and masked scores, without storing the scores.
 
@@ -99,20 +106,29 @@ def attend(
         scale: the factor of scores.
         is_causal: whether a query attends only to keys up to its own index.
         out: (batch, heads, queries, value size), to be written; queries that attend to no key get 0.
+        sums: (batch, heads, queries), to become the log-sum-exps of scores, on the CPU only; None if not wanted.
     """
     if out.is_meta or not out.geometry.numel:
         return
     shape = (*query.shape[:3], key.shape[2])
     whole = None if mask is None else mask.expand(shape)
     form = None if whole is None else whole.geometry
-    run = _attention(query.geometry, key.geometry, value.geometry, form, out.geometry, is_causal=is_causal)
+    written = (out,) if sums is None else (out, sums)
+    forms = tuple([tensor.geometry for tensor in written])
+    run = _attention(query.geometry, key.geometry, value.geometry, form, forms, is_causal=is_causal)
     arrays = [query, key, value, *([] if whole is None else [whole])]
-    run(*map(array_of, arrays), scale, array_of(out))
+    run(*map(array_of, arrays), scale, *map(array_of, written))
 
 
 @made_once(512)
 def _attention(
-    query: TensorMeta, key: TensorMeta, value: TensorMeta, mask: TensorMeta | None, out: TensorMeta, *, is_causal: bool
+    query: TensorMeta,
+    key: TensorMeta,
+    value: TensorMeta,
+    mask: TensorMeta | None,
+    written: tuple[TensorMeta, ...],
+    *,
+    is_causal: bool,
 ) -> Compiled:
     batch, groups, keys, size = key.shape
     members = query.shape[1] // groups
@@ -133,9 +149,10 @@ def _attention(
         by_groups(query),
         key.strides,
         value.strides,
-        by_groups(out),
+        by_groups(written[0]),
         None if mask is None else mask.dtype,
         () if mask is None else by_groups(mask),
         is_causal,
+        *map(by_groups, written[1:]),
     )
     return compiler_for(query.device.type).attention(call)
