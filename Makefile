@@ -11,7 +11,8 @@
 #   make ship    a wheel of compiled operators, installed into a new environment without opdsl, and compared there
 #   make docs    the documentation, into build/docs; OPDSL_DOCS=add,exp has it write the pages of these operators only
 #   make bench   the benchmarks; results land in benchmarks/results
-#   make gpu-first  ten minutes on a card that is new, offline; make gpu-pack compiles kernels for it beforehand
+#   make gpu-first  ten minutes on a card that is new, offline; make gpu-pack compiles kernels for it beforehand, and
+#                make gpu-rehearse goes through its steps without a card
 #   make gpu     what needs an NVIDIA GPU: tests (gpu-test), compute-sanitizer (gpu-sanitize), benchmarks (gpu-bench)
 #   make full    every operator x dtype x sample, every architecture, other examples of property tests each time,
 #                machine code as users get it: takes hours
@@ -30,7 +31,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
-.PHONY: venv demo test warm lint format soak docs machines mkl aarch64 ship bench gpu gpu-first gpu-pack gpu-test gpu-sanitize gpu-bench full lock sbom clean
+.PHONY: venv demo test warm lint format soak docs machines mkl aarch64 ship bench gpu gpu-first gpu-pack gpu-rehearse gpu-test gpu-sanitize gpu-bench full lock sbom clean
 .DEFAULT_GOAL := test
 
 # A venv whose ensurepip failed has a python but no pip; taking it away lets the next call start anew.
@@ -138,12 +139,18 @@ SANITIZER := $(firstword $(shell command -v compute-sanitizer) $(wildcard /usr/l
 gpu: gpu-test gpu-sanitize gpu-bench
 
 # Ten minutes on a card that nobody has seen before, offline: steps with a time each, none of which stops the others.
-# Before, where NVRTC is, `make gpu-pack` writes build/gpu-pack.tar.xz: CUBINs for GPU_ARCH, and a wheel of typeguard.
-# The pack is of use to the very commit that has made it.
+# Before, where NVRTC is, `make gpu-pack` writes build/gpu-pack.tar.xz: CUBINs for GPU_ARCH, and a wheel of typeguard;
+# ARGS=--laws adds CUBINs for all operators, which takes hours. The pack is of use to the very commit that has made it.
+# `make gpu-rehearse ARGS=120` goes through the steps in 120 seconds, under a driver that computes nothing.
 GPU_ARCH ?= sm_90
+# Nothing can be installed offline.
+FIRST_PYTHON := $(or $(GPU_PYTHON),$(wildcard $(BIN)/python),$(PYTHON))
 
-gpu-first: $(if $(GPU_PYTHON),,$(VENV)/.has-dev)
-	-$(ON_GPU) tests/gpu/first.py
+gpu-first:
+	-OPDSL_REQUIRE_GPU=1 $(FIRST_PYTHON) tests/gpu/first.py $(ARGS)
+
+gpu-rehearse:
+	$(FIRST_PYTHON) tests/gpu/rehearse.py $(ARGS)
 
 gpu-pack: $(VENV)/.has-dev
 	PYTHONPATH=. $(BIN)/python tests/gpu/pack.py $(GPU_ARCH) $(ARGS)

@@ -1,15 +1,19 @@
 """Benchmark of a GPU, compared with PyTorch's CUDA kernels and with device copies; it needs a GPU, and torch with CUDA.
 
+``OPDSL_GPU_ROUNDS`` sets the number of measurements of each case, of which the median counts.
+
 Device time is measured by events around many calls; host time by a clock around calls, without waiting for the device.
 Both sides alternate, and start from warm caches.
 """
 
 from __future__ import annotations
 
+import os
 import statistics
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -18,7 +22,7 @@ from harness import Measured, Report, main
 import opdsl
 from opdsl import Library, Tensor, formula
 
-ROUNDS = 15
+ROUNDS = int(os.environ.get("OPDSL_GPU_ROUNDS", "15"))
 PEER = "torch CUDA"
 
 lib = Library("gpu_benchmark")
@@ -99,6 +103,8 @@ def _compared(name: str, ours: Callable[[], float], theirs: Callable[[], float],
     theirs()
     pairs = [(ours(), theirs()) for _ in range(ROUNDS)]
     first, second = (statistics.median(side) for side in zip(*pairs, strict=True))
+    # The table comes after all of its cases, and a run on a borrowed GPU may end before.
+    print(f"{name}: {first:.3g} s, other side {second:.3g} s", file=sys.stderr, flush=True)
     return Measured(name, first, second, statistics.median(one / other for one, other in pairs), goal)
 
 
@@ -155,6 +161,58 @@ def rows(report: Report, turns: Turns) -> None:
     )
 
 
+def halves(report: Report, turns: Turns, count: int = 8192) -> None:
+    """Measure operators on bfloat16 elements.
+
+    count: the number of rows.
+    """
+    functional = torch.nn.functional
+    (wide, theirs), (row, bias) = turns.pair(count, 4096), turns.pair(4096)
+    x, w = wide.bfloat16(), row.bfloat16()
+    y, v = theirs.bfloat16(), bias.bfloat16()
+    places = torch.arange(count, device=y.device) * 7 % count
+    own_places = opdsl.from_dlpack(places)
+    report.comparison(
+        f"{count} x 4096 bfloat16",
+        [
+            turns.device(
+                "layer_norm",
+                lambda: opdsl.layer_norm(x, [4096], w, w),
+                lambda: functional.layer_norm(y, [4096], v, v),
+                1.0,
+            ),
+            turns.device("softmax(1)", lambda: x.softmax(1), lambda: y.softmax(1), 1.0),
+            turns.device("gelu", lambda: opdsl.nn.functional.gelu(x), lambda: functional.gelu(y), 1.0),
+            turns.device("bias", lambda: x + w, lambda: y + v, 1.0),
+            turns.device("transpose", lambda: x.t().contiguous(), lambda: y.t().contiguous(), 1.0),
+            turns.device("matmul", lambda: x @ x.t(), lambda: y @ y.t(), 1.0),
+            turns.device("embedding", lambda: x.index_select(0, own_places), lambda: y.index_select(0, places), 1.0),
+            turns.device("rand_like", lambda: opdsl.rand_like(x), lambda: torch.rand_like(y), 1.0),
+        ],
+        theirs=PEER,
+    )
+
+
+def attention(report: Report, turns: Turns, lengths: tuple[int, ...] = (128, 1024, 4096)) -> None:
+    """Measure attention of 16 heads of 64 elements, and of 128."""
+    ours, theirs = opdsl.nn.functional.scaled_dot_product_attention, torch.nn.functional.scaled_dot_product_attention
+    cases = []
+    for length in lengths:
+        for size in (64, 128):
+            (wide, other), name = turns.pair(4, 16, length, size), f"{length} queries of {size}, causal"
+            for dtype in ("float32", "bfloat16"):
+                x, y = wide.to(getattr(opdsl, dtype)), other.to(getattr(torch, dtype))
+                cases.append(
+                    turns.device(
+                        f"{name}, {dtype}",
+                        partial(ours, x, x, x, is_causal=True),
+                        partial(theirs, y, y, y, is_causal=True),
+                        1.0,
+                    )
+                )
+    report.comparison("Attention, 4 x 16 heads", cases, theirs=PEER)
+
+
 def calls(report: Report, turns: Turns) -> None:
     """Measure operators on 4 elements, and a CUDA graph of them."""
     s, t = turns.pair(4)
@@ -196,7 +254,7 @@ def run() -> Report:
         f"{device_properties.name}, {memory}, compute capability {'.'.join(map(str, device_properties.capability))}.",
     )
     turns = Turns(Side(opdsl), Side(torch))
-    for measure in (pointwise, rows, calls):
+    for measure in (pointwise, rows, calls, halves, attention):
         measure(report, turns)
     return report
 

@@ -1,23 +1,26 @@
-"""Script that packs files a machine with a card needs but cannot fetch: python tests/gpu/pack.py [--seconds N] [sm_90
-...]
+"""Script that packs files a machine with a card needs but cannot fetch: python tests/gpu/pack.py [--seconds N] [--laws]
+[sm_90 ...]
 
 The pack holds CUBINs of the kernels that the first steps of ``first.py`` launch: their scripts run on a device that
-computes nothing, so that their kernels are compiled. It also holds wheels that the Python there may lack, and the
-release of NVRTC that compiled the CUBINs, under which the kernel cache finds them. The pack is written at the end or
-when the time is over, with the files that exist by then.
+computes nothing, so that their kernels are compiled; checks of results fail there, and do not matter. With ``--laws``
+it also holds those of the laws, which take hours to compile. It also holds wheels that the Python there may lack, and
+the release of NVRTC that compiled the CUBINs, under which the kernel cache finds them. The pack is written at the end
+or when the time is over, with the files that exist by then.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 import tarfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["CACHE", "NVRTC", "PACK", "SCRIPTS", "WHEELS", "compile_for", "is_cubin", "pack"]
+__all__ = ["CACHE", "NVRTC", "PACK", "SCRIPTS", "WHEELS", "compile_for", "compile_laws", "is_cubin", "pack"]
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "build" / "gpu-pack"
@@ -45,13 +48,25 @@ def compile_for(architecture: str, script: str, folder: Path, seconds: float) ->
     """Run a script on a device that computes nothing, to fill a cache in a folder; return the status, -1 after a
     timeout.
     """
+    return _run((sys.executable, "-c", _RUN, architecture, script), folder, seconds)
+
+
+def compile_laws(architecture: str, folder: Path, seconds: float) -> int:
+    """Compile the kernels of all operators into a cache in a folder; return the status, -1 after a timeout."""
+    command = "from opdsl.cli import main; main()"
+    return _run((sys.executable, "-c", command, "compile", "--device", "cuda", "--arch", architecture), folder, seconds)
+
+
+def _run(command: Sequence[str], folder: Path, seconds: float) -> int:
+    """Run a command with the cache of a folder, and end it with its processes when the time is over."""
     places = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     environment = os.environ | {"OPDSL_CACHE_DIR": str(folder / CACHE), "PYTHONPATH": places}
-    command = (sys.executable, "-c", _RUN, architecture, script)
-    try:
-        return subprocess.run(command, cwd=ROOT, env=environment, timeout=max(1.0, seconds), check=False).returncode
-    except subprocess.TimeoutExpired:
-        return -1
+    with subprocess.Popen(command, cwd=ROOT, env=environment, start_new_session=True) as process:
+        try:
+            return process.wait(max(1.0, seconds))
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            return -1
 
 
 def is_cubin(path: Path) -> bool:
@@ -77,6 +92,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("architectures", nargs="*", default=["sm_90"])
     parser.add_argument("--seconds", type=float, default=3600.0)
+    parser.add_argument("--laws", action="store_true", help="compile the kernels of all operators, too")
     options = parser.parse_args()
     end = time.monotonic() + options.seconds
     (FOLDER / WHEELS).mkdir(parents=True, exist_ok=True)
@@ -86,6 +102,10 @@ def main() -> int:
         for script in SCRIPTS:
             status = compile_for(architecture, script, FOLDER, end - time.monotonic())
             print(f"{architecture} {script}: {'late' if status < 0 else f'status {status}'}", flush=True)
+        if options.laws:
+            print(
+                f"{architecture} laws: status {compile_laws(architecture, FOLDER, end - time.monotonic())}", flush=True
+            )
     count = pack(FOLDER, PACK)
     print(f"{PACK}: {count} CUBINs, {PACK.stat().st_size / (1 << 20):.2f} MiB")
     return int(failures)

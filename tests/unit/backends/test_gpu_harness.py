@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,7 @@ from opdsl.backends.cuda import cublas, nvrtc
 from opdsl.errors import DriverError
 from tests.emulation.driver import EmulatedDriver
 from tests.emulation.products import HostProducts
-from tests.gpu import card, conftest, first, kernels, pack
+from tests.gpu import card, conftest, first, kernels, pack, rehearse
 
 
 @pytest.mark.skipif(conftest.IS_REAL, reason="there is a GPU")
@@ -77,6 +78,33 @@ def test_steps_of_a_first_run_do_not_stop_each_other(tmp_path: Path, capsys: pyt
     assert (tmp_path / "table.md").read_text().startswith("# First run on A card")
     assert (tmp_path / "fails.log").read_text() == "before\n"
     assert "last: a | b" in capsys.readouterr().out
+
+
+def test_every_step_has_a_time_and_what_it_runs() -> None:
+    assert len({step.name for step in first.STEPS}) == len(first.STEPS)
+    for step in first.STEPS:
+        assert 0 < step.seconds <= 600
+        scripts = [argument for argument in step.command if argument.endswith(".py")]
+        assert scripts and all((first.ROOT / script).exists() for script in scripts)
+    assert first.SECONDS < 600
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_a_rehearsal_finds_what_stops_a_first_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LD_LIBRARY_PATH", "")  # so that monkeypatch restores it
+    name = "import opdsl; print('card:', opdsl.cuda.get_device_name())"
+    steps = [
+        first.Step("card", 120, (sys.executable, "-c", name)),
+        first.Step("hangs", 0.5, (sys.executable, "-c", "import time; time.sleep(60)")),
+    ]
+    assert rehearse.main(240, steps, tmp_path) == 0
+    table = (tmp_path / "table.md").read_text()
+    assert table.startswith("# First run on NVIDIA stand-in\n")
+    missing = first.Step("missing", 1, ())
+    assert rehearse.problems([*steps, missing], tmp_path, 1.0, 100.0) == [
+        "missing has no row or no log",
+        "all steps took 100 of 1 seconds",
+    ]
 
 
 def test_a_pack_has_cubins_and_wheels_which_the_steps_find(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
