@@ -1157,6 +1157,7 @@ PACKETS: dict[str, str] = {
     "soft_margin_loss": "nn.regression_losses",
     "soft_margin_loss_backward": "nn.regression_losses",
     "softmax": "nn.normalization",
+    "softmax_product": "nn.attention_tiles",
     "softplus": "nn.activations",
     "softplus_backward": "nn.activation_gradients",
     "softshrink": "nn.activations",

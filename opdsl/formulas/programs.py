@@ -13,7 +13,8 @@ from opdsl.formulas.forms import Form, form_of, leaves_of
 from opdsl.formulas.needless import has_declared_gradients, has_needless_gradients
 from opdsl.formulas.reading import forms_of, traced_formula
 from opdsl.formulas.text import FormulaText
-from opdsl.programs.compiled import RECORDED_PASSES, UNFUSED_PASSES, optimised
+from opdsl.programs.attention import with_attention
+from opdsl.programs.compiled import FUSING_PASSES, UNFUSED_PASSES, optimised
 from opdsl.programs.lifting import with_lifted_folds
 from opdsl.programs.program import Program
 from opdsl.runtime import Tensor, storage_root
@@ -104,8 +105,11 @@ class FormulaProgram:
         """
         source = self.text.source_for(arguments)
         traced, _ = traced_formula(self.fresh, source, form, arguments, forms_of(arguments), is_masked=True)
-        fused = optimised(traced, RECORDED_PASSES)  # without the lock, since user code runs
-        reading = _Reading(with_lifted_folds(fused), recorded(traced, fused))
+        unfused = optimised(traced, UNFUSED_PASSES)  # without the lock, since user code runs
+        fused = optimised(unfused, FUSING_PASSES)
+        attending = with_attention(unfused)
+        whole = fused if attending is unfused else optimised(attending, FUSING_PASSES)
+        reading = _Reading(with_lifted_folds(whole), recorded(traced, fused))
         with self._lock:
             known = self._readings.get(form, ())
             self._readings[form] = (*known[-_MOST_PROGRAMS:], reading)

@@ -17,6 +17,7 @@ from opdsl.dispatch.state import PLAN_LIMIT, State
 from opdsl.errors import OpdslError, TraceError
 from opdsl.programs.algebra import without_needless_steps
 from opdsl.programs.arranging import arranged
+from opdsl.programs.attention import with_attention
 from opdsl.programs.breaking import Parts, parts_of
 from opdsl.programs.derivative import differentiated
 from opdsl.programs.functional import functional
@@ -31,18 +32,32 @@ from opdsl.programs.steps import Expression, counted
 from opdsl.programs.tracing import as_function, traced, traced_call
 from opdsl.runtime import Device, DType, Tensor
 
-__all__ = ["PASSES", "RECORDED_PASSES", "UNFUSED_PASSES", "CompiledFunction", "Explanation", "compile", "optimised"]
+__all__ = [
+    "FUSING_PASSES",
+    "PASSES",
+    "RECORDED_PASSES",
+    "UNFUSED_PASSES",
+    "CompiledFunction",
+    "Explanation",
+    "compile",
+    "optimised",
+]
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 UNFUSED_PASSES: tuple[Pass, ...] = (without_unused_steps, without_needless_steps, without_repeated_steps)
-RECORDED_PASSES: tuple[Pass, ...] = (*UNFUSED_PASSES, with_places, with_fused_steps)
-PASSES: tuple[Pass, ...] = (*RECORDED_PASSES, with_lifted_folds)
-"""Passes over a traced program, in order; steps that the last pass makes have no gradients."""
+FUSING_PASSES: tuple[Pass, ...] = (with_places, with_fused_steps)
+RECORDED_PASSES: tuple[Pass, ...] = (*UNFUSED_PASSES, *FUSING_PASSES)
+PASSES: tuple[Pass, ...] = (*UNFUSED_PASSES, with_attention, *FUSING_PASSES, with_lifted_folds)
+"""Passes over a traced program whose steps need no gradients, in order."""
 
 # The passes to run instead of others where autograd records the steps of a program one by one.
-_STEP_BY_STEP: Mapping[Pass, Pass | None] = {with_lifted_folds: None, with_fused_steps: with_fused_recorded_steps}
+_STEP_BY_STEP: Mapping[Pass, Pass | None] = {
+    with_attention: None,
+    with_lifted_folds: None,
+    with_fused_steps: with_fused_recorded_steps,
+}
 
 # Limit of programs per form, which differ in their guards; a function that needs more runs uncompiled.
 _MOST_PROGRAMS = 8

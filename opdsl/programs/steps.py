@@ -208,7 +208,7 @@ def operator_named(name: str) -> Operator:
         UnknownOperatorError: there is no such operator.
     """
     namespace, _, base = name.partition(".")[0].partition("::")
-    if namespace == "aten" and (base in PACKETS or name not in registry.operators):
+    if namespace in ("aten", "opdsl") and (base in PACKETS or name not in registry.operators):
         load_packet(base)
     return registry.operator(name)
 

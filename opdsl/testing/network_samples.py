@@ -242,6 +242,11 @@ def _attention(make: Maker) -> Iterator[Sample]:
     yield Sample(make(1, 2, 3, 4), make(1, 2, 5, 4), make(1, 2, 5, 4), attn_mask=make(3, 5), scale=0.5)
 
 
+def _softmax_products(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(2, 3, 4), make(2, 4, 5), make(2, 5, 6), None, 0.5)
+    yield Sample(make(3, 4), make(4, 5), make(5, 4), make(3, 5).detach(), 2.0)
+
+
 def _grouped_attention(make: Maker) -> Iterator[Sample]:
     yield from _attention(make)
     yield Sample(make(1, 4, 3, 2), make(1, 2, 3, 2), make(1, 2, 3, 2), enable_gqa=True)
@@ -354,6 +359,7 @@ TABLE: dict[str, Samples] = {
     "aten::_scaled_dot_product_attention_math": _grouped_attention,
     "aten::_scaled_dot_product_flash_attention_for_cpu": _attention,
     "aten::_scaled_dot_product_flash_attention_for_cpu_backward": _attention_gradients,
+    "opdsl::softmax_product": _softmax_products,
     "opdsl::weights_below": lambda make: iter([Sample(make(2, 3), make(2, 1))]),
     "opdsl::score_gradient": lambda make: iter([Sample(make(2, 3), make(2, 3), make(2, 1), 0.5)]),
     "opdsl::scaled_and_shifted": _channels(1, 2),

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import math
+
+from opdsl.aten.linalg.matrix_products import matmul
 from opdsl.aten.nn.attention_weights import AttentionGradients, composite_gradients
+from opdsl.aten.nn.normalization import _softmax_backward_data, softmax
+from opdsl.aten.pointwise.comparison import where
 from opdsl.declare import Library
+from opdsl.errors import UnsupportedDTypeError
+from opdsl.kernels import check
 from opdsl.kernels.primitives.attention import attend, has_tiles
-from opdsl.runtime import Tensor, bool_, cpu
+from opdsl.runtime import Tensor, bool_, cpu, float32, float64
 
 lib = Library("opdsl")
 
@@ -59,3 +66,63 @@ def _is_mask(mask: Tensor, query: Tensor) -> bool:
     """Return whether the kernel reads a mask: without gradients, on the same device, of bools or of a real dtype."""
     is_real = mask.dtype is bool_ or (mask.dtype.is_floating_point and mask.dtype.itemsize > 1)
     return is_real and mask.device is query.device and not mask.requires_grad
+
+
+@lib.op(kernel=("CPU", "Meta"), variants="function")
+def softmax_product(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scale: float) -> Tensor:
+    """``softmax(query @ key * scale + mask, -1) @ value``, with scores computed tile by tile.
+
+    Args:
+        query: (queries, size) or (batch, queries, size), of float32 or float64.
+        key: (size, keys) or (batch, size, keys).
+        value: (keys, value size) or (batch, keys, value size).
+        mask: numbers that are added to scores, or bools that select the scores that count; broadcast to the scores'
+            shape.
+        scale: the factor of scores.
+
+    Returns:
+        (queries, value size) or (batch, queries, value size); NaN for queries whose scores are all -inf, as in
+        ``softmax``.
+
+    Raises:
+        UnsupportedDTypeError: the tensors are not all of float32, or all of float64.
+        ShapeError: their sizes do not fit.
+    """
+    if query.dtype not in (float32, float64) or not query.dtype is key.dtype is value.dtype:
+        raise UnsupportedDTypeError(
+            f"softmax_product: expected tensors of float32 or of float64 (got {query.dtype.name}, {key.dtype.name}, "
+            f"{value.dtype.name}). Convert them first: x.to(float32)."
+        )
+    fits = query.ndim == key.ndim == value.ndim in (2, 3) and query.shape[:-2] == key.shape[:-2] == value.shape[:-2]
+    check(
+        fits and query.shape[-1] == key.shape[-2] and key.shape[-1] == value.shape[-2],
+        f"softmax_product: no products of {query.shape}, {key.shape} and {value.shape}",
+    )
+    output = query.new_empty((*query.shape[:-1], value.shape[-1]))
+    if query.device is cpu:
+        if mask is not None and mask.dtype is bool_:
+            mask = where(mask, 0.0, -math.inf).to(query.dtype)
+        sums = query.new_empty((*query.shape[:-1], 1))
+        heads, keys, values, out = map(_as_heads, (query, key.transpose(-2, -1), value, output))
+        attend(heads, keys, values, mask, scale, False, out, _as_heads(sums).squeeze(3))
+        output.masked_fill_(sums == -math.inf, math.nan)
+    return output
+
+
+def _as_heads(tensor: Tensor) -> Tensor:
+    """Return a view with leading dimensions of size 1, four dimensions in all."""
+    return tensor if tensor.ndim == 4 else _as_heads(tensor.unsqueeze(0))
+
+
+@softmax_product.derivative("query", "key", "value")
+def softmax_product_derivative(grad, query, key, value, mask, scale):
+    scores = matmul(query, key) * scale
+    if mask is not None:
+        scores = where(mask, scores, -math.inf) if mask.dtype is bool_ else scores + mask
+    weights = softmax(scores, -1)
+    of_scores = _softmax_backward_data(matmul(grad, value.transpose(-2, -1)), weights, -1, query.dtype) * scale
+    return AttentionGradients(
+        matmul(of_scores, key.transpose(-2, -1)),
+        matmul(query.transpose(-2, -1), of_scores),
+        matmul(weights.transpose(-2, -1), grad),
+    )

@@ -12,6 +12,7 @@ from opdsl.kernels.compiler import Compiled, attends, compiler_for
 from opdsl.kernels.functions import rows
 from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.kernels.outputs import array_of
+from opdsl.kernels.primitives.copying import fill_
 from opdsl.runtime.dtype import bool_, int64
 from opdsl.runtime.geometry import TensorMeta
 from opdsl.runtime.lowering import made_once
@@ -109,6 +110,11 @@ def attend(
         sums: (batch, heads, queries), to become the log-sum-exps of scores, on the CPU only; None if not wanted.
     """
     if out.is_meta or not out.geometry.numel:
+        return
+    if not key.shape[2]:
+        fill_(out, 0)
+        if sums is not None:
+            fill_(sums, 0)
         return
     shape = (*query.shape[:3], key.shape[2])
     whole = None if mask is None else mask.expand(shape)

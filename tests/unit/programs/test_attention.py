@@ -1,0 +1,158 @@
+"""Tests of the pass that turns a softmax between two products into attention, compared with the calls themselves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+
+import opdsl
+from opdsl import Library, Tensor, dims, formula
+from opdsl.programs.attention import with_attention
+from opdsl.programs.passes import without_unused_steps
+
+Function = Callable[..., Any]
+
+STEP = "opdsl::softmax_product"
+
+
+def drawn(*shape: int) -> Tensor:
+    return opdsl.from_numpy(numpy.random.default_rng(sum(shape)).standard_normal(shape).astype("float32"))
+
+
+def heads(queries: int = 5, keys: int = 7) -> tuple[Tensor, Tensor, Tensor]:
+    return drawn(2, 3, queries, 4), drawn(2, 3, keys, 4) * 1.5, drawn(2, 3, keys, 6)
+
+
+def names(function: Function, *arguments: Any) -> list[str]:
+    """Return the names of the steps that are no views, after the pass."""
+    program = with_attention(without_unused_steps(opdsl.trace(function, *arguments)))
+    return [step.name for step in program.steps if not step.is_view]
+
+
+def compare(function: Function, *arguments: Any) -> None:
+    program = opdsl.trace(function, *arguments)
+    result, wanted = with_attention(program)(*arguments), program(*arguments)
+    numpy.testing.assert_allclose(result.numpy(), wanted.numpy(), rtol=1e-5, atol=1e-6)
+
+
+ATTENTION: dict[str, Function] = {
+    "plain": lambda q, k, v: opdsl.softmax(q @ k.mT, -1) @ v,
+    "divided": lambda q, k, v: opdsl.softmax(q @ k.transpose(2, 3) / math.sqrt(4), 3) @ v,
+    "scaled twice": lambda q, k, v: opdsl.softmax(q @ k.mT * 0.5 / 3, -1) @ v,
+    "scaled by the size": lambda q, k, v: opdsl.softmax(q @ k.mT * q.shape[-1] ** -0.5, -1) @ v,
+    "queries scaled": lambda q, k, v: opdsl.softmax((q * 0.5) @ k.mT, -1) @ v,
+    "einsum": lambda q, k, v: opdsl.einsum(
+        "bhqk,bhkd->bhqd", opdsl.softmax(opdsl.einsum("bhqd,bhkd->bhqk", q, k), -1), v
+    ),
+    "heads last": lambda q, k, v: opdsl.einsum(
+        "bhqk,bhkd->bqhd", opdsl.softmax(opdsl.einsum("bhqd,bhkd->bhqk", q, k), -1), v
+    ),
+    "divided by the root of the size": lambda q, k, v: opdsl.softmax(q @ k.mT / q.shape[-1] ** 0.5, -1) @ v,
+    "three dimensions": lambda q, k, v: opdsl.softmax(q[0] @ k[0].mT, -1) @ v[0],
+    "one head": lambda q, k, v: opdsl.softmax(q[0, 0] @ k[0, 0].mT, -1) @ v[0, 0],
+}
+
+MASKED: dict[str, Function] = {
+    "where": lambda q, k, v, m: opdsl.softmax(opdsl.where(m, q @ k.mT, -math.inf), -1) @ v,
+    "filled": lambda q, k, v, m: opdsl.softmax((q @ k.mT / 2).masked_fill(~m, -math.inf), -1) @ v,
+    "added": lambda q, k, v, m: opdsl.softmax(q @ k.mT * 0.5 + opdsl.where(m, 0.0, -1.0), -1) @ v,
+    "keys alone": lambda q, k, v, m: opdsl.softmax(opdsl.where(m[0], q @ k.mT, -math.inf), -1) @ v,
+    "queries alone": lambda q, k, v, m: opdsl.softmax(q @ k.mT + opdsl.where(m[:, 1:2], 0.0, -1.0), -1) @ v,
+}
+
+OTHERS: dict[str, Function] = {
+    "over queries": lambda q, k, v: opdsl.softmax(q @ k.mT, -2) @ v,
+    "over heads": lambda q, k, v: opdsl.softmax(q @ k.mT, 1) @ v,
+    "weights returned": lambda q, k, v: (w := opdsl.softmax(q @ k.mT, -1), w @ v)[1] + w.sum(),
+    "scores read twice": lambda q, k, v: (s := q @ k.mT, opdsl.softmax(s, -1) @ v)[1] + s.sum(),
+    "no softmax of a product": lambda q, k, v: opdsl.softmax(k.mT, -1) @ v,
+    "weights doubled": lambda q, k, v: (opdsl.softmax(q @ k.mT, -1) * 2) @ v,
+    "scores squared": lambda q, k, v: opdsl.softmax((q @ k.mT) ** 2, -1) @ v,
+    "scaled after the mask": lambda q, k, v: opdsl.softmax((q @ k.mT + v.new_ones(5, 7)) * 2, -1) @ v,
+    "mask of heads": lambda q, k, v: opdsl.softmax(q @ k.mT + q.new_ones(3, 1, 1), -1) @ v,
+    "transposed weights": lambda q, k, v: opdsl.softmax(q @ k.mT, -1).mT @ q,
+}
+
+
+@pytest.mark.parametrize("name", ATTENTION)
+def test_scores_are_not_stored(name: str) -> None:
+    steps = names(ATTENTION[name], *heads())
+    assert STEP in steps
+    assert "aten::_softmax" not in steps
+
+
+@pytest.mark.parametrize("name", ATTENTION)
+@pytest.mark.parametrize("lengths", [(5, 7), (1, 3), (100, 130)])
+def test_values_agree_with_separate_calls(name: str, lengths: tuple[int, int]) -> None:
+    compare(ATTENTION[name], *heads(*lengths))
+
+
+def test_the_program_is_saved_and_loaded(tmp_path: Path) -> None:
+    arguments = heads()
+    program = with_attention(opdsl.trace(ATTENTION["divided by the root of the size"], *arguments))
+    program.save(tmp_path / "program")
+    loaded = opdsl.Program.load(tmp_path / "program")
+    assert [step.name for step in loaded.steps] == [step.name for step in program.steps]
+    numpy.testing.assert_array_equal(loaded(*arguments).numpy(), program(*arguments).numpy())
+
+
+@pytest.mark.parametrize("name", MASKED)
+def test_masks_of_queries_and_keys(name: str) -> None:
+    mask = drawn(5, 7) > -0.5
+    mask[:, :2] = True
+    arguments = (*heads(), mask)
+    assert STEP in names(MASKED[name], *arguments)
+    compare(MASKED[name], *arguments)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_programs_stay(name: str) -> None:
+    arguments = heads()
+    assert STEP not in names(OTHERS[name], *arguments)
+    compare(OTHERS[name], *arguments)
+
+
+def test_queries_of_lower_precision_stay() -> None:
+    arguments = [tensor.to(opdsl.bfloat16) for tensor in heads()]
+    assert STEP not in names(ATTENTION["plain"], *arguments)
+
+
+def test_a_query_whose_scores_are_all_masked_gets_nan() -> None:
+    mask = opdsl.ones(5, 7, dtype=opdsl.bool)
+    mask[1] = False
+    result = opdsl.compile(MASKED["where"])(*heads(), mask)
+    assert result.isnan().all(-1)[0, 0].tolist() == [False, True, False, False, False]
+
+
+def test_a_formula_over_dims_is_one_step_and_has_gradients() -> None:
+    with Library("attending") as lib:
+
+        @lib.op
+        @formula
+        def attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+            """Means of values, weighted by the softmax of products."""
+            i, j, d, e = dims(4)
+            scores = (q[..., i, d] * k[..., j, d]).sum(d) * 0.5
+            return (opdsl.softmax(scores, j) * v[..., j, e]).sum(j).order(..., i, e)
+
+        q, k, v = heads()
+        wanted = opdsl.nn.functional.scaled_dot_product_attention(q, k, v, scale=0.5)
+        numpy.testing.assert_allclose(attention(q, k, v).numpy(), wanted.numpy(), rtol=1e-5, atol=1e-6)
+        q.requires_grad_()
+        attention(q, k, v).sum().backward()
+        gradient, q.grad = q.grad, None
+        opdsl.nn.functional.scaled_dot_product_attention(q, k, v, scale=0.5).sum().backward()
+        assert gradient is not None and q.grad is not None
+        numpy.testing.assert_allclose(gradient.numpy(), q.grad.numpy(), rtol=1e-4, atol=1e-6)
+
+
+def test_no_scores_are_in_memory() -> None:
+    q = opdsl.zeros(8, 2048, 8)
+    program = with_attention(opdsl.trace(lambda q, k, v: opdsl.softmax(q @ k.mT, -1) @ v, q, q, q))
+    shapes = [result.shape for step in program.steps for result in step.results if result is not None]
+    assert not any(shape[-2:] == ("s2", "s2") for shape in shapes)
