@@ -213,6 +213,21 @@ def attention(report: Report, turns: Turns, lengths: tuple[int, ...] = (128, 102
     report.comparison("Attention, 4 x 16 heads", cases, theirs=PEER)
 
 
+def convolution(report: Report, turns: Turns, batch: int = 32) -> None:
+    """Measure convolutions of images; ``batch`` is the number of images."""
+    ours, theirs, cases = opdsl.nn.functional.conv2d, torch.nn.functional.conv2d, []
+    torch.backends.cudnn.allow_tf32 = False  # it rounds float32 to 10 bits
+    for channels, size, length in ((3, 224, 7), (64, 56, 1), (64, 56, 3), (256, 14, 3)):
+        images, weight = turns.pair(batch, channels, size, size), turns.pair(64, channels, length, length)
+        for dtype in ("float32", "bfloat16"):
+            x, w = (pair[0].to(getattr(opdsl, dtype)) for pair in (images, weight))
+            y, v = (pair[1].to(getattr(torch, dtype)) for pair in (images, weight))
+            options = {"padding": length // 2}
+            name = f"{channels} x {size} x {size} with {length} x {length}, {dtype}"
+            cases.append(turns.device(name, partial(ours, x, w, **options), partial(theirs, y, v, **options), 1.0))
+    report.comparison(f"Convolutions of {batch} images, 64 outputs", cases, theirs=PEER)
+
+
 def calls(report: Report, turns: Turns) -> None:
     """Measure operators on 4 elements, and a CUDA graph of them."""
     s, t = turns.pair(4)
@@ -254,7 +269,7 @@ def run() -> Report:
         f"{device_properties.name}, {memory}, compute capability {'.'.join(map(str, device_properties.capability))}.",
     )
     turns = Turns(Side(opdsl), Side(torch))
-    for measure in (pointwise, rows, calls, halves, attention):
+    for measure in (pointwise, rows, calls, halves, attention, convolution):
         measure(report, turns)
     return report
 

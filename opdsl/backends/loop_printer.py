@@ -310,8 +310,12 @@ class LoopPrinter(abc.ABC):
         shares = self.is_team and not loop.in_order
         first, step = ("lane_", "lanes_") if shares else ("0", "1")
         head = f"for ({self.whole} {loop.index} = {first}; {loop.index} < {loop.size}; {loop.index} += {step})"
+        # Compilers would unroll a loop that they do not know to run once.
+        is_once = shares and isinstance(loop.size, int) and loop.size <= self.program.lanes
         self.settle()
-        with self.braces(head), self.alone() if shares else nullcontext():
+        with self.braces(f"if (lane_ < {loop.size})" if is_once else head), self.alone() if shares else nullcontext():
+            if is_once:
+                self.say(f"const {self.whole} {loop.index} = lane_;")
             self.block(loop.body)
             self.settle()
         if shares and self.common:

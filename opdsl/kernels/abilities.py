@@ -17,6 +17,8 @@ class Abilities:
         memory layout, with float32 sums; without it, they are converted first.
     apart: it has ``apart``, which says which inputs of a kernel of rows it wants copied to contiguous memory first.
     convolution: it has ``convolution``; without it, convolutions are kernels that read at computed indices.
+    convolves_16_bits: its ``convolution`` computes those of 16-bit floats, with float32 sums; without it, they are
+        converted first.
     attention: it has ``attention``, and ``attends``, which says for which heads.
     plan: it has ``plan``, which compiles plans to native functions.
     allocating: it has ``allocating``, which returns variants of kernels that allocate their output.
@@ -28,6 +30,7 @@ class Abilities:
     multiplies: bool = False
     apart: bool = False
     convolution: bool = False
+    convolves_16_bits: bool = False
     attention: bool = False
     plan: bool = False
     allocating: bool = False

@@ -60,6 +60,7 @@ OPERATORS = [
     "mm",
     "bmm",
     "addmm",
+    "convolution",
     "scaled_dot_product_attention",
 ]
 

@@ -11,6 +11,7 @@ from opdsl.aten.nn.sliding import counts_of
 from opdsl.aten.nn.window_products import empty_in
 from opdsl.declare import forward, op
 from opdsl.kernels import check, fill_
+from opdsl.kernels.primitives.convolutions import convolves_16_bits
 from opdsl.runtime import Tensor
 from opdsl.schema.vocabulary import BoolList, Size, SymInt
 from opdsl.sharding.windows import Window
@@ -26,6 +27,8 @@ def convolve(input: Tensor, weight: Tensor, bias: Tensor | None, *values: Any) -
     problem = problem_of(input.geometry, weight.geometry, None if bias is None else bias.geometry, values)
     if input.shape[1] == 0:
         return empty_in(input, (input.shape[0], 0, *counts_of(problem.windows)))
+    if not problem.params.transposed and problem.slides is not None and convolves_16_bits(input):
+        problem = problem._replace(dtype=input.dtype)
     output = problem.empty(input, problem.shape)
     operands = problem.operands(problem.given_in(input), widened(weight, problem.dtype), output)
     kind = "spread" if problem.params.transposed else "correlate"

@@ -20,11 +20,17 @@ if TYPE_CHECKING:
     from opdsl.kernels.kernel import Kernel
     from opdsl.runtime.plan_call import PlanCall
 
-ABILITIES = Abilities(counts=True, multiplies=True, attention=True, plan=True)
+ABILITIES = Abilities(counts=True, multiplies=True, convolution=True, convolves_16_bits=True, attention=True, plan=True)
 """Optional abilities of this compiler."""
 
 # Functions that are imported on first use, with the modules that they are in.
-_MODULES = {"attends": "attention", "attention": "attention", "author": "author", "product": "product"}
+_MODULES = {
+    "attends": "attention",
+    "attention": "attention",
+    "author": "author",
+    "convolution": "convolution",
+    "product": "product",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -18,12 +18,13 @@ import numpy
 from opdsl.backends.arrays import DeviceArray, extent
 from opdsl.backends.cuda import compiler
 from opdsl.kernels.compiler import Compiled, compiler_for
-from opdsl.runtime.dtype import bool_
+from opdsl.runtime.dtype import bool_, float32
+from opdsl.runtime.strides import contiguous_strides
 from opdsl.scalar.narrow_values import narrow, widen
 
 if TYPE_CHECKING:
     from opdsl.backends.cuda.dry_run import DryRunDriver
-    from opdsl.kernels.calls import AttentionCall, AuthorCall, Layout, Ordering
+    from opdsl.kernels.calls import AttentionCall, AuthorCall, ConvolutionCall, Layout, Ordering
     from opdsl.kernels.kernel import Kernel
 
 __all__ = ["learn"]
@@ -40,7 +41,9 @@ def learn(driver: DryRunDriver) -> None:
     prepared: dict[str, Callable[..., Compiled]] = {"compile": _by_cpu, "order": _ordering, "author": _zeroing}
     queueing = {kind: partial(_shadowed, driver, value, getattr(compiler, kind)) for kind, value in prepared.items()}
     attention = partial(_attention, driver, compiler.attention)
-    vars(compiler).update(queueing, product=partial(_product, driver), attention=attention)
+    convolution = partial(_convolution, driver, compiler.convolution)
+    product = partial(_product, driver)
+    vars(compiler).update(queueing, product=product, attention=attention, convolution=convolution)
 
 
 def _shadowed(
@@ -131,6 +134,35 @@ def _product(driver: DryRunDriver, call: Any) -> Compiled:
         driver.later(lambda: compiler_for("cpu").product(call)(*map(_on_host, values)))
 
     return run
+
+
+def _convolution(
+    driver: DryRunDriver, compile_call: Callable[..., Compiled | None], call: ConvolutionCall
+) -> Compiled | None:
+    """Compile a convolution for CUDA, and return a function that launches it and queues its computation by the CPU."""
+    run = compile_call(call)
+    if run is None:
+        return None
+
+    def both(*values: Any) -> None:
+        run(*values)
+        driver.later(lambda: _convolve(call, *map(_on_host, values)))
+
+    return both
+
+
+def _convolve(call: ConvolutionCall, *arrays: NDArray) -> None:
+    """Compute a convolution by the CPU, whose kernels take no 16-bit floats."""
+    *read, results = arrays
+    if not call.dtype.is_encoded:
+        compiler_for("cpu").convolution(call)(*arrays)  # type: ignore[misc]  # it convolves these dtypes
+        return
+    images, weight, out = (contiguous_strides(array.shape) for array in (*read[:2], results))
+    wide = call._replace(dtype=float32, images=images, weight=weight, results=out)
+    output = numpy.empty(results.shape, numpy.float32)
+    numbers = [numpy.ascontiguousarray(widen(array, call.dtype.name)) for array in read]
+    compiler_for("cpu").convolution(wide)(*numbers, output)  # type: ignore[misc]
+    results[...] = narrow(output, call.dtype.name)
 
 
 def _attention(driver: DryRunDriver, compile_call: Callable[..., Compiled], call: AttentionCall) -> Compiled:

@@ -15,7 +15,9 @@ from opdsl.kernels.loops.model import (
     Fold,
     For,
     Inside,
+    Length,
     Load,
+    Parts,
     Program,
     Range,
     Scalar,
@@ -143,7 +145,7 @@ def used_by(statement: Statement, arrays: dict[str, Array]) -> Iterator[object]:
     elif isinstance(statement, Bound):
         yield from (statement.place, statement.size)
     elif isinstance(statement, For):
-        yield statement.size
+        yield from statement.size if isinstance(statement.size, (Parts, Length)) else (statement.size,)
     elif isinstance(statement, (Fold, Scan)):
         yield from (size for _, size in (statement.ranges if isinstance(statement, Fold) else (statement.range,)))
     if isinstance(statement, (Fold, Scan)) and statement.part is not None:

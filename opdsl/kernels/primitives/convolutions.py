@@ -11,6 +11,14 @@ from opdsl.runtime.lowering import made_once
 from opdsl.runtime.tensor import Tensor
 
 
+def convolves_16_bits(tensor: Tensor) -> bool:
+    """Return whether a tensor has 16-bit floats, and its device convolves them itself, with float32 sums."""
+    device, dtype = tensor.device, tensor.dtype
+    if device is meta or not (dtype.is_floating_point and dtype.itemsize == 2) or not has_compiler(device.type):
+        return False
+    return abilities(device.type).convolves_16_bits
+
+
 def slide(
     kind: str,
     images: Tensor,
@@ -25,7 +33,8 @@ def slide(
     Args:
         kind: ``correlate`` writes the results, ``spread`` the images, ``weigh`` the weight, each from the other two;
             see ``ConvolutionCall``.
-        images: (batch, channels, sizes); of a floating-point dtype, with elements, like the others.
+        images: (batch, channels, sizes); of a floating-point dtype, with elements, like the others. Only those that
+            ``convolves_16_bits`` accepts have 16 bits.
         weight: (outputs, channels of a group, lengths).
         results: (batch, outputs, counts).
         windows: over the images.

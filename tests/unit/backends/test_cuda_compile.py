@@ -21,12 +21,13 @@ import opdsl
 from opdsl.backends import cache
 from opdsl.backends.cuda import allocator, compiler, driver, finalization, host, nvrtc, streams
 from opdsl.backends.cuda.attention import scheduled as attention_program
+from opdsl.backends.cuda.convolution import scheduled as convolution_program
 from opdsl.backends.cuda.nvrtc import compile_cubin
 from opdsl.backends.cuda.program import Source
 from opdsl.backends.cuda.schedules import order
 from opdsl.declare import Library
 from opdsl.errors import KernelCompileError
-from opdsl.kernels.calls import AttentionCall, OperandSpec, Ordering
+from opdsl.kernels.calls import AttentionCall, ConvolutionCall, OperandSpec, Ordering, WindowSpec
 from opdsl.native.generated import GENERATED
 from opdsl.runtime import Tensor
 from opdsl.testing import ahead
@@ -51,7 +52,7 @@ TRIED, STRIDE = 5, 5
 @pytest.fixture
 def dry_run(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Install devices of all architectures on which kernels are compiled, but do not run."""
-    for kind in ("attention", "author", "compile", "order", "product"):
+    for kind in ("attention", "author", "compile", "convolution", "order", "product"):
         monkeypatch.setattr(compiler, kind, getattr(compiler, kind))  # restored after the test
     forget_kernels()
     ahead.dry_run_on(ARCHITECTURES)
@@ -177,6 +178,13 @@ def hot_sources(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Source]]
         steps = (64 << 10, 64 << 10, 64 << 10, 64, 1)
         call = AttentionCall(dtype, 1, 2, 1, 1024, 1024, 64, 64, steps, steps[1:], steps[1:], steps, None, (), True)
         yield f"attention {dtype.name} of 64", attention_program(call).source
+        window = WindowSpec(56, 56, 3, -1, 1, 1)
+        images, weight = (64 * 3136, 3136, 56, 1), (576, 9, 3, 1)
+        sizes = (1, 1, 64, 64, (window, window), images, weight, images)
+        yield (
+            f"conv2d {dtype.name} of 3 x 3",
+            convolution_program(ConvolutionCall("correlate", dtype, *sizes, True)).source,
+        )
 
 
 def table(monkeypatch: pytest.MonkeyPatch) -> str:
