@@ -60,6 +60,18 @@ def negated_in_place(self: Tensor) -> Tensor:
     return print("called") or -self
 '''
 
+# The same operators with in-place and ``out=`` variants, and one that returns several tensors.
+VARIANTS = (
+    SOURCE.replace("@lib.op\n@formula", "@lib.op(inplace=True, out=True)\n@formula")
+    + """
+
+@lib.op(out=True)
+@formula
+def extremes(self: Tensor) -> tuple[Tensor, Tensor]:
+    return self.amin(-1), self.amax(-1)
+"""
+)
+
 SETTINGS = """
 [project]
 name = "ported-operators"

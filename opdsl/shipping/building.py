@@ -18,6 +18,7 @@ from opdsl.shipping.package import files_of
 from opdsl.shipping.plans import ShippedOperator, ship
 from opdsl.shipping.project import Project, forms_of, is_named, unknown_names
 from opdsl.shipping.tracing import Kernels, NotShippedError
+from opdsl.shipping.variants import ship_variant, variants_of
 from opdsl.shipping.wheel import write_wheel
 
 __all__ = ["Built", "build"]
@@ -69,10 +70,13 @@ def build(
     unknown = unknown_names(functional, project)
     if unknown:
         raise OptionError(f"forms.{unknown[0]}: {project.module} declares no operator of this name.")
-    kernels, shipped, refused = Kernels(), [], {}
+    kernels = Kernels()
+    shipped: list[ShippedOperator] = []
+    refused: dict[str, str] = {}
     for operator in functional:
         report(f"{operator.name}: plans")
-        forms = list((recorded or {}).get(operator.name, ()))
+        variants = variants_of(operator, operators)
+        forms = _recorded_forms(operator, variants, recorded or {})
         wanted = bool(forms) or is_named(operator, project)
         if is_named(operator, project) or not recorded:
             forms += forms_of(operator, project)
@@ -82,11 +86,43 @@ def build(
             if is_named(operator, project):
                 raise OptionError(f"{operator.name} cannot be shipped: {error}.") from error
             refused[operator.name] = str(error)
+        else:
+            shipped += _ship_variants(variants, shipped[-1], forms, kernels, refused)
     if not shipped:
         names = ", ".join(f"{name} ({reason})" for name, reason in refused.items())
         raise OptionError(f"{project.module} has no operator that can be shipped: {names}.")
     wheels = _wheels(project, shipped, kernels, targets, output, report)
     return Built(tuple(wheels), tuple(shipped), refused, len(kernels.sources))
+
+
+def _recorded_forms(
+    operator: Operator, variants: Sequence[Operator], recorded: Mapping[str, Sequence[Form]]
+) -> list[Form]:
+    """Return the recorded forms of an operator's calls, and of those of its variants, without outputs."""
+    forms = list(recorded.get(operator.name, ()))
+    for variant in variants:
+        outputs = [argument.python_name for argument in variant.schema.out]
+        for form in recorded.get(variant.name, ()):
+            named = {name: value for name, value in form.named.items() if name not in outputs}
+            forms.append(attrs.evolve(form, named=named))
+    return list({str(form): form for form in forms}.values())
+
+
+def _ship_variants(
+    variants: Sequence[Operator],
+    functional: ShippedOperator,
+    forms: Sequence[Form],
+    kernels: Kernels,
+    refused: dict[str, str],
+) -> list[ShippedOperator]:
+    """Compile the variants of an operator, and return them; note the reasons for which others are left out."""
+    shipped = []
+    for variant in variants:
+        try:
+            shipped.append(ship_variant(variant, functional, forms, kernels))
+        except NotShippedError as error:
+            refused[variant.name] = str(error)
+    return shipped
 
 
 def _wheels(

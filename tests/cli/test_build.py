@@ -20,6 +20,7 @@ from opdsl.errors import MissingDependencyError
 from opdsl.shipping import linking
 from opdsl.shipping.forms import parse_form
 from opdsl.shipping.plans import ship
+from opdsl.shipping.samples import Call, bound
 from opdsl.shipping.tracing import Kernels
 from tests.shipped import ROOT, execute, install, make_project, run_blocked, targets_here
 
@@ -236,3 +237,19 @@ def test_numbers_that_take_another_branch_get_plans_of_their_own() -> None:
             for key in [("float32[n]", "float")]
         ]
     assert counts == [1, 2]
+
+
+@pytest.mark.parametrize("count", [3, 4, 8])
+def test_forms_of_many_sizes_are_compiled_for_the_smallest_ones(count: int) -> None:
+    with Library("many") as lib:
+
+        @lib.op
+        @formula
+        def mean(self: Tensor) -> Tensor:
+            return self.mean(-1)
+
+        form = parse_form(f"float32[{', '.join('abcdefgh'[:count])}]", "forms")
+        function = ship(mean.operator, [form], Kernels()).function
+    assert (f"float32[{', '.join(['n'] * count)}]",) in function.plans
+    call = Call(bound(mean.operator, form), dict.fromkeys(form.names))
+    assert min(max(tensor.shape) for (tensor,) in call.general()) == count + 1  # sizes from 2 on, which differ
