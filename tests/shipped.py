@@ -85,7 +85,7 @@ targets = {targets}
 [tool.opdsl.build.forms]
 swish = [{swish}]
 weighed_softmax = ["float32[n, d], float32[d]"]
-blended = ["float32[n, d], float32[n, d]", "float32[n, d], float32[d]"]
+blended = ["float32[n, d], float32[n, d]", "float32[n, d], float32[d]", "float32[n, d].order(1, 0), float32[n, d]"]
 """
 
 # Stands in for an environment that has none of these packages.

@@ -143,6 +143,7 @@ def _table(shipped: ShippedOperator) -> str:
         tables.append(f"GRADIENT = Gradient({gradient.names!r}, {gradient.results!r}, {gradient.reads!r}, {table})")
     head = [
         f'"""Plans of {shipped.operator.name}, written by `opdsl build`."""',
+        "import math\n\n"
         "from .._runtime import numbers\n"
         "from .._runtime.calls import Gradient, Table\n"
         "from .._runtime.code import Entry",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import inspect
+import math
 import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
@@ -407,6 +408,8 @@ def _constant(value: Any, kernels: Kernels | None) -> str:
 def _function_text(function: BuiltinFunctionType, kernels: Kernels | None) -> str:
     if getattr(builtins, function.__name__, None) is function:
         return str(function.__name__)
+    if getattr(math, function.__name__, None) is function:
+        return f"math.{function.__name__}"
     plan = function.__self__
     ships_as = plan.template() if isinstance(plan, builtin.Plan) else None
     if isinstance(ships_as, builtin.Shipped) and kernels is not None:

@@ -65,11 +65,16 @@ def test_operators_of_a_wheel_agree_with_numpy_for_all_shapes(site: Path) -> Non
 def test_strided_arrays_and_lists_are_taken(site: Path) -> None:
     program = """
 import numpy, ported
-x = numpy.random.default_rng(0).standard_normal((8, 6), dtype=numpy.float32)
+rng = numpy.random.default_rng(0)
+x = rng.standard_normal((8, 6), dtype=numpy.float32)
 numpy.testing.assert_allclose(ported.mean_square(x.T), (x * x).mean(0), rtol=1e-5)
 numpy.testing.assert_allclose(ported.mean_square(x[::2, ::-1]), (x * x).mean(-1)[::2], rtol=1e-5)
 swapped = x.astype(x.dtype.newbyteorder())
 numpy.testing.assert_allclose(ported.mean_square(swapped), (x * x).mean(-1), rtol=1e-5)
+# A form of its own, whose kernel reads tiles of the one and rows of the other array.
+for shape in [(2, 3), (40, 33), (500, 5), (300, 2000)]:
+    x, y = rng.standard_normal((2, *shape), dtype=numpy.float32)
+    numpy.testing.assert_allclose(ported.blended(x.copy("F"), y), x + 2 * y, rtol=1e-6)
 """
     run_blocked(site, program)
 
