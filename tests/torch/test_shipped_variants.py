@@ -180,3 +180,102 @@ for count in (6, 200):
 """
     run_blocked(site, REFERENCES + WRITING + export)
     run_blocked(site, REFERENCES + WRITING + load)
+
+
+KINDS = """
+from __future__ import annotations
+
+import opdsl
+from opdsl import Library, Tensor, formula
+
+lib = Library("ported")
+
+
+@lib.op(inplace=True, out=True)
+@formula
+def scaled(self: Tensor, other: float, *, shift: float = 0.0) -> Tensor:
+    return self * other + shift
+
+
+@scaled.overload("Tensor", inplace=True, out=True)
+@formula
+def scaled_by_tensor(self: Tensor, other: Tensor, *, shift: float = 0.0) -> Tensor:
+    return self * other + shift
+
+
+@lib.op(inplace=True, out=True)
+@formula
+def positive(self: Tensor) -> Tensor:
+    return self > 0
+
+
+@lib.op(out=True)
+@formula
+def joined(tensors: list[Tensor]) -> Tensor:
+    return opdsl.cat(tensors, 0)
+"""
+
+FORMS = """
+[tool.opdsl.build.forms]
+scaled = ["float32[n], 0.5", "float32[()], 0.5", "bfloat16[n], 0.5", "complex64[n], 0.5"]
+"scaled.Tensor" = ["float32[n], float32[n]", "float32[n], float64[n]"]
+positive = ["float32[n]"]
+joined = ["[float32[n, d], float32[m, d]]"]
+"""
+
+
+@pytest.fixture(scope="module")
+def kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build a project of overloads, lists and several dtypes, and return a folder with what its wheel installs."""
+    project = make_project(tmp_path_factory.mktemp("kinds") / "project", source=KINDS)
+    settings = project / "pyproject.toml"
+    settings.write_text(settings.read_text().partition("[tool.opdsl.build.forms]")[0] + FORMS)
+    return install(project)
+
+
+def test_overloads_lists_and_converted_results_are_written(kinds: Path) -> None:
+    program = """
+import numpy
+for make in (torch.as_tensor, numpy.asarray):
+    x, y, z = make(torch.arange(5.0)), make(torch.zeros(5)), make(torch.arange(5.0))
+    assert ported.scaled(x, 2.0, shift=1.0, out=y) is y and (y == 2 * x + 1).all()
+    assert (ported.scaled(x, x, out=y) == x * x).all()
+    assert (ported.scaled_(z, 3.0) == 3 * x).all()
+    assert (ported.scaled_(z, x + 1) == 3 * x * (x + 1)).all()
+    assert (ported.scaled_(z, make(torch.ones(5).double())) == 3 * x * (x + 1)).all()  # the result is float64
+    assert (ported.positive_(z) == (x > 0)).all()
+    one, block, parts = make(torch.tensor(2.0)), make(torch.zeros(6, 3)), [make(torch.ones(k, 3)) for k in (2, 4)]
+    assert ported.scaled_(one, 3.0) is one and one == 6
+    assert (ported.joined(parts, out=block) == 1).all()
+    try:
+        ported.joined([block[:2], parts[1]], out=block)
+    except ValueError as error:
+        print(error)
+"""
+    refusal = "ported::joined.out: out is written, and overlaps tensors. Pass a copy of tensors."
+    assert run_blocked(kinds, REFERENCES + program).splitlines() == [refusal] * 2
+
+
+def test_narrow_and_conjugate_tensors_are_written(kinds: Path) -> None:
+    program = """
+b, c = torch.randn(9).bfloat16(), torch.randn(9, dtype=torch.complex64)
+torch.testing.assert_close(ops.scaled_(b.clone(), 3.0), b * 3)
+torch.testing.assert_close(ops.scaled(b, 3.0, out=torch.empty_like(b)), b * 3)
+target = c.clone().conj()
+torch.testing.assert_close(ops.scaled_(target, 3.0), c.conj() * 3)
+torch.testing.assert_close(ops.scaled(c, 3.0, out=target), c * 3)
+assert target.is_conj()
+with torch.inference_mode():
+    assert (ops.scaled_(torch.ones(5), 3.0) == 3).all()
+parameter = torch.nn.Parameter(torch.ones(5))
+with torch.no_grad():
+    before = parameter._version
+    assert (ops.scaled_(parameter, 3.0) == 3).all() and parameter._version == before + 1
+for operator, arguments, named in [
+    (ops.scaled_.Tensor, (torch.ones(5), torch.ones(5)), {}),
+    (ops.scaled.Tensor_out, (torch.ones(5), torch.ones(5)), {"shift": 1.0, "out": torch.ones(5)}),
+    (ops.joined.out, ([torch.ones(2, 3), torch.ones(4, 3)],), {"out": torch.ones(6, 3)}),
+]:
+    torch.library.opcheck(operator, arguments, named)
+"""
+    run_blocked(kinds, REFERENCES + program)

@@ -37,7 +37,10 @@ class Writer(Bridge):
 
     def __init__(self, definitions: Any, schema: str, function: WritingFunction) -> None:
         super().__init__(definitions, schema, function)
-        definitions.impl(self.name.partition("::")[2], self._count, "ADInplaceOrView")
+        name = self.name.partition("::")[2]
+        definitions.impl(name, self._count, "ADInplaceOrView")
+        for key in ("Conjugate", "Negative"):  # the function materializes such views, and writes them
+            definitions.impl(name, torch.library.fallthrough_kernel, key)
 
     def _run(self, *values: Any, **named: Any) -> None:
         self.function(self.complete(values, named))
