@@ -58,6 +58,9 @@ def blended(self: Tensor, other: Tensor) -> Tensor:
 @lib.op
 def negated_in_place(self: Tensor) -> Tensor:
     return print("called") or -self
+
+
+lib.define("negated_(Tensor(a!) self) -> Tensor(a!)")
 '''
 
 # The same operators with in-place and ``out=`` variants, and one that returns several tensors.

@@ -66,17 +66,29 @@ def build(
     targets = targets_of(project.targets)
     for target in targets:
         find_linker(target)  # before minutes of work
-    functional = [operator for operator in operators if operator.schema.kind is SchemaKind.functional]
-    unknown = unknown_names(functional, project)
-    if unknown:
-        raise OptionError(f"forms.{unknown[0]}: {project.module} declares no operator of this name.")
     kernels = Kernels()
+    shipped, refused = _compiled(project, operators, recorded or {}, kernels, report)
+    if not shipped:
+        names = ", ".join(f"{name} ({reason})" for name, reason in refused.items())
+        raise OptionError(f"{project.module} has no operator that can be shipped: {names}.")
+    wheels = _wheels(project, shipped, kernels, targets, output, report)
+    return Built(tuple(wheels), tuple(shipped), refused, len(kernels.sources))
+
+
+def _compiled(
+    project: Project,
+    operators: Sequence[Operator],
+    recorded: Mapping[str, Sequence[Form]],
+    kernels: Kernels,
+    report: Callable[[str], None],
+) -> tuple[list[ShippedOperator], dict[str, str]]:
+    """Compile operators and their variants, and return them, and for the others the reasons why they are left out."""
     shipped: list[ShippedOperator] = []
     refused: dict[str, str] = {}
-    for operator in functional:
+    for operator in _functional(project, operators):
         report(f"{operator.name}: plans")
         variants = variants_of(operator, operators)
-        forms = _recorded_forms(operator, variants, recorded or {})
+        forms = _recorded_forms(operator, variants, recorded)
         wanted = bool(forms) or is_named(operator, project)
         if is_named(operator, project) or not recorded:
             forms += forms_of(operator, project)
@@ -88,11 +100,26 @@ def build(
             refused[operator.name] = str(error)
         else:
             shipped += _ship_variants(variants, shipped[-1], forms, kernels, refused)
-    if not shipped:
-        names = ", ".join(f"{name} ({reason})" for name, reason in refused.items())
-        raise OptionError(f"{project.module} has no operator that can be shipped: {names}.")
-    wheels = _wheels(project, shipped, kernels, targets, output, report)
-    return Built(tuple(wheels), tuple(shipped), refused, len(kernels.sources))
+    known = {one.operator.name for one in shipped} | refused.keys()
+    others = [operator.name for operator in operators if operator.name not in known]
+    return shipped, refused | dict.fromkeys(others, "it writes arguments, and nothing shipped computes the same")
+
+
+def _functional(project: Project, operators: Sequence[Operator]) -> list[Operator]:
+    """Return the functional operators of a project.
+
+    Raises:
+        OptionError: the project names forms of another operator.
+    """
+    functional = [operator for operator in operators if operator.schema.kind is SchemaKind.functional]
+    for name in unknown_names(functional, project):
+        if name in unknown_names(operators, project):
+            raise OptionError(f"forms.{name}: {project.module} declares no operator of this name.")
+        raise OptionError(
+            f"forms.{name}: this operator writes its arguments. Name the forms of the functional operator, for which "
+            "its variants are compiled, too."
+        )
+    return functional
 
 
 def _recorded_forms(

@@ -155,6 +155,7 @@ def test_operators_that_run_python_are_left_out_with_a_reason(folder: Path, run:
     project = make_project(folder / "project")
     done = run("build", str(project), "--target", targets_here()[0])
     assert "left out ported::negated_in_place: negated_in_place, which may do more than call operators" in done.stderr
+    assert "left out ported::negated_: it writes arguments, and nothing shipped computes the same" in done.stderr
 
 
 def test_a_script_is_recorded(tmp_path: Path) -> None:
@@ -175,12 +176,13 @@ def test_a_script_is_recorded(tmp_path: Path) -> None:
     [
         (('module = "ported"', 'modul = "ported"'), "[tool.opdsl.build] has no setting modul (it has dtypes"),
         (("swish = [", "swash = ["), "forms.swash: ported declares no operator of this name"),
+        (("swish = [", "negated_ = ["), "forms.negated_: this operator writes its arguments. Name the forms of the"),
         (('"float32[n, d]"', '"float32(n, d)"'), "is neither a tensor nor a literal"),
         (('"float32[n, d]"', '"float31[n, d]"'), "there is no dtype float31"),
         (('"float32[n, d]"', '"float32[n, d], gamma=1.0"'), "does not fit ported::swish(Tensor self, float beta"),
         (("targets = [", 'targets = ["sparc", '), "target: expected one of x86-64, x86-64-v2"),
     ],
-    ids=["setting", "operator", "syntax", "dtype", "argument", "target"],
+    ids=["setting", "operator", "variant", "syntax", "dtype", "argument", "target"],
 )
 def test_wrong_settings_are_refused(folder: Path, run: Run, change: tuple[str, str], expected: str) -> None:
     project = make_project(folder / "project")
