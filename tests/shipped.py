@@ -58,7 +58,22 @@ def blended(self: Tensor, other: Tensor) -> Tensor:
 @lib.op
 def negated_in_place(self: Tensor) -> Tensor:
     return print("called") or -self
+
+
+lib.define("negated_(Tensor(a!) self) -> Tensor(a!)")
 '''
+
+# The same operators with in-place and ``out=`` variants, and one that returns several tensors.
+VARIANTS = (
+    SOURCE.replace("@lib.op\n@formula", "@lib.op(inplace=True, out=True)\n@formula")
+    + """
+
+@lib.op(out=True)
+@formula
+def extremes(self: Tensor) -> tuple[Tensor, Tensor]:
+    return self.amin(-1), self.amax(-1)
+"""
+)
 
 SETTINGS = """
 [project]
@@ -73,7 +88,7 @@ targets = {targets}
 [tool.opdsl.build.forms]
 swish = [{swish}]
 weighed_softmax = ["float32[n, d], float32[d]"]
-blended = ["float32[n, d], float32[n, d]", "float32[n, d], float32[d]"]
+blended = ["float32[n, d], float32[n, d]", "float32[n, d], float32[d]", "float32[n, d].order(1, 0), float32[n, d]"]
 """
 
 # Stands in for an environment that has none of these packages.

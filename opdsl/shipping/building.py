@@ -18,6 +18,7 @@ from opdsl.shipping.package import files_of
 from opdsl.shipping.plans import ShippedOperator, ship
 from opdsl.shipping.project import Project, forms_of, is_named, unknown_names
 from opdsl.shipping.tracing import Kernels, NotShippedError
+from opdsl.shipping.variants import ship_variant, variants_of
 from opdsl.shipping.wheel import write_wheel
 
 __all__ = ["Built", "build"]
@@ -65,14 +66,29 @@ def build(
     targets = targets_of(project.targets)
     for target in targets:
         find_linker(target)  # before minutes of work
-    functional = [operator for operator in operators if operator.schema.kind is SchemaKind.functional]
-    unknown = unknown_names(functional, project)
-    if unknown:
-        raise OptionError(f"forms.{unknown[0]}: {project.module} declares no operator of this name.")
-    kernels, shipped, refused = Kernels(), [], {}
-    for operator in functional:
+    kernels = Kernels()
+    shipped, refused = _compiled(project, operators, recorded or {}, kernels, report)
+    if not shipped:
+        names = ", ".join(f"{name} ({reason})" for name, reason in refused.items())
+        raise OptionError(f"{project.module} has no operator that can be shipped: {names}.")
+    wheels = _wheels(project, shipped, kernels, targets, output, report)
+    return Built(tuple(wheels), tuple(shipped), refused, len(kernels.sources))
+
+
+def _compiled(
+    project: Project,
+    operators: Sequence[Operator],
+    recorded: Mapping[str, Sequence[Form]],
+    kernels: Kernels,
+    report: Callable[[str], None],
+) -> tuple[list[ShippedOperator], dict[str, str]]:
+    """Compile operators and their variants, and return them, and for the others the reasons why they are left out."""
+    shipped: list[ShippedOperator] = []
+    refused: dict[str, str] = {}
+    for operator in _functional(project, operators):
         report(f"{operator.name}: plans")
-        forms = list((recorded or {}).get(operator.name, ()))
+        variants = variants_of(operator, operators)
+        forms = _recorded_forms(operator, variants, recorded)
         wanted = bool(forms) or is_named(operator, project)
         if is_named(operator, project) or not recorded:
             forms += forms_of(operator, project)
@@ -82,11 +98,58 @@ def build(
             if is_named(operator, project):
                 raise OptionError(f"{operator.name} cannot be shipped: {error}.") from error
             refused[operator.name] = str(error)
-    if not shipped:
-        names = ", ".join(f"{name} ({reason})" for name, reason in refused.items())
-        raise OptionError(f"{project.module} has no operator that can be shipped: {names}.")
-    wheels = _wheels(project, shipped, kernels, targets, output, report)
-    return Built(tuple(wheels), tuple(shipped), refused, len(kernels.sources))
+        else:
+            shipped += _ship_variants(variants, shipped[-1], forms, kernels, refused)
+    known = {one.operator.name for one in shipped} | refused.keys()
+    others = [operator.name for operator in operators if operator.name not in known]
+    return shipped, refused | dict.fromkeys(others, "it writes arguments, and nothing shipped computes the same")
+
+
+def _functional(project: Project, operators: Sequence[Operator]) -> list[Operator]:
+    """Return the functional operators of a project.
+
+    Raises:
+        OptionError: the project names forms of another operator.
+    """
+    functional = [operator for operator in operators if operator.schema.kind is SchemaKind.functional]
+    for name in unknown_names(functional, project):
+        if name in unknown_names(operators, project):
+            raise OptionError(f"forms.{name}: {project.module} declares no operator of this name.")
+        raise OptionError(
+            f"forms.{name}: this operator writes its arguments. Name the forms of the functional operator, for which "
+            "its variants are compiled, too."
+        )
+    return functional
+
+
+def _recorded_forms(
+    operator: Operator, variants: Sequence[Operator], recorded: Mapping[str, Sequence[Form]]
+) -> list[Form]:
+    """Return the recorded forms of an operator's calls, and of those of its variants, without outputs."""
+    forms = list(recorded.get(operator.name, ()))
+    for variant in variants:
+        outputs = [argument.python_name for argument in variant.schema.out]
+        for form in recorded.get(variant.name, ()):
+            named = {name: value for name, value in form.named.items() if name not in outputs}
+            forms.append(attrs.evolve(form, named=named))
+    return list({str(form): form for form in forms}.values())
+
+
+def _ship_variants(
+    variants: Sequence[Operator],
+    functional: ShippedOperator,
+    forms: Sequence[Form],
+    kernels: Kernels,
+    refused: dict[str, str],
+) -> list[ShippedOperator]:
+    """Compile the variants of an operator, and return them; note the reasons for which others are left out."""
+    shipped = []
+    for variant in variants:
+        try:
+            shipped.append(ship_variant(variant, functional, forms, kernels))
+        except NotShippedError as error:
+            refused[variant.name] = str(error)
+    return shipped
 
 
 def _wheels(

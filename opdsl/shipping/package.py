@@ -7,8 +7,10 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+import attrs
+
 from opdsl.dispatch import Operator
-from opdsl.schema import Argument
+from opdsl.schema import Argument, FunctionSchema, SchemaKind
 from opdsl.schema.model import Symbol
 from opdsl.shipping.plans import Function, Gradient, ShippedOperator
 from opdsl.shipping.runtime.keys import FLOAT, SCALAR, TENSOR, TENSORS
@@ -50,7 +52,7 @@ def files_of(
 def _module(operator: Operator) -> str:
     """Return the name of the module, and of the function, of an overload."""
     name = operator.schema.name
-    return f"{name.base}_{name.overload}" if name.overload else name.base
+    return f"{name.base}__{name.overload}" if name.overload else name.base
 
 
 # ----------------------------------------------------------------------------------------------------------- functions
@@ -59,8 +61,10 @@ def _module(operator: Operator) -> str:
 def _init(package: str, operators: Sequence[ShippedOperator]) -> str:
     """Return the module that defines the operators' functions."""
     overloads: dict[str, list[ShippedOperator]] = {}
+    outputs = {shipped.functional: shipped for shipped in operators if _is_out(shipped)}
     for shipped in operators:
-        overloads.setdefault(shipped.operator.schema.name.base, []).append(shipped)
+        if not _is_out(shipped):
+            overloads.setdefault(shipped.operator.schema.name.base, []).append(shipped)
     parts = [
         f'"""Compiled operators, which take NumPy arrays; ``{package}.torch`` has them in torch."""\n\n'
         "from __future__ import annotations\n\n"
@@ -74,31 +78,38 @@ def _init(package: str, operators: Sequence[ShippedOperator]) -> str:
         f'_package = _Package("{package}", _pathlib.Path(__file__).parent)'
     ]
     for base, several in overloads.items():
-        parts += [part for shipped in several for part in _definition(shipped, "" if len(several) == 1 else "_")]
+        prefix = "" if len(several) == 1 else "_"
+        parts += [part for shipped in several for part in _definition(shipped, outputs.get(shipped.operator), prefix)]
         if len(several) > 1:
             names = ", ".join(f"(_{_module(shipped.operator)}, _op_{_module(shipped.operator)})" for shipped in several)
             parts.append(f"{base} = _overloaded({base!r}, [{names}])")
     return "\n\n\n".join(parts) + "\n"
 
 
-def _definition(shipped: ShippedOperator, prefix: str) -> Iterator[str]:
-    """Yield the operator's object, and the function that users call."""
+def _is_out(shipped: ShippedOperator) -> bool:
+    return shipped.operator.schema.kind is SchemaKind.out
+
+
+def _definition(shipped: ShippedOperator, into: ShippedOperator | None, prefix: str) -> Iterator[str]:
+    """Yield the operator's object, and the function that users call; ``into`` is its variant with outputs."""
     operator = shipped.operator
     name, kinds = _module(operator), dict(shipped.function.parameters)
     keywords = operator.schema.keyword_only
     parameters = [_parameter(argument, kinds) for argument in operator.schema.positional]
-    parameters += ["*"] * bool(keywords) + [_parameter(argument, kinds) for argument in keywords]
+    parameters += ["*"] * bool(keywords or into) + [_parameter(argument, kinds) for argument in keywords]
     called = name if prefix else operator.schema.name.base
     passed = ", ".join(argument.python_name for argument in operator.schema.arguments)
     returns = "Array" if len(operator.schema.returns) == 1 else "tuple[Array, ...]"
     documentation = (getattr(operator.declaration, "function", None) or _init).__doc__ or name
     yield f'_op_{name} = _package.operator("{name}")'
-    yield "\n".join(
-        [
-            f"def {prefix}{called}({', '.join(parameters)}) -> {returns}:",
-            textwrap.indent(f"{_quoted(documentation)}\nreturn _op_{name}({passed})", "    "),
-        ]
-    )
+    body = [_quoted(documentation), f"return _op_{name}({passed})"]
+    if into is not None:
+        outputs = _module(into.operator)
+        yield f'_op_{outputs} = _package.operator("{outputs}")'
+        parameters.append(f"out: {returns} | None = None")
+        body.insert(1, f"if out is not None:\n    return _op_{outputs}.into(out, {passed})")
+    head = f"def {prefix}{called}({', '.join(parameters)}) -> {returns}:"
+    yield "\n".join([head, textwrap.indent("\n".join(body), "    ")])
 
 
 def _parameter(argument: Argument, kinds: Mapping[str, str]) -> str:
@@ -132,6 +143,7 @@ def _table(shipped: ShippedOperator) -> str:
         tables.append(f"GRADIENT = Gradient({gradient.names!r}, {gradient.results!r}, {gradient.reads!r}, {table})")
     head = [
         f'"""Plans of {shipped.operator.name}, written by `opdsl build`."""',
+        "import math\n\n"
         "from .._runtime import numbers\n"
         "from .._runtime.calls import Gradient, Table\n"
         "from .._runtime.code import Entry",
@@ -152,7 +164,8 @@ def _table_text(function: Function, forms: Iterable[str], functions: list[str]) 
         "{" + ", ".join(f"{key!r}: ({_named(texts, functions)})" for key, texts in table.items()) + "}"
         for table in (function.plans, function.shapes)
     )
-    return f"Table({function.name!r}, {function.parameters!r}, {plans}, {shapes}, {tuple(forms)!r})"
+    writes = f", {function.writes!r}" if function.writes else ""
+    return f"Table({function.name!r}, {function.parameters!r}, {plans}, {shapes}, {tuple(forms)!r}{writes})"
 
 
 def _named(texts: Sequence[str], functions: list[str]) -> str:
@@ -171,17 +184,22 @@ def _named(texts: Sequence[str], functions: list[str]) -> str:
 
 def _torch(package: str, namespace: str, operators: Sequence[ShippedOperator]) -> str:
     """Return the module that registers the operators in torch."""
-    names = [_module(shipped.operator) for shipped in operators]
-    entries = []
-    for name, shipped in zip(names, operators, strict=True):
-        schema = str(shipped.operator.schema).partition("::")[2]
-        backward = "" if shipped.gradient is None else _backward_schema(shipped, shipped.gradient)
-        entries.append(f"({schema!r}, {name}.TABLE, {backward!r}, {name}.GRADIENT),")
+    entries, variants = [], []
+    for shipped in operators:
+        name = _module(shipped.operator)
+        if shipped.functional is shipped.operator:
+            backward = "" if shipped.gradient is None else _backward_schema(shipped, shipped.gradient)
+            entries.append(f"({_schema(shipped.operator.schema)!r}, {name}.TABLE, {backward!r}, {name}.GRADIENT),")
+        else:
+            schemas = _schema(shipped.operator.schema), _schema(_writer_schema(shipped.operator.schema))
+            functional = shipped.functional.schema.name.base, shipped.functional.schema.name.overload
+            variants.append(f"Declaration({schemas[0]!r}, {schemas[1]!r}, {name}.TABLE, {functional!r}),")
     lines = [
         f'"""Operators in torch: after ``import {package}.torch`` they are ``torch.ops.{namespace}``."""',
         "",
         "from . import _package",
-        f"from ._operators import {', '.join(names)}",
+        f"from ._operators import {', '.join(_module(shipped.operator) for shipped in operators)}",
+        *["from ._runtime.mutations import Declaration, register_variants"] * bool(variants),
         "from ._runtime.tensors import register",
         "",
         "_OPERATORS = (",
@@ -189,7 +207,27 @@ def _torch(package: str, namespace: str, operators: Sequence[ShippedOperator]) -
         ")",
         f'_registered = register("{namespace}", _package.library, _OPERATORS)',
     ]
+    if variants:
+        lines += ["_VARIANTS = (", *(f"    {variant}" for variant in variants), ")"]
+        lines.append("_variants = register_variants(*_registered[:2], _VARIANTS)")
     return "\n".join([*lines, ""])
+
+
+def _schema(schema: FunctionSchema) -> str:
+    """Return a schema in torch's syntax, without the namespace."""
+    return str(schema).partition("::")[2]
+
+
+def _writer_schema(schema: FunctionSchema) -> FunctionSchema:
+    """Return the schema of the operator that writes the arguments of a variant, and returns nothing."""
+    taken = {argument.name for argument in schema.arguments}
+    # torch warns about operators that write an argument named self.
+    other = next(name for name in ("input", "written", "_self") if name not in taken)
+    positional = [
+        attrs.evolve(argument, name=other) if argument.name == "self" else argument for argument in schema.positional
+    ]
+    name = attrs.evolve(schema.name, base=f"_write_{schema.name.base}")
+    return attrs.evolve(schema, name=name, positional=tuple(positional), returns=())
 
 
 def _backward_schema(shipped: ShippedOperator, gradient: Gradient) -> str:

@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 import attrs
 
 from opdsl.dispatch import KeySet, Operator
 from opdsl.dispatch.binding.arguments import Kind, kind_of
-from opdsl.errors import OpdslError, OptionError
+from opdsl.errors import OpdslError
 from opdsl.runtime import Tensor
 from opdsl.runtime.device import cpu
 from opdsl.runtime.dtype import ALL_DTYPES, DType
 from opdsl.runtime.geometry import TensorMeta, geometry
 from opdsl.runtime.snapshot import tensors_in
 from opdsl.runtime.storage import storage_root
-from opdsl.schema import Argument, SchemaKind
-from opdsl.schema.types import BaseType, ListType, OptionalType, Type
-from opdsl.shipping.forms import Form, TensorForm, patterns
+from opdsl.schema import SchemaKind
+from opdsl.shipping.forms import Form, patterns
 from opdsl.shipping.gradients import Backward, backward_of, result_name
 from opdsl.shipping.runtime.keys import FLOAT, NUMBERS, SCALAR, TENSOR, TENSORS, VALUE, tensor_key, value_key
+from opdsl.shipping.samples import Call, bound, parameters_of
 from opdsl.shipping.tracing import Kernels, NotShippedError, Plan, Shapes, trace, trace_shapes
 
-__all__ = ["Function", "Gradient", "ShippedOperator", "ship"]
+__all__ = ["Function", "Gradient", "ShippedOperator", "Shipping", "add_forms", "cover", "merged", "ship", "sources"]
 
 _DTYPES = {dtype.name: dtype for dtype in ALL_DTYPES}
 
 _CPU, _META = KeySet("CPU"), KeySet("Meta")
 
-# Sizes for which plans are made that are specialized for speed; and the most of these.
-_SPECIAL = (20, 300, 3, 5000)
+# The most plans that are specialized for speed.
 _MOST_SPECIAL = 4
 
 # A call with more plans probably has one for each size.
@@ -40,11 +38,6 @@ _MOST = 32
 P = TypeVar("P", bound=Plan)
 
 Key: TypeAlias = tuple[str, ...]
-
-# Sizes for which there has to be a plan, by the number of named sizes: in each octave one, or fewer.
-_OCTAVES = tuple(3 << octave for octave in range(20))
-_GENERAL = {1: _OCTAVES, 2: _OCTAVES, 3: _OCTAVES[::2], 4: _OCTAVES[::4]}
-_GENERAL_OF_MANY = (3, 200)
 
 
 @attrs.define
@@ -55,12 +48,14 @@ class Function:
     parameters: name and kind of each.
     plans: the plans for each key of a call.
     shapes: the functions for each key that compute the sizes of results.
+    writes: the positions of the arguments that it writes, one for each result; empty if it returns new tensors.
     """
 
     name: str
     parameters: tuple[tuple[str, str], ...]
     plans: dict[Key, list[str]] = attrs.Factory(dict)
     shapes: dict[Key, list[str]] = attrs.Factory(dict)
+    writes: tuple[int, ...] = ()
 
 
 @attrs.frozen
@@ -87,12 +82,14 @@ class ShippedOperator:
     function: its plans.
     gradient: its backward pass; None if it has none that can be shipped.
     forms: the forms that are compiled, as text.
+    functional: the operator that computes the same without writing its arguments; itself unless it writes them.
     """
 
     operator: Operator
     function: Function
     gradient: Gradient | None
     forms: tuple[str, ...]
+    functional: Operator
 
 
 def ship(operator: Operator, forms: Sequence[Form], kernels: Kernels, *, is_named: bool = True) -> ShippedOperator:
@@ -113,13 +110,30 @@ def ship(operator: Operator, forms: Sequence[Form], kernels: Kernels, *, is_name
         raise NotShippedError("it writes its arguments")
     if not forms:
         raise NotShippedError("no form of its calls is named")
-    shipping = _Shipping(operator, kernels)
+    shipping = Shipping(operator, kernels)
+    shipped = add_forms(shipping, forms, is_named=is_named)
+    gradient = shipping.gradient
+    is_empty = gradient is None or not gradient.function.plans
+    return ShippedOperator(operator, shipping.function, None if is_empty else gradient, shipped, operator)
+
+
+def add_forms(shipping: Shipping, forms: Sequence[Form], *, is_named: bool) -> tuple[str, ...]:
+    """Add the plans of forms, and return those that are compiled, as text.
+
+    Args:
+        shipping: gets the plans.
+        forms: of calls.
+        is_named: see ``ship``.
+
+    Raises:
+        NotShippedError, OptionError, OpdslError: see ``ship``.
+    """
     shipped: list[str] = []
     for form in forms:
-        values = bound(operator, form)
+        values = bound(shipping.operator, form)
         try:
             for pattern in patterns(form.names):
-                shipping.add(_Call(values, pattern))
+                shipping.add(Call(values, pattern))
         except OpdslError as error:
             if is_named:
                 raise
@@ -127,122 +141,7 @@ def ship(operator: Operator, forms: Sequence[Form], kernels: Kernels, *, is_name
                 raise NotShippedError(str(error).splitlines()[0]) from error
         else:
             shipped.append(str(form))
-    gradient = shipping.gradient
-    is_empty = gradient is None or not gradient.function.plans
-    return ShippedOperator(operator, shipping.function, None if is_empty else gradient, tuple(shipped))
-
-
-def parameters_of(operator: Operator) -> tuple[tuple[str, str], ...]:
-    """Return the name and kind of each parameter of an operator."""
-    return tuple((argument.python_name, _kind(argument)) for argument in operator.schema.arguments)
-
-
-def _kind(argument: Argument) -> str:
-    kind = kind_of(argument)
-    if kind is Kind.NUMBER:
-        element: Type = argument.type
-        while isinstance(element, (OptionalType, ListType)):
-            element = element.element
-        return FLOAT if element is BaseType.float else SCALAR
-    return {Kind.TENSOR: TENSOR, Kind.TENSORS: TENSORS, Kind.VALUE: VALUE}[kind]
-
-
-# -------------------------------------------------------------------------------------------------- arguments of a form
-
-
-@attrs.frozen
-class _Call:
-    """Calls of a form in which certain sizes are 0 or 1.
-
-    values: the arguments; tensors as forms.
-    pattern: those sizes; None for the others.
-    """
-
-    values: tuple[Any, ...]
-    pattern: Mapping[str, int | None]
-
-    @property
-    def is_special(self) -> bool:
-        """Return whether a size is 0 or 1."""
-        return any(size is not None for size in self.pattern.values())
-
-    def special(self) -> list[tuple[Any, ...]]:
-        """Return the arguments of calls for which specialized plans are made; none if a size is 0 or 1."""
-        return [] if self.is_special else list(self._samples(_SPECIAL))
-
-    def general(self) -> list[tuple[Any, ...]]:
-        """Return the arguments of calls with small and large sizes, for which there has to be a plan."""
-        return list(self._samples(_GENERAL.get(len(self._free), _GENERAL_OF_MANY)))
-
-    @property
-    def _free(self) -> list[str]:
-        return [name for name, size in self.pattern.items() if size is None]
-
-    def _samples(self, sizes: Sequence[int]) -> Iterator[tuple[Any, ...]]:
-        """Yield the arguments of calls with all combinations of sizes; those with different names differ."""
-        for combination in itertools.product(sizes, repeat=len(self._free)):
-            chosen = {name: size + at for at, (name, size) in enumerate(zip(self._free, combination, strict=True))}
-            yield self.arguments({**self.pattern, **chosen})
-
-    def arguments(self, sizes: Mapping[str, int | None]) -> tuple[Any, ...]:
-        """Return the arguments of the call with these sizes, tensors as geometries."""
-        return tuple(_with_sizes(value, sizes) for value in self.values)
-
-
-def _with_sizes(value: Any, sizes: Mapping[str, int | None]) -> Any:
-    if isinstance(value, list):
-        return [_with_sizes(element, sizes) for element in value]
-    if not isinstance(value, TensorForm):
-        return value
-    shape = tuple(size if isinstance(size, int) else sizes[size] or 0 for size in value.sizes)
-    return geometry(value.dtype, cpu, shape, _strides(shape, value.order))
-
-
-def _strides(shape: tuple[int, ...], order: Sequence[int] | None) -> tuple[int, ...] | None:
-    """Return the strides of a tensor without gaps; None for those of row-major order."""
-    if order is None or any(size < 2 for size in shape):
-        return None
-    strides, step = [0] * len(shape), 1
-    for dim in reversed(order):
-        strides[dim] = step
-        step *= shape[dim]
-    return tuple(strides)
-
-
-def bound(operator: Operator, form: Form) -> tuple[Any, ...]:
-    """Return the values of all parameters of an operator for a form.
-
-    Raises:
-        OptionError: the form does not fit.
-    """
-    arguments = operator.schema.arguments
-    names = [argument.python_name for argument in arguments]
-    extra = [name for name in form.named if name not in names[len(form.positional) :]]
-    if len(form.positional) > len(names) or extra:
-        raise OptionError(f"{operator.name}: ({form}) does not fit {operator.schema}.")
-    passed = dict(zip(names, form.positional, strict=False)) | dict(form.named)
-    missing = [
-        argument.python_name
-        for argument in arguments
-        if argument.python_name not in passed and argument.default is None
-    ]
-    if missing:
-        raise OptionError(f"{operator.name}: ({form}) lacks {missing[0]}: {operator.schema}.")
-    return tuple(
-        _valued(argument, passed[argument.python_name] if argument.python_name in passed else default_of(argument))
-        for argument in arguments
-    )
-
-
-def default_of(argument: Argument) -> Any:
-    """Return the default of an argument as callers pass it."""
-    return None if argument.default is None else argument.default.value
-
-
-def _valued(argument: Argument, value: Any) -> Any:
-    """Return a number in the type that the run time passes it in."""
-    is_number = isinstance(value, NUMBERS)
-    return float(value) if _kind(argument) == FLOAT and is_number and not isinstance(value, complex) else value
+    return tuple(shipped)
 
 
 def key_of(kinds: Sequence[str], values: Sequence[Any]) -> Key:
@@ -264,7 +163,7 @@ def _key(kind: str, value: Any) -> str:
 # ---------------------------------------------------------------------------------------------------------------- plans
 
 
-class _Shipping:
+class Shipping:
     """Plans of one operator, as they are made.
 
     function: the operator.
@@ -276,22 +175,22 @@ class _Shipping:
         self.function = Function(operator.name, parameters_of(operator))
         self.gradient: Gradient | None = None
         self._plans_made: dict[tuple[str, Key], tuple[list[Plan], list[Plan]]] = {}
-        self._known_shapes: list[Shapes] = []
+        self.known_shapes: list[Shapes] = []
         self._names = [name for name, _ in self.function.parameters]
         self._kinds = [kind_of(argument) for argument in operator.schema.arguments]
 
-    def add(self, call: _Call) -> None:
+    def add(self, call: Call) -> None:
         """Add the plans of a call's form, and of its gradient."""
         general = call.general()
         try:
-            key, plans = self._plans(self.function, call.special(), general, lambda _: self._run, self._kinds)
-            shapes = self._known_shapes = _cover([], general, self._shapes)
+            key, plans = self.plans_of(self.function, call.special(), general, lambda _: self._run, self._kinds)
+            shapes = self.known_shapes = cover([], general, self.layouts_of)
         except OpdslError:
             if not call.is_special:
                 raise
             return  # the call is an error with a size of 0 or 1
-        self.function.plans[key] = _texts(plans)
-        self.function.shapes[key] = _merged(self.function.shapes.get(key, ()), _texts(shapes))
+        self.function.plans[key] = sources(plans)
+        self.function.shapes[key] = merged(self.function.shapes.get(key, ()), sources(shapes))
         try:
             self._add_gradient(call.special(), general)
         except (NotShippedError, OpdslError):
@@ -300,11 +199,12 @@ class _Shipping:
     def _run(self, *arguments: Any) -> Any:
         return self.operator.find_in(_CPU)(*arguments)
 
-    def _shapes(self, values: Sequence[Any]) -> Shapes:
+    def layouts_of(self, values: Sequence[Any]) -> Shapes:
+        """Trace the function that computes the layouts of results."""
         run = self.operator.find_in(_META)
         return trace_shapes(self.operator.name, lambda *arguments: run(*arguments), self._names, values, self._kinds)
 
-    def _plans(
+    def plans_of(
         self,
         function: Function,
         special: Sequence[tuple[Any, ...]],
@@ -322,10 +222,11 @@ class _Shipping:
 
         def plan(values: tuple[Any, ...], *, is_general: bool) -> Plan:
             run = run_for(values)
-            return trace(function.name, run, names, values, kinds, self.kernels, is_general=is_general)
+            writes = bool(function.writes)
+            return trace(function.name, run, names, values, kinds, self.kernels, is_general=is_general, writes=writes)
 
-        _cover(fast, special, lambda values: plan(values, is_general=False), _MOST_SPECIAL)
-        _cover(slow, general, lambda values: plan(values, is_general=True))
+        cover(fast, special, lambda values: plan(values, is_general=False), _MOST_SPECIAL)
+        cover(slow, general, lambda values: plan(values, is_general=True))
         return key, [*fast, *slow]
 
     def _add_gradient(self, special: Sequence[tuple[Any, ...]], general: Sequence[tuple[Any, ...]]) -> None:
@@ -344,7 +245,7 @@ class _Shipping:
 
         def inputs_of(values: tuple[Any, ...]) -> tuple[Any, ...]:
             named = dict(zip(self._names, values, strict=True))
-            named |= {result_name(at): result for at, result in enumerate(self._results(values))}
+            named |= {result_name(at): result for at, result in enumerate(self.results(values))}
             incoming = [named[result_name(at)] for at in gradient.results]
             inputs = (*incoming, *[named[name] for name in gradient.reads], self._form(values))
             originals[id(inputs)] = values
@@ -357,8 +258,8 @@ class _Shipping:
         kinds = dict(zip(self._names, self._kinds, strict=True))
         own = [*[Kind.TENSOR] * len(gradient.results), *(kinds.get(name, Kind.TENSOR) for name in gradient.reads)]
         own.append(Kind.VALUE)
-        key, plans = self._plans(gradient.function, fast, all_sizes, run_for, own)
-        gradient.function.plans[key] = _texts(plans)
+        key, plans = self.plans_of(gradient.function, fast, all_sizes, run_for, own)
+        gradient.function.plans[key] = sources(plans)
         gradient.function.shapes[key] = [plans[0].shapes]
 
     def _new_gradient(self, backward: Backward) -> Gradient:
@@ -401,26 +302,26 @@ class _Shipping:
         packed = [geometry(one.dtype, cpu, one.shape) if isinstance(one, TensorMeta) else one for one in values]
         return ", ".join(key_of([kind for _, kind in self.function.parameters], packed))
 
-    def _results(self, values: Sequence[Any]) -> list[TensorMeta]:
+    def results(self, values: Sequence[Any]) -> list[TensorMeta]:
         """Return the geometries of the results of a call."""
-        plan = next((plan for plan in self._known_shapes if plan.accepts(*values)), None)
+        plan = next((plan for plan in self.known_shapes if plan.accepts(*values)), None)
         if plan is None:
-            plan = self._shapes(values)
-            self._known_shapes = [plan]
+            plan = self.layouts_of(values)
+            self.known_shapes = [plan]
         return [geometry(_DTYPES[dtype], cpu, shape, strides) for shape, dtype, strides in plan.layouts(*values)]
 
 
-def _texts(plans: Sequence[Plan]) -> list[str]:
+def sources(plans: Sequence[Plan]) -> list[str]:
     """Return the sources of plans, each once."""
     return list(dict.fromkeys(plan.text for plan in plans))
 
 
-def _merged(known: Sequence[str], texts: Sequence[str]) -> list[str]:
+def merged(known: Sequence[str], texts: Sequence[str]) -> list[str]:
     """Return the sources of two lists, each once."""
     return list(dict.fromkeys((*known, *texts)))
 
 
-def _cover(
+def cover(
     plans: list[P], samples: Sequence[tuple[Any, ...]], make: Callable[[tuple[Any, ...]], P], most: int = _MOST
 ) -> list[P]:
     """Add plans to a list until each sample's arguments satisfy the conditions of one, and return the list.

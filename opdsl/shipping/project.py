@@ -14,8 +14,8 @@ from opdsl.dispatch import Operator
 from opdsl.errors import OptionError
 from opdsl.schema.model import is_plain_name
 from opdsl.shipping.forms import MOST_DIMENSIONS, Form, parse_form
-from opdsl.shipping.plans import parameters_of
 from opdsl.shipping.runtime.keys import TENSOR
+from opdsl.shipping.samples import parameters_of
 
 __all__ = ["Project", "forms_of", "is_named", "read_project", "unknown_names"]
 

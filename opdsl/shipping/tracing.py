@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import inspect
+import math
 import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
@@ -220,6 +221,25 @@ class _Printer(Emitter):
         return f"{self.recorder.constant(_Typed(dtype.name))}({array.text})"
 
 
+class _WritingPrinter(_Printer):
+    """Emitter of plans that write arguments, and return nothing: the run time returns the arguments that it took."""
+
+    has_written = False
+
+    def _step(self, step: Any) -> None:
+        """Emit a step; conditions come before the first write, since the next plan may be tried if one fails."""
+        if isinstance(step, Check) and self.has_written:
+            raise NotShippedError("it reads elements after it has written some")
+        super()._step(step)
+
+    def _written(self, step: Written) -> None:
+        """See ``Emitter``."""
+        self.has_written = self.has_written or storage_root(step.counter) in self.recorder.arguments
+
+    def _tensor(self, tensor: Tensor) -> str:
+        return "None"
+
+
 def trace(
     name: str,
     run: Callable[..., Any],
@@ -229,6 +249,7 @@ def trace(
     kernels: Kernels,
     *,
     is_general: bool,
+    writes: bool = False,
 ) -> Plan:
     """Lower a call to a plan.
 
@@ -240,11 +261,13 @@ def trace(
         kinds: of the arguments.
         kernels: get those of the plan.
         is_general: whether few conditions matter more than speed, see ``may_choose``.
+        writes: whether the results are arguments that the call writes.
 
     Raises:
         NotShippedError: the call cannot run without opdsl.
     """
-    record, results = _recorded(name, run, names, values, kinds, (_Reader, _Printer), is_general=is_general)
+    how = (_Reader, _WritingPrinter if writes else _Printer)
+    record, results = _recorded(name, run, names, values, kinds, how, is_general=is_general)
     lines = _lines(record, record.body)
     layouts = [_geometry(result.geometry) for result in results]
     return Plan(
@@ -385,6 +408,8 @@ def _constant(value: Any, kernels: Kernels | None) -> str:
 def _function_text(function: BuiltinFunctionType, kernels: Kernels | None) -> str:
     if getattr(builtins, function.__name__, None) is function:
         return str(function.__name__)
+    if getattr(math, function.__name__, None) is function:
+        return f"math.{function.__name__}"
     plan = function.__self__
     ships_as = plan.template() if isinstance(plan, builtin.Plan) else None
     if isinstance(ships_as, builtin.Shipped) and kernels is not None:

@@ -20,6 +20,7 @@ from opdsl.errors import MissingDependencyError
 from opdsl.shipping import linking
 from opdsl.shipping.forms import parse_form
 from opdsl.shipping.plans import ship
+from opdsl.shipping.samples import Call, bound
 from opdsl.shipping.tracing import Kernels
 from tests.shipped import ROOT, execute, install, make_project, run_blocked, targets_here
 
@@ -64,11 +65,16 @@ def test_operators_of_a_wheel_agree_with_numpy_for_all_shapes(site: Path) -> Non
 def test_strided_arrays_and_lists_are_taken(site: Path) -> None:
     program = """
 import numpy, ported
-x = numpy.random.default_rng(0).standard_normal((8, 6), dtype=numpy.float32)
+rng = numpy.random.default_rng(0)
+x = rng.standard_normal((8, 6), dtype=numpy.float32)
 numpy.testing.assert_allclose(ported.mean_square(x.T), (x * x).mean(0), rtol=1e-5)
 numpy.testing.assert_allclose(ported.mean_square(x[::2, ::-1]), (x * x).mean(-1)[::2], rtol=1e-5)
 swapped = x.astype(x.dtype.newbyteorder())
 numpy.testing.assert_allclose(ported.mean_square(swapped), (x * x).mean(-1), rtol=1e-5)
+# A form of its own, whose kernel reads tiles of the one and rows of the other array.
+for shape in [(2, 3), (40, 33), (500, 5), (300, 2000)]:
+    x, y = rng.standard_normal((2, *shape), dtype=numpy.float32)
+    numpy.testing.assert_allclose(ported.blended(x.copy("F"), y), x + 2 * y, rtol=1e-6)
 """
     run_blocked(site, program)
 
@@ -149,6 +155,7 @@ def test_operators_that_run_python_are_left_out_with_a_reason(folder: Path, run:
     project = make_project(folder / "project")
     done = run("build", str(project), "--target", targets_here()[0])
     assert "left out ported::negated_in_place: negated_in_place, which may do more than call operators" in done.stderr
+    assert "left out ported::negated_: it writes arguments, and nothing shipped computes the same" in done.stderr
 
 
 def test_a_script_is_recorded(tmp_path: Path) -> None:
@@ -169,12 +176,13 @@ def test_a_script_is_recorded(tmp_path: Path) -> None:
     [
         (('module = "ported"', 'modul = "ported"'), "[tool.opdsl.build] has no setting modul (it has dtypes"),
         (("swish = [", "swash = ["), "forms.swash: ported declares no operator of this name"),
+        (("swish = [", "negated_ = ["), "forms.negated_: this operator writes its arguments. Name the forms of the"),
         (('"float32[n, d]"', '"float32(n, d)"'), "is neither a tensor nor a literal"),
         (('"float32[n, d]"', '"float31[n, d]"'), "there is no dtype float31"),
         (('"float32[n, d]"', '"float32[n, d], gamma=1.0"'), "does not fit ported::swish(Tensor self, float beta"),
         (("targets = [", 'targets = ["sparc", '), "target: expected one of x86-64, x86-64-v2"),
     ],
-    ids=["setting", "operator", "syntax", "dtype", "argument", "target"],
+    ids=["setting", "operator", "variant", "syntax", "dtype", "argument", "target"],
 )
 def test_wrong_settings_are_refused(folder: Path, run: Run, change: tuple[str, str], expected: str) -> None:
     project = make_project(folder / "project")
@@ -236,3 +244,19 @@ def test_numbers_that_take_another_branch_get_plans_of_their_own() -> None:
             for key in [("float32[n]", "float")]
         ]
     assert counts == [1, 2]
+
+
+@pytest.mark.parametrize("count", [3, 4, 8])
+def test_forms_of_many_sizes_are_compiled_for_the_smallest_ones(count: int) -> None:
+    with Library("many") as lib:
+
+        @lib.op
+        @formula
+        def mean(self: Tensor) -> Tensor:
+            return self.mean(-1)
+
+        form = parse_form(f"float32[{', '.join('abcdefgh'[:count])}]", "forms")
+        function = ship(mean.operator, [form], Kernels()).function
+    assert (f"float32[{', '.join(['n'] * count)}]",) in function.plans
+    call = Call(bound(mean.operator, form), dict.fromkeys(form.names))
+    assert min(max(tensor.shape) for (tensor,) in call.general()) == count + 1  # sizes from 2 on, which differ

@@ -16,7 +16,7 @@ def smooth_relu(self: Tensor, beta: float = 1.0) -> Tensor:
     return (opdsl.clamp_min(z, 0.0) + opdsl.log1p(opdsl.exp(-abs(z)))) / beta
 
 
-@lib.op
+@lib.op(inplace=True, out=True)
 @formula
 def swish(self: Tensor) -> Tensor:
     """``self * sigmoid(self)``"""
@@ -52,7 +52,7 @@ def log_sum_exp(self: Tensor) -> Tensor:
     return (opdsl.exp(self - largest).sum(-1, keepdim=True).log() + largest).sum(-1)
 
 
-@lib.op
+@lib.op(inplace=True, out=True)
 @formula
 def log_softmax(self: Tensor) -> Tensor:
     """``self - log(sum(exp(self)))`` of each row, without overflow."""

@@ -11,6 +11,7 @@ import numpy
 
 from .code import Entry, Library, Step
 from .keys import order_of, tensor_key
+from .memory import Memory
 
 GUARD_FAILED = object()
 """Result of a plan that does not serve a call, because one of its conditions on sizes fails."""
@@ -82,6 +83,35 @@ class NumPyArrays:
         """Return a copy of an array in row-major order, and its key."""
         copy = numpy.ascontiguousarray(array).reshape(array.shape)
         return copy, _key(copy.dtype, copy.shape)
+
+    def target(self, name: str, value: Any) -> Any:
+        """Return an argument as an array whose memory can be written.
+
+        Raises:
+            TypeError: it is no array.
+            ValueError: it is read-only.
+        """
+        if not isinstance(value, numpy.ndarray):
+            raise TypeError(f"{name} has to be an array of NumPy (got {type(value).__name__}).")
+        if not value.flags.writeable:
+            raise ValueError(f"{name} is read-only.")
+        return value
+
+    def memory(self, value: Any) -> Memory:
+        """Return the memory of an argument; of one that is no array, that of a copy."""
+        array = numpy.asarray(value)
+        return Memory(_name(array.dtype), array.shape, array.strides, _address(array), array.itemsize)
+
+    def store(self, target: Any, array: Any) -> None:
+        """Copy an array to an argument, unless it has its memory."""
+        if target is not array and _address(target) != _address(array):
+            numpy.copyto(target, array)
+
+
+@lru_cache(maxsize=256)
+def _name(dtype: numpy.dtype[Any]) -> str:
+    """Return the name of a dtype, which NumPy computes each time."""
+    return dtype.name
 
 
 @lru_cache(maxsize=4096)

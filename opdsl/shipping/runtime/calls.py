@@ -40,6 +40,8 @@ class Table(NamedTuple):
     parameters: name and kind of each.
     plans, shapes: for each key the functions that make its plans.
     forms: the compiled forms, as text.
+    writes: the positions of the arguments that the function writes, one for each result; empty if it returns new
+        arrays. Keys in ``shapes`` then lack the outputs.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Table(NamedTuple):
     plans: Mapping[Key, Sequence[Factory]]
     shapes: Mapping[Key, Sequence[Factory]]
     forms: tuple[str, ...]
+    writes: tuple[int, ...] = ()
 
 
 class Gradient(NamedTuple):
@@ -160,7 +163,7 @@ class Function:
 
     def _refusal(self, key: Key) -> str:
         names = [name for name, _ in self.table.parameters]
-        call = ", ".join(f"{name}: {part}" for name, part in zip(names, key, strict=True))
+        call = ", ".join(f"{name}: {part}" for name, part in zip(names, key, strict=False))
         forms = "; ".join(f"({form})" for form in self.table.forms)
         return (
             f"{self.table.name}: this package has no kernel for ({call}). It was built for {forms}. "
@@ -210,14 +213,15 @@ class Operator:
         if self._function is None:
             arrays = import_module(f"{self._package.name}._runtime.arrays").NumPyArrays(self._package.library)
             table = import_module(f"{self._package.name}._operators.{self._name}").TABLE
-            self._function = Function(table, arrays)
+            kind = import_module(f"{self._package.name}._runtime.writing").WritingFunction if table.writes else Function
+            self._function = kind(table, arrays)
         return self._function
 
     def fits(self, values: Sequence[Any]) -> bool:
         """Return whether arguments are arrays where the operator takes arrays, and numbers where it takes numbers."""
         return all(
             hasattr(value, "shape") == (kind == TENSOR) or value is None
-            for (_, kind), value in zip(self.function.table.parameters, values, strict=True)
+            for (_, kind), value in zip(self.function.table.parameters, values, strict=False)  # `out` comes last
             if kind in (TENSOR, FLOAT, SCALAR)
         )
 
@@ -234,6 +238,22 @@ class Operator:
             count = len(values) - len(names)
             return operator(*values[:count], **dict(zip(names, values[count:], strict=True)))
         return function(values)
+
+    def into(self, outputs: Any, *values: Any) -> Any:
+        """Run a call that writes its results to outputs.
+
+        Args:
+            outputs: an array, or for several results a tuple of them.
+            values: the other arguments.
+
+        Raises:
+            TypeError: there is another number of results.
+        """
+        passed = tuple(outputs) if isinstance(outputs, (tuple, list)) else (outputs,)
+        count = len(self.function.table.writes)
+        if len(passed) != count:
+            raise TypeError(f"{self.function.table.name}: out has {len(passed)} arrays, and there are {count} results.")
+        return self(*values, *passed)
 
 
 def overloaded(name: str, overloads: Sequence[tuple[Callable[..., Any], Operator]]) -> Callable[..., Any]:

@@ -12,6 +12,7 @@ from .arrays import GUARD_FAILED
 from .calls import Function, Gradient, NotCompiledError, Table
 from .code import Entry, Library, Step
 from .keys import TENSOR, TENSORS, order_of, tensor_key
+from .memory import Memory
 
 
 class TorchArrays:
@@ -74,6 +75,28 @@ class TorchArrays:
         """Return a copy of a tensor in row-major order, and its key."""
         copy = array.contiguous()
         return copy, _key(copy.dtype, copy.shape)
+
+    def target(self, name: str, value: Any) -> Any:
+        """Return an argument as a tensor whose memory can be written.
+
+        Raises:
+            TypeError: it is no tensor.
+        """
+        if not isinstance(value, torch.Tensor):
+            raise TypeError(f"{name} has to be a tensor (got {type(value).__name__}).")
+        return value.detach()
+
+    def memory(self, value: Any) -> Memory:
+        """Return the memory of an argument; of one that is no tensor, that of a copy."""
+        array = torch.as_tensor(value)
+        size = array.element_size()
+        strides = tuple(step * size for step in array.stride())
+        return Memory(_name(array.dtype), tuple(array.shape), strides, array.data_ptr(), size)
+
+    def store(self, target: Any, array: Any) -> None:
+        """Copy a tensor to an argument, unless it has its memory."""
+        if target.data_ptr() != array.data_ptr():
+            target.copy_(array)
 
 
 @lru_cache(maxsize=4096)
@@ -198,7 +221,7 @@ def _fake_key(kind: str, value: Any) -> str | None:
 
 def register(
     namespace: str, library: Library, operators: Sequence[tuple[str, Table, str, Gradient | None]]
-) -> list[Any]:
+) -> tuple[Any, TorchArrays, list[Bridge | None]]:
     """Define the operators of a package in ``torch.ops``.
 
     Args:
@@ -207,11 +230,11 @@ def register(
         operators: the schema and plans of each, and of its backward pass.
 
     Returns:
-        What keeps them defined.
+        The library of torch, the functions on tensors, and the operators, which are defined as long as these live.
     """
     definitions: Any = torch.library.Library(namespace, "FRAGMENT")  # type: ignore[no-untyped-call]
     arrays = TorchArrays(library)
-    kept: list[Any] = [definitions]
+    kept: list[Bridge | None] = []
     for schema, table, backward_schema, gradient in operators:
         bridge = Bridge(definitions, schema, Function(table, arrays))
         backward = None
@@ -220,7 +243,7 @@ def register(
             _differentiate(definitions, backward, _Autograd(backward, None, None))
         _differentiate(definitions, bridge, _Autograd(bridge, gradient, backward))
         kept += [bridge, backward]
-    return kept
+    return definitions, arrays, kept
 
 
 def _differentiate(definitions: Any, bridge: Bridge, autograd: _Autograd) -> None:
