@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from opdsl.backends.cpu import builtin, engine
 from opdsl.backends.cpu.builtin import Kernel, Table, Work
 from opdsl.backends.cpu.machine import attention as machine
+from opdsl.backends.cpu.machine.attention_block import QUERIES, AttentionPlan
 from opdsl.backends.cpu.machine.language import exports, words
 from opdsl.backends.cpu.storage import MEMORY
 from opdsl.runtime.permanent import kept_forever
@@ -24,6 +25,8 @@ DTYPES = ("float32", "float64")
 
 # Rows of register tiles whose accumulators fit into 32 or into 16 vector registers.
 _HEIGHTS_OF_32, _HEIGHTS_OF_16 = (12, 6, 2, 1), (6, 3, 1)
+# The most queries of a head that are taken one by one: a tile of them computes with whole vectors of queries.
+_FEW = 4
 # The number of multiplications that is worth a thread.
 _SHARE = 1 << 19
 
@@ -48,9 +51,10 @@ def attention(call: AttentionCall) -> Kernel:
         (count + 1, (*call.sums, 0) if has_sums else no_row),
         (3, call.mask if is_masked else no_row),
     ]
-    blocks = -(-call.queries // machine.QUERIES)
+    is_few = call.queries <= _FEW and call.key[-1] == call.value[-1] == 1
+    blocks = -(-call.queries // QUERIES)
     details: list[int | Table] = words(
-        machine.AttentionPlan,
+        AttentionPlan,
         operands=Table([word for place, steps in strides for word in (2 + 2 * place, *steps)]),
         groups=call.groups,
         members=call.members,
@@ -59,13 +63,15 @@ def attention(call: AttentionCall) -> Kernel:
         size=call.size,
         width=call.value_size,
         blocks=blocks,
+        is_few=int(is_few),
         is_causal=int(call.is_causal),
         is_masked=int(is_masked),
         has_sums=int(has_sums),
         scale_slot=2 * count,
     )
     elements = call.batch * call.groups * call.members * blocks
-    cost = machine.QUERIES * call.keys * (call.size + call.value_size)
+    rows = call.queries if is_few else QUERIES
+    cost = rows * call.keys * (call.size + call.value_size)
     grain = largest(1, _SHARE // largest(1, cost)) if elements * cost > _SHARE else 0
     work = Work(code.address("attention"), elements, grain, details=details)
     return builtin.builtin("attention_cpu", work, inputs, [builtin.Given()] * (1 + has_sums), [code])

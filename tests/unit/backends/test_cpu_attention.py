@@ -16,8 +16,8 @@ from opdsl.kernels.primitives.attention import attend
 
 Numbers = numpy.ndarray[Any, Any]
 
-# Queries and keys: fewer than a tile has, exactly a tile, more.
-LENGTHS = ((1, 1), (5, 7), (96, 128), (97, 129), (200, 300))
+# Queries and keys: so few queries that they are taken one by one, fewer than a tile has, exactly a tile, more.
+LENGTHS = ((1, 1), (3, 300), (4, 128), (5, 7), (96, 128), (97, 129), (200, 300))
 
 
 def numbers(*shape: int, dtype: str = "float32") -> Numbers:
@@ -65,24 +65,29 @@ def test_means_and_sums_agree_with_whole_matrices(lengths: tuple[int, int], caus
     compare(q, k, v, causal=causal)
 
 
-@pytest.mark.parametrize(("size", "value_size"), [(1, 1), (3, 17), (64, 5), (8, 40)])
-def test_sizes_of_heads(size: int, value_size: int) -> None:
-    compare(numbers(1, 2, 20, size), numbers(1, 2, 30, size), numbers(1, 2, 30, value_size))
+@pytest.mark.parametrize(("size", "value_size"), [(1, 1), (3, 17), (64, 5), (8, 40), (20, 123)])
+@pytest.mark.parametrize("queries", [2, 20])
+def test_sizes_of_heads(size: int, value_size: int, queries: int) -> None:
+    compare(numbers(1, 2, queries, size), numbers(1, 2, 140, size), numbers(1, 2, 140, value_size))
 
 
 def test_groups_of_heads_share_keys_and_values() -> None:
     compare(numbers(2, 6, 40, 16), numbers(2, 3, 50, 16), numbers(2, 3, 50, 16), causal=True)
 
 
-@pytest.mark.parametrize("shape", [(1, 1, 100, 150), (2, 3, 100, 150), (2, 1, 1, 150), (1, 3, 100, 1)])
-def test_masks_are_added_and_broadcast(shape: tuple[int, ...]) -> None:
-    compare(numbers(2, 3, 100, 8), numbers(2, 3, 150, 8), numbers(2, 3, 150, 8), numbers(*shape))
+@pytest.mark.parametrize("sizes", [(1, 1, True, True), (2, 3, True, True), (2, 1, False, True), (1, 3, True, False)])
+@pytest.mark.parametrize("queries", [3, 100])
+def test_masks_are_added_and_broadcast(sizes: tuple[int, int, bool, bool], queries: int) -> None:
+    samples, heads, has_queries, has_keys = sizes
+    mask = numbers(samples, heads, queries if has_queries else 1, 150 if has_keys else 1)
+    compare(numbers(2, 3, queries, 8), numbers(2, 3, 150, 8), numbers(2, 3, 150, 8), mask)
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(4)))[::5])
-def test_any_strides(order: tuple[int, ...]) -> None:
+@pytest.mark.parametrize("queries", [2, 100])
+def test_any_strides(order: tuple[int, ...], queries: int) -> None:
     """Tensors whose dimensions lie in another order in memory, elements of a head two apart among them."""
-    arrays = [numbers(2, 3, count, 12)[..., ::2] for count in (100, 140, 140)]
+    arrays = [numbers(2, 3, count, 12)[..., ::2] for count in (queries, 140, 140)]
     wanted, _ = reference(*arrays, None, 0.5, False)
     back = sorted(range(4), key=order.__getitem__)
     q, k, v = (opdsl.from_numpy(array.transpose(order).copy()).permute(back) for array in arrays)
@@ -132,5 +137,6 @@ def test_every_width_of_vectors_and_height_of_tiles(
     text = planner.text("float32", lanes)
     code = engine.compile_ir(f"attention {lanes} {has_many}", lambda: text, ["attention"])
     monkeypatch.setattr(planner, "_code", lambda dtype, lanes: code)
-    q, k, v = (numbers(1, 1, count, 20) for count in (110, 150 + lanes + has_many, 150 + lanes + has_many))
-    compare(q, k, v, causal=True)  # sizes that no other test has, so that the kernel is not cached
+    for queries in (2, 110):
+        q, k, v = (numbers(1, 1, count, 20) for count in (queries, 150 + lanes + has_many, 150 + lanes + has_many))
+        compare(q, k, v, causal=True)  # sizes that no other test has, so that the kernel is not cached

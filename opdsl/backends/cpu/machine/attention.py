@@ -10,20 +10,30 @@ from __future__ import annotations
 
 from typing import cast
 
-from opdsl.backends.cpu.machine.call import Plan
-from opdsl.backends.cpu.machine.language import (
-    Address,
-    Constant,
-    Pointer,
-    Records,
-    Struct,
-    exported,
-    instruction,
-    internal,
-    local,
-    local_record,
-    unrolled,
+from opdsl.backends.cpu.machine.attention_block import (
+    KEY,
+    KEYS,
+    MASK,
+    OUT,
+    QUERIES,
+    QUERY,
+    SUMS,
+    VALUE,
+    AttentionPlan,
+    Block,
+    Operand,
+    lowest,
+    maximum,
+    padded,
+    place_of,
+    rounded_scale,
+    scale_sums,
+    weight,
+    write_output,
+    write_sums,
 )
+from opdsl.backends.cpu.machine.attention_one import attend_one
+from opdsl.backends.cpu.machine.language import Constant, Pointer, exported, internal, local, local_record, unrolled
 from opdsl.backends.cpu.machine.objects import memory
 from opdsl.backends.cpu.machine.room import behind, room
 from opdsl.backends.cpu.machine.turn import turn
@@ -37,135 +47,17 @@ from opdsl.backends.cpu.machine.vectors import (
     fma,
     load,
     load_some,
-    rounded,
     spread,
     store,
     store_some,
     zeros,
 )
 
-# Queries and keys of a tile: a multiple of all heights and widths of register tiles, so that the scores of a tile fit
-# the second-level cache.
-QUERIES, KEYS = 96, 128
-
 HEIGHTS: tuple[int, ...] = ()
 """Numbers of rows that a register tile may have, largest first, down to 1."""
 
 # Numbers of vectors in a row of a register tile.
 _WIDTHS = (2, 1)
-
-# The operands of a call.
-_QUERY, _KEY, _VALUE, _OUT, _SUMS, _MASK = range(6)
-
-
-class Operand(Struct):
-    """Operand of a call.
-
-    slot: words from the frame to its address.
-    sample, group, member, row, column: elements to the next sample, group of heads, head of a group, query or key, and
-        element of it; for a mask and for log-sum-exps, to the next query and key.
-    """
-
-    slot: int
-    sample: int
-    group: int
-    member: int
-    row: int
-    column: int
-
-
-class AttentionPlan(Plan):
-    """Plan of attention, in which threads divide blocks of queries.
-
-    operands: queries, keys, values, the output, log-sum-exps of scores, and the mask that is added to scores.
-    groups, members: the number of groups of heads that share keys and values, and of heads in a group.
-    queries, keys: of a head.
-    size, width: elements of a query or key, and of a value.
-    blocks: the number of blocks of queries of a head.
-    is_causal: whether a query attends only to keys up to its own index.
-    is_masked, has_sums: whether there are a mask and log-sum-exps.
-    scale_slot: words from the frame to the factor of scores.
-    """
-
-    operands: Records[Operand]
-    groups: int
-    members: int
-    queries: int
-    keys: int
-    size: int
-    width: int
-    blocks: int
-    is_causal: int
-    is_masked: int
-    has_sums: int
-    scale_slot: int
-
-
-class Block(Struct):
-    """Memory of a block of queries.
-
-    turned: queries times the factor of scores, (size, QUERIES).
-    scores: of a tile, (KEYS, QUERIES).
-    added: the mask of a tile, (KEYS, QUERIES).
-    packed: values of a tile, (KEYS, width), with rows of whole vectors.
-    sums: sums of weighted values, (QUERIES, width), with rows of whole vectors.
-    most, total, kept: for each query the largest score so far, the sum of weights, and the factor of earlier sums.
-    """
-
-    turned: Address
-    scores: Address
-    added: Address
-    packed: Address
-    sums: Address
-    most: Address
-    total: Address
-    kept: Address
-
-
-@instruction("call {Vector} @weight({Vector} {0}, {Vector} {1})")
-def weight(scores: Vector, most: Vector) -> Vector:
-    """Return ``exp(scores - most)``, and 0 for scores of -inf."""
-    raise NotImplementedError
-
-
-@instruction("call {Vector} @logarithm({Vector} {0})")
-def logarithm(values: Vector) -> Vector:
-    """Return the natural logarithm."""
-    raise NotImplementedError
-
-
-@instruction("call {Vector} @llvm.maxnum.{SUFFIX}({Vector} {0}, {Vector} {1})")
-def maximum(first: Vector, second: Vector) -> Vector:
-    """Return the larger elements; a number rather than NaN."""
-    raise NotImplementedError
-
-
-@instruction("fdiv {Vector} {0}, {1}")
-def quotient(first: Vector, second: Vector) -> Vector:
-    """Return the quotients of two vectors."""
-    raise NotImplementedError
-
-
-@instruction("""{t}none = fcmp oeq {Vector} {0}, zeroinitializer
-select {Mask} {t}none, {Vector} {1}, {Vector} {0}""")
-def unless_zero(values: Vector, other: Vector) -> Vector:
-    """Return elements of the second vector where those of the first are 0."""
-    raise NotImplementedError
-
-
-@instruction("fadd {Real} 0xFFF0000000000000, 0.0")
-def lowest() -> Real:
-    """Return -inf."""
-    raise NotImplementedError
-
-
-@internal("alwaysinline")
-def padded(count: int, unit: Constant) -> int:
-    """Return the next multiple of a number of elements."""
-    return (count + unit - 1) // unit * unit
-
-
-# ------------------------------------------------------------------------------------------------------------ products
 
 
 @internal("noinline")
@@ -218,9 +110,6 @@ def multiply(
                     tile(a + row * a_row, a_row, a_column, b + column, b_row, count, target, c_row, adds, height, width)
                     done = row + height
             covered = column + wide
-
-
-# ------------------------------------------------------------------------------------------------------------- softmax
 
 
 @internal("noinline")
@@ -283,22 +172,6 @@ def weigh(block: Block, keys: int, columns: int) -> None:
 
 
 @internal("noinline")
-def scale_sums(block: Block, rows: int, width: int) -> None:
-    """Multiply earlier sums of values by the factors of their queries."""
-    sums = cast(Reals, block.sums)
-    factors = cast(Reals, block.kept)
-    for row in range(rows):
-        if factors[row] != cast(Real, 1.0):
-            factor = spread(factors[row])
-            for lane in range(0, width, LANES):
-                place = sums + row * width + lane
-                store(place, load(place) * factor)
-
-
-# ------------------------------------------------------------------------------------------------------------- operands
-
-
-@internal("noinline")
 def take_queries(query: Reals, operand: Operand, rows: int, columns: int, size: int, scale: Real, to: Reals) -> None:
     """Turn the queries of a block, and multiply them by the factor of scores."""
     turn(query, operand.row, operand.column, rows, size, to, QUERIES, columns)
@@ -323,53 +196,6 @@ def pack_values(value: Reals, operand: Operand, keys: int, width: int, to: Reals
 
 
 @internal("noinline")
-def write_output(block: Block, out: Reals, operand: Operand, rows: int, width: int, pitch: int) -> None:
-    """Write sums of values divided by sums of weights; queries that attend to no key get 0."""
-    sums = cast(Reals, block.sums)
-    totals = cast(Reals, block.total)
-    for row in range(rows):
-        total = unless_zero(spread(totals[row]), spread(cast(Real, 1.0)))
-        source = sums + row * pitch
-        target = out + row * operand.row
-        for lane in range(0, pitch, LANES):
-            mean = quotient(load(source + lane), total)
-            if operand.column == 1:
-                store_some(target + lane, mean, first_lanes(width - lane))
-            else:
-                store(source + lane, mean)
-        if operand.column != 1:
-            for k in range(width):
-                target[k * operand.column] = source[k]
-
-
-@internal("noinline")
-def write_sums(block: Block, to: Reals, operand: Operand, rows: int, columns: int) -> None:
-    """Write the log-sum-exp of each query's scores."""
-    highest = cast(Reals, block.most)
-    totals = cast(Reals, block.total)
-    factors = cast(Reals, block.kept)
-    for lane in range(0, columns, LANES):
-        store(factors + lane, load(highest + lane) + logarithm(load(totals + lane)))
-    for row in range(rows):
-        to[row * operand.row] = factors[row]
-
-
-# --------------------------------------------------------------------------------------------------------------- kernel
-
-
-@internal("alwaysinline")
-def place_of(frame: Pointer[AttentionPlan], sample: int, group: int, member: int, which: Constant) -> Reals:
-    """Return the address of a head's part of an operand."""
-    operand = frame[0].operands[which]
-    return (
-        cast(Pointer[Reals], frame)[operand.slot]
-        + sample * operand.sample
-        + group * operand.group
-        + member * operand.member
-    )
-
-
-@internal("noinline")
 def attend_block(
     frame: Pointer[AttentionPlan], block: Block, sample: int, group: int, member: int, first: int, scale: Real
 ) -> None:
@@ -386,23 +212,23 @@ def attend_block(
     rows = min(plan.queries - first, QUERIES)
     columns = padded(rows, 2 * LANES)
     pitch = padded(plan.width, LANES)
-    key = place_of(frame, sample, group, 0, _KEY)
-    value = place_of(frame, sample, group, 0, _VALUE)
-    query = place_of(frame, sample, group, member, _QUERY) + first * operands[_QUERY].row
-    take_queries(query, operands[_QUERY], rows, columns, plan.size, scale, turned)
+    key = place_of(frame, sample, group, 0, KEY)
+    value = place_of(frame, sample, group, 0, VALUE)
+    query = place_of(frame, sample, group, member, QUERY) + first * operands[QUERY].row
+    take_queries(query, operands[QUERY], rows, columns, plan.size, scale, turned)
     for lane in range(0, columns, LANES):
         store(highest + lane, spread(lowest()))
         store(totals + lane, zeros())
     seen = plan.keys if plan.is_causal == 0 else min(plan.keys, first + rows)
     for column in range(0, seen, KEYS):
         keys = min(seen - column, KEYS)
-        row = operands[_KEY].row
-        step = operands[_KEY].column
+        row = operands[KEY].row
+        step = operands[KEY].column
         part = key + column * row
         multiply(part, row, step, keys, turned, QUERIES, columns, plan.size, scores, QUERIES, False)
         if plan.is_masked != 0:
-            mask = operands[_MASK]
-            source = place_of(frame, sample, group, member, _MASK) + first * mask.row + column * mask.column
+            mask = operands[MASK]
+            source = place_of(frame, sample, group, member, MASK) + first * mask.row + column * mask.column
             turn(source, mask.row, mask.column, rows, keys, added, QUERIES, columns)
             add_mask(block, keys, columns)
         if plan.is_causal != 0 and column + keys > first:
@@ -410,13 +236,13 @@ def attend_block(
         weigh(block, keys, columns)
         if column > 0:
             scale_sums(block, rows, pitch)
-        pack_values(value + column * operands[_VALUE].row, operands[_VALUE], keys, plan.width, packed, pitch)
+        pack_values(value + column * operands[VALUE].row, operands[VALUE], keys, plan.width, packed, pitch)
         multiply(scores, 1, QUERIES, rows, packed, pitch, pitch, keys, sums, pitch, column > 0)
-    out = place_of(frame, sample, group, member, _OUT) + first * operands[_OUT].row
-    write_output(block, out, operands[_OUT], rows, plan.width, pitch)
+    out = place_of(frame, sample, group, member, OUT) + first * operands[OUT].row
+    write_output(block, out, operands[OUT], rows, plan.width, pitch)
     if plan.has_sums != 0:
-        to = place_of(frame, sample, group, member, _SUMS) + first * operands[_SUMS].row
-        write_sums(block, to, operands[_SUMS], rows, columns)
+        to = place_of(frame, sample, group, member, SUMS) + first * operands[SUMS].row
+        write_sums(block, to, operands[SUMS], rows, columns)
 
 
 @exported
@@ -441,12 +267,10 @@ def attention(frame: Pointer[AttentionPlan], begin: int, end: int) -> None:
         head = at // plan.blocks
         first = at % plan.blocks * QUERIES
         group = head // plan.members
-        attend_block(frame, block, group // plan.groups, group % plan.groups, head % plan.members, first, scale)
+        sample = group // plan.groups
+        if plan.is_few != 0:
+            for row in range(plan.queries):
+                attend_one(frame, block, sample, group % plan.groups, head % plan.members, row, scale)
+        else:
+            attend_block(frame, block, sample, group % plan.groups, head % plan.members, first, scale)
     memory.free(start)
-
-
-@internal("alwaysinline")
-def rounded_scale(frame: Pointer[AttentionPlan]) -> Real:
-    """Return the factor of scores in the precision of elements."""
-    value = cast(Pointer[float], frame)[frame[0].scale_slot]
-    return rounded(value) if SIZE == 4 else cast(Real, value)
