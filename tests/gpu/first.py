@@ -133,7 +133,7 @@ def named(log: Path) -> str:
 
 def unpack(place: Path) -> None:
     """Unpack the files that ``make gpu-pack`` has packed, and set the environment so that all steps use them."""
-    if PACK.exists() and not (place / NVRTC).exists():
+    if PACK.exists():  # even if one was unpacked before, which may be older
         with tarfile.open(PACK) as packed:
             packed.extractall(place, filter="data")
     (place / CACHE).mkdir(mode=0o700, exist_ok=True)

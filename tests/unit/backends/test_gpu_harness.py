@@ -124,6 +124,7 @@ def test_a_pack_has_cubins_and_wheels_which_the_steps_find(tmp_path: Path, monke
         monkeypatch.setenv(variable, "")  # so that monkeypatch restores it
         monkeypatch.delenv(variable)
     monkeypatch.setenv("PYTHONPATH", "mine")
+    (place / pack.NVRTC).write_text("of an older pack")
     first.unpack(place)
     assert [path.name for path in (place / pack.CACHE).iterdir()] == ["kernel.object"]
     assert os.environ["OPDSL_CACHE_DIR"] == str(place / pack.CACHE)
