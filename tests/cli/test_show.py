@@ -48,7 +48,7 @@ def test_the_page_says_where_the_declaration_stands(run: Run) -> None:
     location = dict(line.split(maxsplit=1) for line in part(run("show", "sort"), "declaration"))["location"]
     file, _, number = location.rpartition(":")
     text = Path(file).read_text(encoding="utf-8").splitlines()
-    assert "aten::sort" in text[int(number)]
+    assert "aten::sort" in text[int(number) - 1]
 
 
 def test_a_place_in_the_working_directory_is_relative(run: Run, my_ops: Path) -> None:
