@@ -11,9 +11,7 @@ from __future__ import annotations
 from typing import cast
 
 from opdsl.backends.cpu.machine.attention_block import (
-    KEY,
     KEYS,
-    MASK,
     OUT,
     QUERIES,
     QUERY,
@@ -21,7 +19,8 @@ from opdsl.backends.cpu.machine.attention_block import (
     VALUE,
     AttentionPlan,
     Block,
-    Operand,
+    Head,
+    head_of,
     lowest,
     maximum,
     padded,
@@ -33,107 +32,11 @@ from opdsl.backends.cpu.machine.attention_block import (
     write_sums,
 )
 from opdsl.backends.cpu.machine.attention_one import attend_one
-from opdsl.backends.cpu.machine.language import Constant, Pointer, exported, internal, local, local_record, unrolled
+from opdsl.backends.cpu.machine.attention_tiles import multiply, pack_rows, score, take_queries
+from opdsl.backends.cpu.machine.language import Pointer, exported, internal, local, local_record, unrolled
 from opdsl.backends.cpu.machine.objects import memory
 from opdsl.backends.cpu.machine.room import behind, room
-from opdsl.backends.cpu.machine.turn import turn
-from opdsl.backends.cpu.machine.vectors import (
-    LANES,
-    SIZE,
-    Real,
-    Reals,
-    Vector,
-    first_lanes,
-    fma,
-    load,
-    load_some,
-    spread,
-    store,
-    store_some,
-    zeros,
-)
-
-HEIGHTS: tuple[int, ...] = ()
-"""Numbers of rows that a register tile may have, largest first, down to 1."""
-
-# Numbers of vectors in a row of a register tile.
-_WIDTHS = (2, 1)
-
-
-@internal("noinline")
-def tile(
-    a: Reals, a_row: int, a_column: int, b: Reals, b_row: int, count: int, c: Reals, c_row: int, adds: bool,
-    height: Constant, width: Constant,
-) -> None:  # fmt: skip
-    """Compute a tile in registers, the sums of ``a[r * a_row + k * a_column] * b[k * b_row + lane]`` over k; ``adds``
-    them to ``c`` if wanted.
-    """
-    lines = local(Reals, height)
-    columns = local(Vector, width)
-    sums = local(Vector, height * width)
-    for r in unrolled(range(height)):
-        lines[r] = a + r * a_row
-    for cell in unrolled(range(height * width)):
-        sums[cell] = zeros()
-    for k in range(count):
-        line = b + k * b_row
-        at = k * a_column
-        for v in unrolled(range(width)):
-            columns[v] = load(line + v * LANES)
-        for r in unrolled(range(height)):
-            factor = spread(lines[r][at])
-            for v in unrolled(range(width)):
-                sums[r * width + v] = fma(factor, columns[v], sums[r * width + v])
-    if adds:
-        for r in unrolled(range(height)):
-            for v in unrolled(range(width)):
-                sums[r * width + v] = sums[r * width + v] + load(c + r * c_row + v * LANES)
-    for r in unrolled(range(height)):
-        for v in unrolled(range(width)):
-            store(c + r * c_row + v * LANES, sums[r * width + v])
-
-
-@internal("noinline")
-def multiply(
-    a: Reals, a_row: int, a_column: int, rows: int, b: Reals, b_row: int, columns: int, count: int, c: Reals,
-    c_row: int, adds: bool,
-) -> None:  # fmt: skip
-    """Multiply two matrices tile by tile, as ``tile``; ``columns`` is a multiple of the lanes of a vector."""
-    covered = 0
-    for width in unrolled(_WIDTHS):
-        wide = width * LANES
-        for column in range(covered, columns - (wide - 1), wide):
-            done = 0
-            for height in unrolled(HEIGHTS):
-                for row in range(done, rows - (height - 1), height):
-                    target = c + row * c_row + column
-                    tile(a + row * a_row, a_row, a_column, b + column, b_row, count, target, c_row, adds, height, width)
-                    done = row + height
-            covered = column + wide
-
-
-@internal("noinline")
-def mask_future(block: Block, first: int, column: int, keys: int, columns: int) -> None:
-    """Set the scores of keys after the query's own index to -inf.
-
-    first, column: indices of the block's first query and of the tile's first key.
-    """
-    scores = cast(Reals, block.scores)
-    none = spread(lowest())
-    for key in range(max(first - column, 0), keys):
-        for lane in range(0, columns, LANES):
-            store_some(scores + key * QUERIES + lane, none, first_lanes(column + key - first - lane))
-
-
-@internal("noinline")
-def add_mask(block: Block, keys: int, columns: int) -> None:
-    """Add the mask of a tile to its scores."""
-    scores = cast(Reals, block.scores)
-    added = cast(Reals, block.added)
-    for key in range(keys):
-        for lane in range(0, columns, LANES):
-            place = scores + key * QUERIES + lane
-            store(place, load(place) + load(added + key * QUERIES + lane))
+from opdsl.backends.cpu.machine.vectors import LANES, SIZE, Real, Reals, Vector, load, spread, store, zeros
 
 
 @internal("noinline")
@@ -172,77 +75,36 @@ def weigh(block: Block, keys: int, columns: int) -> None:
 
 
 @internal("noinline")
-def take_queries(query: Reals, operand: Operand, rows: int, columns: int, size: int, scale: Real, to: Reals) -> None:
-    """Turn the queries of a block, and multiply them by the factor of scores."""
-    turn(query, operand.row, operand.column, rows, size, to, QUERIES, columns)
-    for k in range(size):
-        for lane in range(0, columns, LANES):
-            place = to + k * QUERIES + lane
-            store(place, load(place) * spread(scale))
-
-
-@internal("noinline")
-def pack_values(value: Reals, operand: Operand, keys: int, width: int, to: Reals, pitch: int) -> None:
-    """Copy the values of a tile to rows of whole vectors, padded with zeros."""
-    for key in range(keys):
-        source = value + key * operand.row
-        target = to + key * pitch
-        if operand.column == 1:
-            for lane in range(0, pitch, LANES):
-                store(target + lane, load_some(source + lane, first_lanes(width - lane)))
-        else:
-            for k in range(pitch):
-                target[k] = source[k * operand.column] if k < width else cast(Real, 0.0)
-
-
-@internal("noinline")
-def attend_block(
-    frame: Pointer[AttentionPlan], block: Block, sample: int, group: int, member: int, first: int, scale: Real
-) -> None:
+def attend_block(frame: Pointer[AttentionPlan], block: Block, head: Head, first: int, scale: Real) -> None:
     """Compute attention of the queries from ``first`` on, of one block."""
-    turned = cast(Reals, block.turned)
     scores = cast(Reals, block.scores)
-    added = cast(Reals, block.added)
     packed = cast(Reals, block.packed)
     sums = cast(Reals, block.sums)
-    highest = cast(Reals, block.most)
-    totals = cast(Reals, block.total)
     plan = frame[0]
     operands = plan.operands
     rows = min(plan.queries - first, QUERIES)
     columns = padded(rows, 2 * LANES)
     pitch = padded(plan.width, LANES)
-    key = place_of(frame, sample, group, 0, KEY)
-    value = place_of(frame, sample, group, 0, VALUE)
-    query = place_of(frame, sample, group, member, QUERY) + first * operands[QUERY].row
-    take_queries(query, operands[QUERY], rows, columns, plan.size, scale, turned)
+    query = place_of(frame, head, QUERY) + first * operands[QUERY].row
+    take_queries(query, operands[QUERY], rows, columns, plan.size, scale, cast(Reals, block.turned))
     for lane in range(0, columns, LANES):
-        store(highest + lane, spread(lowest()))
-        store(totals + lane, zeros())
+        store(cast(Reals, block.most) + lane, spread(lowest()))
+        store(cast(Reals, block.total) + lane, zeros())
     seen = plan.keys if plan.is_causal == 0 else min(plan.keys, first + rows)
     for column in range(0, seen, KEYS):
         keys = min(seen - column, KEYS)
-        row = operands[KEY].row
-        step = operands[KEY].column
-        part = key + column * row
-        multiply(part, row, step, keys, turned, QUERIES, columns, plan.size, scores, QUERIES, False)
-        if plan.is_masked != 0:
-            mask = operands[MASK]
-            source = place_of(frame, sample, group, member, MASK) + first * mask.row + column * mask.column
-            turn(source, mask.row, mask.column, rows, keys, added, QUERIES, columns)
-            add_mask(block, keys, columns)
-        if plan.is_causal != 0 and column + keys > first:
-            mask_future(block, first, column, keys, columns)
+        score(frame, block, head, first, column, keys)
         weigh(block, keys, columns)
         if column > 0:
             scale_sums(block, rows, pitch)
-        pack_values(value + column * operands[VALUE].row, operands[VALUE], keys, plan.width, packed, pitch)
+        value = place_of(frame, head, VALUE) + column * operands[VALUE].row
+        pack_rows(value, operands[VALUE], keys, plan.width, packed, pitch)
         multiply(scores, 1, QUERIES, rows, packed, pitch, pitch, keys, sums, pitch, column > 0)
-    out = place_of(frame, sample, group, member, OUT) + first * operands[OUT].row
-    write_output(block, out, operands[OUT], rows, plan.width, pitch)
+    out = operands[OUT]
+    write_output(block, place_of(frame, head, OUT) + first * out.row, out, rows, plan.width, pitch)
     if plan.has_sums != 0:
-        to = place_of(frame, sample, group, member, SUMS) + first * operands[SUMS].row
-        write_sums(block, to, operands[SUMS], rows, columns)
+        to = operands[SUMS]
+        write_sums(block, place_of(frame, head, SUMS) + first * to.row, to, rows, columns)
 
 
 @exported
@@ -263,14 +125,12 @@ def attention(frame: Pointer[AttentionPlan], begin: int, end: int) -> None:
     block.most = behind(block.sums, QUERIES * pitch * SIZE)
     block.total = behind(block.most, QUERIES * SIZE)
     block.kept = behind(block.total, QUERIES * SIZE)
+    head = local_record(Head)
     for at in range(begin, end):
-        head = at // plan.blocks
-        first = at % plan.blocks * QUERIES
-        group = head // plan.members
-        sample = group // plan.groups
+        head_of(plan, at // plan.blocks, head)
         if plan.is_few != 0:
             for row in range(plan.queries):
-                attend_one(frame, block, sample, group % plan.groups, head % plan.members, row, scale)
+                attend_one(frame, block, head, row, scale)
         else:
-            attend_block(frame, block, sample, group % plan.groups, head % plan.members, first, scale)
+            attend_block(frame, block, head, at % plan.blocks * QUERIES, scale)
     memory.free(start)

@@ -25,7 +25,7 @@ from opdsl.backends.cpu.machine.vectors import (
 QUERIES, KEYS = 96, 128
 
 # The operands of a call.
-QUERY, KEY, VALUE, OUT, SUMS, MASK = range(6)
+QUERY, KEY, VALUE, OUT, SUMS, MASK, GRAD, GRAD_QUERY, GRAD_KEY, GRAD_VALUE = range(10)
 
 
 class Operand(Struct):
@@ -47,7 +47,8 @@ class Operand(Struct):
 class AttentionPlan(Plan):
     """Plan of attention, in which threads divide blocks of queries.
 
-    operands: queries, keys, values, the output, log-sum-exps of scores, and the mask that is added to scores.
+    operands: queries, keys, values, the output, log-sum-exps of scores, and the mask that is added to scores; for
+        gradients the output's gradient, and those of queries, keys and values.
     groups, members: the number of groups of heads that share keys and values, and of heads in a group.
     queries, keys: of a head.
     size, width: elements of a query or key, and of a value.
@@ -71,6 +72,14 @@ class AttentionPlan(Plan):
     is_masked: int
     has_sums: int
     scale_slot: int
+
+
+class Head(Struct):
+    """Indices of a head: of its sample, of its group, and among the heads of the group."""
+
+    sample: int
+    group: int
+    member: int
 
 
 class Block(Struct):
@@ -138,14 +147,23 @@ def padded(count: int, unit: Constant) -> int:
 
 
 @internal("alwaysinline")
-def place_of(frame: Pointer[AttentionPlan], sample: int, group: int, member: int, which: Constant) -> Reals:
+def head_of(plan: AttentionPlan, at: int, head: Head) -> None:
+    """Set the indices of a head, given its position among all."""
+    group = at // plan.members
+    head.member = at % plan.members
+    head.group = group % plan.groups
+    head.sample = group // plan.groups
+
+
+@internal("alwaysinline")
+def place_of(frame: Pointer[AttentionPlan], head: Head, which: Constant) -> Reals:
     """Return the address of a head's part of an operand."""
     operand = frame[0].operands[which]
     return (
         cast(Pointer[Reals], frame)[operand.slot]
-        + sample * operand.sample
-        + group * operand.group
-        + member * operand.member
+        + head.sample * operand.sample
+        + head.group * operand.group
+        + head.member * operand.member
     )
 
 

@@ -16,6 +16,7 @@ from opdsl.backends.cpu.machine.attention_block import (
     VALUE,
     AttentionPlan,
     Block,
+    Head,
     lowest,
     maximum,
     padded,
@@ -117,22 +118,20 @@ def add_values(block: Block, value: Reals, step: int, keys: int, width: int, add
 
 
 @internal("noinline")
-def attend_one(
-    frame: Pointer[AttentionPlan], block: Block, sample: int, group: int, member: int, row: int, scale: Real
-) -> None:
+def attend_one(frame: Pointer[AttentionPlan], block: Block, head: Head, row: int, scale: Real) -> None:
     """Compute attention of one query."""
     plan = frame[0]
     operands = plan.operands
     query = cast(Reals, block.turned)
     scores = cast(Reals, block.scores)
     pitch = padded(plan.width, LANES)
-    source = place_of(frame, sample, group, member, QUERY) + row * operands[QUERY].row
+    source = place_of(frame, head, QUERY) + row * operands[QUERY].row
     for k in range(padded(plan.size, LANES)):
         query[k] = source[k * operands[QUERY].column] * scale if k < plan.size else cast(Real, 0.0)
     store(cast(Reals, block.most), spread(lowest()))
     store(cast(Reals, block.total), zeros())
-    key = place_of(frame, sample, group, 0, KEY)
-    value = place_of(frame, sample, group, 0, VALUE)
+    key = place_of(frame, head, KEY)
+    value = place_of(frame, head, VALUE)
     key_step = operands[KEY].row
     value_step = operands[VALUE].row
     seen = plan.keys if plan.is_causal == 0 else min(plan.keys, row + 1)
@@ -141,7 +140,7 @@ def attend_one(
         score_keys(query, key + column * key_step, key_step, keys, plan.size, scores)
         if plan.is_masked != 0:
             mask = operands[MASK]
-            added = place_of(frame, sample, group, member, MASK) + row * mask.row + column * mask.column
+            added = place_of(frame, head, MASK) + row * mask.row + column * mask.column
             for at in range(keys):
                 scores[at] = scores[at] + added[at * mask.column]
         weigh_one(block, keys)
@@ -149,7 +148,7 @@ def attend_one(
             scale_sums(block, 1, pitch)
         add_values(block, value + column * value_step, value_step, keys, plan.width, column > 0)
     out = operands[OUT]
-    write_output(block, place_of(frame, sample, group, member, OUT) + row * out.row, out, 1, plan.width, pitch)
+    write_output(block, place_of(frame, head, OUT) + row * out.row, out, 1, plan.width, pitch)
     if plan.has_sums != 0:
         to = operands[SUMS]
-        write_sums(block, place_of(frame, sample, group, member, SUMS) + row * to.row, to, 1, LANES)
+        write_sums(block, place_of(frame, head, SUMS) + row * to.row, to, 1, LANES)
