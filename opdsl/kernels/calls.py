@@ -220,6 +220,21 @@ class AttentionCall(NamedTuple):
     sums: tuple[int, ...] = ()
 
 
+class AttentionGradientCall(NamedTuple):
+    """Gradients of attention for queries, keys and values, from that of the output.
+
+    attention: the call whose output has the gradient, with log-sum-exps.
+    grad, grad_query: strides in elements, of (batch, groups, members, queries, elements).
+    grad_key, grad_value: of (batch, groups, keys, elements).
+    """
+
+    attention: AttentionCall
+    grad: tuple[int, ...]
+    grad_query: tuple[int, ...]
+    grad_key: tuple[int, ...]
+    grad_value: tuple[int, ...]
+
+
 class WindowSpec(NamedTuple):
     """Sliding windows along one dimension: element ``k`` of window ``i`` is at ``first + i * stride + k * dilation``.
 

@@ -14,7 +14,14 @@ from opdsl.runtime.lowering import Noted, concrete, lowering
 from opdsl.runtime.symbol import Symbol
 
 if TYPE_CHECKING:
-    from opdsl.kernels.calls import AttentionCall, AuthorCall, ConvolutionCall, Ordering, ProductCall
+    from opdsl.kernels.calls import (
+        AttentionCall,
+        AttentionGradientCall,
+        AuthorCall,
+        ConvolutionCall,
+        Ordering,
+        ProductCall,
+    )
     from opdsl.kernels.kernel import Kernel
     from opdsl.runtime.dtype import DType
     from opdsl.runtime.plan_call import PlanCall
@@ -58,6 +65,14 @@ class Compiler(Protocol):
 
         The kernel takes the arrays of queries, keys and values, that of the mask if there is one, the factor of scores,
         then the output and, if they are wanted, the log-sum-exps of scores, and returns None.
+        """
+
+    def attention_gradient(self, call: AttentionGradientCall) -> Compiled:
+        """Compile the gradients of attention of heads that ``attends`` accepts; only the CPU has a kernel.
+
+        The kernel takes the arrays of queries, keys and values, that of the mask if there is one, the gradient of the
+        output, the output, log-sum-exps of scores, the factor of scores, then the gradients to be written, and returns
+        None.
         """
 
     def attends(self, dtype: DType, size: int, value_size: int) -> bool:

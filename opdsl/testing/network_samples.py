@@ -360,8 +360,6 @@ TABLE: dict[str, Samples] = {
     "aten::_scaled_dot_product_flash_attention_for_cpu": _attention,
     "aten::_scaled_dot_product_flash_attention_for_cpu_backward": _attention_gradients,
     "opdsl::softmax_product": _softmax_products,
-    "opdsl::weights_below": lambda make: iter([Sample(make(2, 3), make(2, 1))]),
-    "opdsl::score_gradient": lambda make: iter([Sample(make(2, 3), make(2, 3), make(2, 1), 0.5)]),
     "opdsl::scaled_and_shifted": _channels(1, 2),
     "opdsl::centred_product": _channels(2, 1),
     "opdsl::gradient_through_statistics": _channels(2, 4),

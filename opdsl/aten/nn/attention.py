@@ -7,13 +7,10 @@ is never stored, so memory is linear in the lengths (online softmax, Milakov and
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
-from opdsl import primitives
-from opdsl.aten._shared.blocks import blocks
 from opdsl.aten.create.like_factories import empty_like
-from opdsl.aten.linalg.matrix_products import bmm, matmul
+from opdsl.aten.linalg.matrix_products import matmul
 from opdsl.aten.nn.attention_tiles import attention_by_tiles, is_by_tiles
 from opdsl.aten.nn.attention_weights import (
     TWO_MASKS,
@@ -27,89 +24,14 @@ from opdsl.aten.nn.attention_weights import (
 )
 from opdsl.aten.nn.dropout import dropout
 from opdsl.aten.pointwise.comparison import where
-from opdsl.aten.shape.joining import cat
-from opdsl.declare import Library, formula, op
+from opdsl.declare import op
 from opdsl.dispatch import is_grad_enabled
 from opdsl.errors import DTypeError
 from opdsl.kernels import check, copy_
 from opdsl.kernels.iteration.dtypes import precision_of
-from opdsl.kernels.primitives.attention import attend
-from opdsl.runtime import Tensor, bool_, cpu
+from opdsl.kernels.primitives.attention import attend, attend_backward
+from opdsl.runtime import DType, Tensor, bool_, cpu
 from opdsl.schema.vocabulary import Name
-
-lib = Library("opdsl")
-
-# Rows and columns of a tile, and the most scores of all heads that it may hold: more do not fit the second-level cache.
-_ROWS, _COLUMNS = 128, 512
-_SCORES = 1 << 19
-
-
-# --------------------------------------------------------------------------------------------------------------- tiles
-
-
-def weights_below_scalar(scores: Any, most: Any) -> Any:
-    return math.exp(scores - most) if scores > -math.inf else 0.0
-
-
-weights_below_elements = primitives.elements(weights_below_scalar)
-
-
-@lib.op(variants="function")
-@formula
-def weights_below(scores: Tensor, most: Tensor) -> Tensor:
-    """``exp(scores - most)``, with 0 for scores of -inf, even where the largest score ``most`` is -inf."""
-    return weights_below_elements(scores, most)
-
-
-@lib.op(variants="function")
-@formula
-def score_gradient(weights: Tensor, grad: Tensor, through: Tensor, scale: float) -> Tensor:
-    """``weights * (grad - through) * scale``, the gradient of scores computed from the gradient of weights."""
-    return weights * (grad - through) * scale
-
-
-class Attention(NamedTuple):
-    """Operands of an attention kernel: queries, keys and values of shape (heads, length, size), for the heads of all
-    samples.
-
-    mask: the tensor that is added to scores, (heads or 1, queries or 1, keys or 1), or None.
-    is_causal: whether a query attends only to keys up to its own index.
-    scale: the factor of the scores.
-    """
-
-    query: Tensor
-    key: Tensor
-    value: Tensor
-    mask: Tensor | None
-    is_causal: bool
-    scale: float
-
-    def parts(self) -> Iterator[Attention]:
-        """Yield the operands of groups of heads, each so small that a tile's scores fit the second-level cache."""
-        step = max(1, _SCORES // (_ROWS * min(_COLUMNS, max(1, self.key.shape[1]))))
-        for heads in blocks(self.query.shape[0], step):
-            mask = self.mask if self.mask is None or self.mask.shape[0] == 1 else self.mask[heads]
-            query, key, value = (tensor[heads] for tensor in (self.query, self.key, self.value))
-            yield Attention(query, key, value, mask, self.is_causal, self.scale)
-
-    def rows(self) -> Iterator[slice]:
-        """Return an iterator over blocks of queries."""
-        return blocks(self.query.shape[1], _ROWS)
-
-    def columns(self, rows: slice) -> Iterator[slice]:
-        """Return an iterator over blocks of the keys that a block of queries attends to."""
-        seen = min(self.key.shape[1], rows.stop) if self.is_causal else self.key.shape[1]
-        return blocks(seen, _COLUMNS)
-
-    def scores(self, query: Tensor, rows: slice, columns: slice) -> Tensor:
-        """Return the masked scores of a tile; ``query`` holds the scaled queries of its rows."""
-        scores = bmm(query, wide(self.key[:, columns]).transpose(1, 2))
-        if self.mask is not None:
-            scores = scores + wide(of_block(self.mask, rows, columns))
-        if self.is_causal and columns.stop > rows.start:
-            unseen = scores.new_ones(scores.shape[1:], dtype=bool_).triu(rows.start - columns.start + 1)
-            scores = scores.masked_fill_(unseen, -math.inf)
-        return scores
 
 
 def wide(tensor: Tensor) -> Tensor:
@@ -117,11 +39,11 @@ def wide(tensor: Tensor) -> Tensor:
     return tensor.to(precision_of(tensor.dtype))
 
 
-def of_block(mask: Tensor, rows: slice, columns: slice) -> Tensor:
-    """Return the part of a mask for a tile; a mask dimension of size 1 stays, to broadcast."""
-    if mask.shape[1] > 1:
-        mask = mask[:, rows]
-    return mask[:, :, columns] if mask.shape[2] > 1 else mask
+def as_added(mask: Tensor | None, dtype: DType) -> Tensor | None:
+    """Return a mask as numbers of a dtype that are added to scores."""
+    if mask is None:
+        return None
+    return where(mask, 0.0, -math.inf).to(dtype) if mask.dtype is bool_ else mask.to(dtype)
 
 
 def check_heads(query: Tensor, key: Tensor, value: Tensor) -> None:
@@ -137,29 +59,6 @@ def check_heads(query: Tensor, key: Tensor, value: Tensor) -> None:
     )
     if not query.dtype.is_floating_point or not query.dtype is key.dtype is value.dtype:
         raise DTypeError("scaled_dot_product_attention_flash_attention: Expected data type in FP32, FP64, BF16, FP16")
-
-
-def attention_of(
-    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, is_causal: bool, scale: float | None
-) -> Attention:
-    """Check the arguments of a fused attention kernel, and return them as an ``Attention``.
-
-    Raises:
-        ShapeError, DTypeError: the tensors do not fit.
-    """
-    check_heads(query, key, value)
-    heads = query.shape[0] * query.shape[1]
-    mask = attn_mask
-    if mask is not None:
-        if mask.dtype is bool_:
-            mask = where(mask, query.new_zeros(()), -math.inf)
-        while mask.ndim < 4:
-            mask = mask.unsqueeze(0)
-        rows, columns = mask.shape[2:]
-        is_one = mask.shape[0] == mask.shape[1] == 1
-        mask = mask.view((1, rows, columns)) if is_one else mask.expand((*query.shape[:2], rows, columns)).flatten(0, 1)
-    query, key, value = (tensor.reshape((heads, *tensor.shape[2:])) for tensor in (query, key, value))
-    return Attention(query, key, value, mask, is_causal, scale_of(query, scale))
 
 
 def empty_heads(query: Tensor, length: int) -> Tensor:
@@ -222,10 +121,8 @@ def attend_wide(
 ) -> None:
     """Write the output and log-sum-exps of attention on the CPU; 16-bit dtypes are computed in float32."""
     dtype = sums.dtype
-    if mask is not None:
-        mask = where(mask, 0.0, -math.inf).to(dtype) if mask.dtype is bool_ else mask.to(dtype)
     out = output if output.dtype is dtype else output.new_empty(output.shape, dtype=dtype)
-    attend(wide(query), wide(key), wide(value), mask, scale, is_causal, out, sums)
+    attend(wide(query), wide(key), wide(value), as_added(mask, dtype), scale, is_causal, out, sums)
     if out is not output:
         copy_(output, out)
 
@@ -258,36 +155,24 @@ def _scaled_dot_product_flash_attention_for_cpu_backward(
     Annotated[Tensor, Name("grad_query")], Annotated[Tensor, Name("grad_key")], Annotated[Tensor, Name("grad_value")]
 ]:
     """Return the gradients of queries, keys and values, recomputing the weights tile by tile."""
-    call = attention_of(query, key, value, attn_mask, is_causal, scale)
+    check_heads(query, key, value)
     outputs = AttentionGradients(*(empty_heads(query, tensor.shape[2]) for tensor in (query, key, value)))
     if query.device is cpu:
-        flat = [tensor.reshape((-1, *tensor.shape[2:])) for tensor in (grad_out, out, logsumexp)]
-        gradients, at = [], 0
-        for part in call.parts():
-            count = part.query.shape[0]
-            gradients.append(gradients_of(part, *(tensor[at : at + count] for tensor in flat)))
-            at += count
-        for target, parts in zip(outputs, zip(*gradients, strict=True), strict=True):
-            copy_(target, cat(parts).view(target.shape))
+        dtype = precision_of(query.dtype)
+        of_query, of_key, of_value = (
+            output if output.dtype is dtype else output.new_empty(output.shape, dtype=dtype) for output in outputs
+        )
+        attend_backward(
+            (wide(query), wide(key), wide(value), as_added(attn_mask, dtype)),
+            (wide(grad_out), wide(out), logsumexp),
+            scale_of(query, scale),
+            is_causal,
+            (of_query, of_key, of_value),
+        )
+        for output, gradient in zip(outputs, (of_query, of_key, of_value), strict=True):
+            if output is not gradient:
+                copy_(output, gradient)
     return outputs
-
-
-def gradients_of(call: Attention, grad_out: Tensor, out: Tensor, logsumexp: Tensor) -> AttentionGradients:
-    """Return the gradients of attention for one group of heads, tile by tile."""
-    gradients = AttentionGradients(
-        *(wide(tensor).new_zeros(tensor.shape) for tensor in (call.query, call.key, call.value))
-    )
-    for rows in call.rows():
-        query, grad = wide(call.query[:, rows]), wide(grad_out[:, rows])
-        through = (grad * wide(out[:, rows])).sum(-1, True)
-        for columns in call.columns(rows):
-            weights = weights_below(call.scores(query * call.scale, rows, columns), logsumexp[:, rows].unsqueeze(2))
-            of_weights = bmm(grad, wide(call.value[:, columns]).transpose(1, 2))
-            of_scores = score_gradient(weights, of_weights, through, call.scale)
-            gradients.grad_value[:, columns].add_(bmm(weights.transpose(1, 2), grad))
-            gradients.grad_key[:, columns].add_(bmm(of_scores.transpose(1, 2), query))
-            gradients.grad_query[:, rows].add_(bmm(of_scores, wide(call.key[:, columns])))
-    return gradients
 
 
 # ----------------------------------------------------------------------------------------------------------- attention

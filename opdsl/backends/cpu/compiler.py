@@ -29,6 +29,7 @@ _MODULES = {
     "apart": "row",
     "attends": "attention",
     "attention": "attention",
+    "attention_gradient": "attention",
     "author": "author",
     "compile": "schedules",
     "convolution": "convolution",

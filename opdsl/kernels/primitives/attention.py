@@ -7,7 +7,7 @@ from functools import lru_cache
 from types import FunctionType
 from typing import Any
 
-from opdsl.kernels.calls import AttentionCall, Layout, OperandSpec
+from opdsl.kernels.calls import AttentionCall, AttentionGradientCall, Layout, OperandSpec
 from opdsl.kernels.compiler import Compiled, attends, compiler_for
 from opdsl.kernels.functions import rows
 from opdsl.kernels.iteration.dtypes import precision_of
@@ -126,6 +126,35 @@ def attend(
     run(*map(array_of, arrays), scale, *map(array_of, written))
 
 
+def attend_backward(
+    inputs: tuple[Tensor, Tensor, Tensor, Tensor | None],
+    outputs: tuple[Tensor, Tensor, Tensor],
+    scale: float,
+    is_causal: bool,
+    gradients: tuple[Tensor, Tensor, Tensor],
+) -> None:
+    """Write the gradients of queries, keys and values, computing the weights of attention again.
+
+    Args:
+        inputs: queries, keys, values and the mask, as ``attend`` was given them, on the CPU.
+        outputs: the gradient of the output, the output, and log-sum-exps of scores.
+        scale, is_causal: see ``attend``.
+        gradients: of queries, keys and values, to be written.
+    """
+    query, key, value, mask = inputs
+    if query.is_meta:
+        return
+    if not (query.geometry.numel and key.geometry.numel):
+        for gradient in gradients:
+            fill_(gradient, 0)
+        return
+    whole = None if mask is None else mask.expand((*query.shape[:3], key.shape[2]))
+    forms = tuple([tensor.geometry for tensor in (query, key, value, *outputs, *gradients)])
+    run = _attention_gradient(forms, None if whole is None else whole.geometry, is_causal=is_causal)
+    arrays = [query, key, value, *([] if whole is None else [whole]), *outputs]
+    run(*map(array_of, arrays), scale, *map(array_of, gradients))
+
+
 @made_once(512)
 def _attention(
     query: TensorMeta,
@@ -136,29 +165,53 @@ def _attention(
     *,
     is_causal: bool,
 ) -> Compiled:
+    call = _attention_call(query, key, value, mask, written, is_causal)
+    return compiler_for(query.device.type).attention(call)
+
+
+@made_once(512)
+def _attention_gradient(forms: tuple[TensorMeta, ...], mask: TensorMeta | None, *, is_causal: bool) -> Compiled:
+    query, key, value, grad, out, sums, grad_query, grad_key, grad_value = forms
+    call = AttentionGradientCall(
+        _attention_call(query, key, value, mask, (out, sums), is_causal),
+        _by_groups(grad, key),
+        _by_groups(grad_query, key),
+        grad_key.strides,
+        grad_value.strides,
+    )
+    return compiler_for(query.device.type).attention_gradient(call)
+
+
+def _attention_call(
+    query: TensorMeta,
+    key: TensorMeta,
+    value: TensorMeta,
+    mask: TensorMeta | None,
+    written: tuple[TensorMeta, ...],
+    is_causal: bool,
+) -> AttentionCall:
     batch, groups, keys, size = key.shape
-    members = query.shape[1] // groups
-
-    def by_groups(form: TensorMeta) -> tuple[int, ...]:
-        sample, head, *rest = form.strides
-        return (sample, head * members, head, *rest)
-
-    call = AttentionCall(
+    return AttentionCall(
         query.dtype,
         batch,
         groups,
-        members,
+        query.shape[1] // groups,
         query.shape[2],
         keys,
         int(size),
         int(value.shape[3]),
-        by_groups(query),
+        _by_groups(query, key),
         key.strides,
         value.strides,
-        by_groups(written[0]),
+        _by_groups(written[0], key),
         None if mask is None else mask.dtype,
-        () if mask is None else by_groups(mask),
+        () if mask is None else _by_groups(mask, key),
         is_causal,
-        *map(by_groups, written[1:]),
+        *[_by_groups(form, key) for form in written[1:]],
     )
-    return compiler_for(query.device.type).attention(call)
+
+
+def _by_groups(form: TensorMeta, key: TensorMeta) -> tuple[int, ...]:
+    """Return the strides of a tensor of (batch, heads, ...) with its heads divided among the groups of keys."""
+    sample, head, *rest = form.strides
+    return (sample, head * (form.shape[1] // key.shape[1]), head, *rest)

@@ -55,12 +55,12 @@ def test_attention_over_tiles(rows: int, columns: int, kind: str) -> None:
 
 
 def test_no_matrix_of_all_scores_is_made() -> None:
-    query = opdsl.zeros(1, 8, 2048, 8, requires_grad=True)
+    query = opdsl.zeros(1, 8, 2048, 32, requires_grad=True)
     memory.empty_cache()
     before = memory.memory_stats()["allocations"]
     opdsl.nn.scaled_dot_product_attention(query, query, query).sum().backward()
     stats = memory.memory_stats()
-    assert stats["allocations"] > before  # the gradient's tiles, which the allocator counts
+    assert stats["allocations"] > before  # outputs and gradients, which the allocator counts
     assert stats["cached"] < 2048 * 2048 * 4
 
 

@@ -12,7 +12,7 @@ import opdsl
 from opdsl import Tensor
 from opdsl.backends.cpu import attention as planner
 from opdsl.backends.cpu import engine
-from opdsl.kernels.primitives.attention import attend
+from opdsl.kernels.primitives.attention import attend, attend_backward
 
 Numbers = numpy.ndarray[Any, Any]
 
@@ -134,9 +134,91 @@ def test_every_width_of_vectors_and_height_of_tiles(
     """LLVM divides vectors that are wider than the processor's."""
     monkeypatch.setattr(engine, "vector_bytes", lambda: 4 * lanes)
     monkeypatch.setattr(engine, "has_feature", lambda name: has_many)
-    text = planner.text("float32", lanes)
+    text = planner.text(planner.machine, "float32", lanes)
     code = engine.compile_ir(f"attention {lanes} {has_many}", lambda: text, ["attention"])
-    monkeypatch.setattr(planner, "_code", lambda dtype, lanes: code)
+    monkeypatch.setattr(planner, "_code", lambda module, call: code)
     for queries in (2, 110):
         q, k, v = (numbers(1, 1, count, 20) for count in (queries, 150 + lanes + has_many, 150 + lanes + has_many))
         compare(q, k, v, causal=True)  # sizes that no other test has, so that the kernel is not cached
+
+
+# ----------------------------------------------------------------------------------------------------------- gradients
+
+
+def gradients(q: Tensor, k: Tensor, v: Tensor, grad: Tensor, mask: Tensor | None, causal: bool) -> list[Numbers]:
+    out, sums = attended(q, k, v, mask, 0.7, causal)
+    results = [tensor.new_empty(tensor.shape) for tensor in (q, k, v)]
+    attend_backward((q, k, v, mask), (grad, out, sums), 0.7, causal, (results[0], results[1], results[2]))
+    return [result.numpy() for result in results]
+
+
+def reference_gradients(
+    q: Numbers, k: Numbers, v: Numbers, grad: Numbers, mask: Numbers | None, causal: bool
+) -> list[Numbers]:
+    """Return gradients by the whole matrices of weights in double precision."""
+    members = q.shape[1] // k.shape[1]
+    q, keys, values, grad = (array.astype("float64") for array in (q, k, v, grad))
+    keys, values = (numpy.repeat(heads, members, 1) for heads in (keys, values))
+    out, sums = reference(q, k, v, mask, 0.7, causal)
+    scores = q @ keys.swapaxes(2, 3) * 0.7 + (0 if mask is None else mask)
+    if causal:
+        scores = numpy.where(numpy.tri(*scores.shape[2:], dtype=bool), scores, -numpy.inf)
+    weights = numpy.exp(scores - sums[..., None])
+    slopes = weights * (grad @ values.swapaxes(2, 3) - (grad * out).sum(-1, keepdims=True)) * 0.7
+    whole = slopes.swapaxes(2, 3) @ q, weights.swapaxes(2, 3) @ grad
+    shapes = [(array.shape[0], array.shape[1], members, *array.shape[2:]) for array in (k, v)]
+    return [slopes @ keys, *(array.reshape(shape).sum(2) for array, shape in zip(whole, shapes, strict=True))]
+
+
+def compare_gradients(q: Numbers, k: Numbers, v: Numbers, mask: Numbers | None = None, causal: bool = False) -> None:
+    grad = numbers(*q.shape[:3], v.shape[3], dtype=str(q.dtype))
+    tensors = [opdsl.from_numpy(array) for array in (q, k, v, grad)]
+    added = None if mask is None else opdsl.from_numpy(mask)
+    limit = 200 * numpy.finfo(q.dtype).eps
+    results = gradients(tensors[0], tensors[1], tensors[2], tensors[3], added, causal)
+    for result, wanted in zip(results, reference_gradients(q, k, v, grad, mask, causal), strict=True):
+        numpy.testing.assert_allclose(result, wanted, rtol=limit, atol=limit * max(1.0, abs(wanted).max()))
+
+
+@pytest.mark.parametrize("lengths", LENGTHS)
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_gradients_agree_with_whole_matrices(lengths: tuple[int, int], causal: bool, dtype: str) -> None:
+    queries, keys = lengths
+    q, k, v = (numbers(2, 2, count, 24, dtype=dtype) for count in (queries, keys, keys))
+    compare_gradients(q, k, v, causal=causal)
+
+
+@pytest.mark.parametrize(("size", "value_size"), [(1, 1), (3, 17), (64, 5), (20, 123)])
+def test_gradients_of_sizes_of_heads(size: int, value_size: int) -> None:
+    compare_gradients(numbers(1, 2, 110, size), numbers(1, 2, 140, size), numbers(1, 2, 140, value_size))
+
+
+def test_gradients_of_shared_keys_and_values_are_added_up() -> None:
+    compare_gradients(numbers(2, 6, 40, 16), numbers(2, 3, 150, 16), numbers(2, 3, 150, 16), causal=True)
+
+
+def test_gradients_with_a_mask() -> None:
+    arrays = numbers(2, 3, 100, 8), numbers(2, 3, 150, 8), numbers(2, 3, 150, 8)
+    compare_gradients(*arrays, numbers(2, 1, 100, 150))
+
+
+def test_gradients_of_any_strides() -> None:
+    arrays = [numbers(2, 3, count, 12)[..., ::2] for count in (100, 140, 140, 100)]
+    order, back = (3, 1, 0, 2), (2, 1, 3, 0)
+    strided = [opdsl.from_numpy(array.transpose(order).copy()).permute(back) for array in arrays]
+    plain = [opdsl.from_numpy(array.copy()) for array in arrays]
+    for result, wanted in zip(gradients(*strided, None, False), gradients(*plain, None, False), strict=True):
+        numpy.testing.assert_allclose(result, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_gradients_are_the_same_for_any_number_of_threads() -> None:
+    tensors = [opdsl.from_numpy(numbers(2, 2, 300, 32)) for _ in range(4)]
+    before, results = opdsl.get_num_threads(), []
+    try:
+        for count in (1, 2, 3):
+            opdsl.set_num_threads(count)
+            results.append([array.tobytes() for array in gradients(*tensors, None, False)])
+    finally:
+        opdsl.set_num_threads(before)
+    assert results[1:] == results[:1] * 2
