@@ -66,6 +66,7 @@ def attention(call: AttentionCall) -> Kernel:
         is_few=int(is_few),
         is_causal=int(call.is_causal),
         is_masked=int(is_masked),
+        selects=int(call.selects),
         has_sums=int(has_sums),
         scale_slot=2 * count,
     )

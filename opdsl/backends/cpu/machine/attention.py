@@ -24,6 +24,7 @@ from opdsl.backends.cpu.machine.attention_block import (
     Operand,
     lowest,
     maximum,
+    minimum,
     padded,
     place_of,
     rounded_scale,
@@ -126,14 +127,15 @@ def mask_future(block: Block, first: int, column: int, keys: int, columns: int) 
 
 
 @internal("noinline")
-def add_mask(block: Block, keys: int, columns: int) -> None:
-    """Add the mask of a tile to its scores."""
+def apply_mask(block: Block, keys: int, columns: int, selects: bool) -> None:
+    """Add the mask of a tile to its scores; or select scores by it, also those that are NaN, which become inf."""
     scores = cast(Reals, block.scores)
     added = cast(Reals, block.added)
     for key in range(keys):
         for lane in range(0, columns, LANES):
             place = scores + key * QUERIES + lane
-            store(place, load(place) + load(added + key * QUERIES + lane))
+            mask = load(added + key * QUERIES + lane)
+            store(place, minimum(load(place), mask) if selects else load(place) + mask)
 
 
 @internal("noinline")
@@ -230,7 +232,7 @@ def attend_block(
             mask = operands[MASK]
             source = place_of(frame, sample, group, member, MASK) + first * mask.row + column * mask.column
             turn(source, mask.row, mask.column, rows, keys, added, QUERIES, columns)
-            add_mask(block, keys, columns)
+            apply_mask(block, keys, columns, plan.selects != 0)
         if plan.is_causal != 0 and column + keys > first:
             mask_future(block, first, column, keys, columns)
         weigh(block, keys, columns)
