@@ -200,6 +200,8 @@ class AttentionCall(NamedTuple):
     is_causal: whether queries attend only to keys up to their own index.
     sums: strides of the log-sum-exps of scores, of (batch, groups, members, queries); () if they are not wanted. Only
         the CPU computes them.
+    selects: whether a mask of the numbers inf and -inf selects the scores that count, on the CPU: they then count even
+        where others are NaN.
     """
 
     dtype: DType
@@ -218,6 +220,7 @@ class AttentionCall(NamedTuple):
     mask: tuple[int, ...]
     is_causal: bool
     sums: tuple[int, ...] = ()
+    selects: bool = False
 
 
 class AttentionGradientCall(NamedTuple):

@@ -26,7 +26,8 @@ def with_attention(program: Program) -> Program:
     """Replace products of queries and keys, scaled, masked and passed through a softmax, times values, by one step.
 
     Scores are then computed tile by tile and never stored. Only programs on the CPU whose steps need no gradients are
-    to be changed, and they are only where nothing else reads the scores or weights.
+    to be changed, and they are only where nothing else reads the scores or weights, and no step in between writes a
+    tensor.
 
     >>> import opdsl
     >>> q = opdsl.ones(2, 5, 4)
@@ -48,6 +49,9 @@ class _Known:
     makers: the step that makes a tensor, by name.
     uses: how many steps read a tensor; the outputs count as one more.
     tensors: dtypes and shapes, by name.
+    numbers: the names of the inputs that are numbers.
+    places: the indices of the steps that make tensors, by name.
+    writes: the indices of the steps that write tensors.
     """
 
     def __init__(self, program: Program) -> None:
@@ -60,10 +64,18 @@ class _Known:
             **{name: (tensor.dtype, tensor.shape) for name, tensor in program.constants.items()},
             **{result.name: (result.dtype, result.shape) for _, result in results},
         }
+        self.numbers = {value.name for value in program.inputs if value.kind is not None}
+        self.places = {name: at for at, step in enumerate(program.steps) for name in step.result_names}
+        self.writes = [at for at, step in enumerate(program.steps) if step.writes]
 
     def is_tensor(self, operand: object) -> bool:
         """Return whether an operand is a tensor."""
         return isinstance(operand, Expression) and operand.text in self.tensors
+
+    def has_writes(self, first: Step, last: Step) -> bool:
+        """Return whether a step between two steps that make tensors writes one."""
+        begin, end = (min(map(self.places.__getitem__, step.result_names)) for step in (first, last))
+        return any(begin < at < end for at in self.writes)
 
 
 class _Chain(NamedTuple):
@@ -86,7 +98,7 @@ def _replaced(step: Step, known: _Known) -> tuple[Step, ...]:
     if result is None or result.dtype not in _DTYPES or result.device.type != "cpu":
         return (step,)
     chain = _chain(step, known)
-    if chain is None or chain.softmax.operands[2] is not False:
+    if chain is None or chain.softmax.operands[2] is not False or known.has_writes(chain.scores, step):
         return (step,)
     axes, scaling = _Axes(chain.scores), _Scaling(known)
     for part in chain.before:
@@ -266,16 +278,17 @@ class _Scaling:
             return self._takes_mask(step.operands[1], step, axes)
         if step.name == "aten::masked_fill.Scalar" and step.operands[2] == -math.inf:
             return self._takes_mask(step.operands[1], step, axes) and self._inverts(step)
-        if step.name in _CHOICES and self._is_lowest(step.operands[2]):
+        if step.name in _CHOICES and self._is_lowest(step.operands[2], step):
             return self._takes_mask(step.operands[0], step, axes)
         return False
 
-    def _is_lowest(self, operand: Any) -> bool:
-        """Return whether an operand is -inf, or a tensor filled with it."""
+    def _is_lowest(self, operand: Any, step: Step) -> bool:
+        """Return whether an operand of a step is -inf, or a tensor filled with it."""
         maker = self.known.makers.get(operand.text) if isinstance(operand, Expression) else None
-        return bool(
-            operand == -math.inf if maker is None else maker.name == "aten::full" and maker.operands[1] == -math.inf
-        )
+        if maker is None:
+            return bool(operand == -math.inf)
+        is_filled = maker.name == "aten::full" and maker.operands[1] == -math.inf
+        return is_filled and not self.known.has_writes(maker, step)
 
     def _takes_factor(self, operand: Any, *, is_divisor: bool) -> bool:
         if type(operand) in (int, float) and type(self.factor) is float and operand and math.isfinite(operand):
@@ -283,14 +296,19 @@ class _Scaling:
             self.factor = factor
             return math.isfinite(factor) and factor != 0.0
         if isinstance(operand, Expression) and not self.known.is_tensor(operand) and self.factor == 1.0:
+            if is_divisor and not self.known.numbers.isdisjoint(names_in(operand)):  # it may be 0
+                return False
             self.factor = Expression(f"(1 / {operand.text})") if is_divisor else operand
             return True
         return False
 
     def _takes_mask(self, mask: Any, step: Step, axes: _Axes) -> bool:
-        """Take a mask of at most two dimensions, those of queries and keys; return False for other ones."""
+        """Take a mask of at most two dimensions, those of queries and keys; return False for other ones, and where a
+        mask or another operand has more elements than the scores.
+        """
         (result,) = step.results
-        if result is None or not self.known.is_tensor(mask):
+        scores = step.operands[1 if step.name in _CHOICES else 0]
+        if result is None or not self.known.is_tensor(mask) or self.known.tensors[scores.text][1] != result.shape:
             return False
         dtype, shape = self.known.tensors[mask.text]
         if len(axes.dims) != len(result.shape) or axes.dims[-2:] != (axes.whole(axes.keys - 1), axes.whole(axes.keys)):

@@ -100,11 +100,12 @@ def softmax_product(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | No
     )
     output = query.new_empty((*query.shape[:-1], value.shape[-1]))
     if query.device is cpu:
-        if mask is not None and mask.dtype is bool_:
-            mask = where(mask, 0.0, -math.inf).to(query.dtype)
+        selects = mask is not None and mask.dtype is bool_
+        if mask is not None and selects:
+            mask = where(mask, math.inf, -math.inf).to(query.dtype)
         sums = query.new_empty((*query.shape[:-1], 1))
         heads, keys, values, out = map(_as_heads, (query, key.transpose(-2, -1), value, output))
-        attend(heads, keys, values, mask, scale, False, out, _as_heads(sums).squeeze(3))
+        attend(heads, keys, values, mask, scale, False, out, _as_heads(sums).squeeze(3), selects=selects)
         output.masked_fill_(sums == -math.inf, math.nan)
     return output
 

@@ -134,6 +134,7 @@ def _details(
         is_few=int(is_few),
         is_causal=int(call.is_causal),
         is_masked=int(call.mask_dtype is not None),
+        selects=int(call.selects),
         has_sums=int(bool(call.sums)),
         scale_slot=2 + 2 * scale,
     )

@@ -96,6 +96,8 @@ def attend(
     is_causal: bool,
     out: Tensor,
     sums: Tensor | None = None,
+    *,
+    selects: bool = False,
 ) -> None:
     """Write means of values, weighted by the softmax of scaled and masked scores, without storing the scores.
 
@@ -108,6 +110,7 @@ def attend(
         is_causal: whether a query attends only to keys up to its own index.
         out: (batch, heads, queries, value size), to be written; queries that attend to no key get 0.
         sums: (batch, heads, queries), to become the log-sum-exps of scores, on the CPU only; None if not wanted.
+        selects: whether the mask, of the numbers inf and -inf, selects the scores that count, on the CPU only.
     """
     if out.is_meta or not out.geometry.numel:
         return
@@ -121,7 +124,8 @@ def attend(
     form = None if whole is None else whole.geometry
     written = (out,) if sums is None else (out, sums)
     forms = tuple([tensor.geometry for tensor in written])
-    run = _attention(query.geometry, key.geometry, value.geometry, form, forms, is_causal=is_causal)
+    geometries = (query.geometry, key.geometry, value.geometry)
+    run = _attention(*geometries, form, forms, is_causal=is_causal, selects=selects)
     arrays = [query, key, value, *([] if whole is None else [whole])]
     run(*map(array_of, arrays), scale, *map(array_of, written))
 
@@ -164,9 +168,10 @@ def _attention(
     written: tuple[TensorMeta, ...],
     *,
     is_causal: bool,
+    selects: bool,
 ) -> Compiled:
     call = _attention_call(query, key, value, mask, written, is_causal)
-    return compiler_for(query.device.type).attention(call)
+    return compiler_for(query.device.type).attention(call._replace(selects=selects))
 
 
 @made_once(512)
@@ -207,7 +212,7 @@ def _attention_call(
         None if mask is None else mask.dtype,
         () if mask is None else _by_groups(mask, key),
         is_causal,
-        *[_by_groups(form, key) for form in written[1:]],
+        _by_groups(written[1], key) if len(written) > 1 else (),
     )
 
 

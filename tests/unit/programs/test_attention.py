@@ -129,6 +129,61 @@ def test_a_query_whose_scores_are_all_masked_gets_nan() -> None:
     assert result.isnan().all(-1)[0, 0].tolist() == [False, True, False, False, False]
 
 
+@pytest.mark.parametrize("name", ["where", "filled"])
+@pytest.mark.parametrize("queries", [3, 5])
+@pytest.mark.parametrize("number", [math.nan, math.inf])
+def test_scores_that_a_mask_leaves_out_may_be_no_numbers(name: str, queries: int, number: float) -> None:
+    q, k, v = heads(queries)
+    k[..., 2, :] = number
+    mask = drawn(queries, 7) > -0.5
+    mask[:, 1:3] = opdsl.tensor([True, False])
+    compare(MASKED[name], q, k, v, mask)
+    mask[1, 2] = True
+    result = with_attention(opdsl.trace(MASKED[name], q, k, v, mask))(q, k, v, mask)
+    assert result.isnan().all(-1)[0, 0].tolist() == [query == 1 for query in range(queries)]
+
+
+WRITING: dict[str, Function] = {
+    "queries": lambda q, k, v, m: (w := opdsl.softmax(q @ k.mT, -1), q.zero_(), w @ v)[2],
+    "keys": lambda q, k, v, m: (w := opdsl.softmax(q @ k.mT, -1), k.mul_(2), w @ v)[2],
+    "a view of queries": lambda q, k, v, m: (r := q[:], w := opdsl.softmax(q @ k.mT, -1), r.zero_(), w @ v)[3],
+    "mask": lambda q, k, v, m: (w := opdsl.softmax(q @ k.mT + m, -1), m.zero_(), w @ v)[2],
+    "a filled tensor": lambda q, k, v, m: (
+        f := opdsl.full((), -math.inf),
+        f.zero_(),
+        opdsl.softmax(opdsl.where(m > -0.5, q @ k.mT, f), -1) @ v,
+    )[2],
+}
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_operands_may_be_written_before_the_last_product(name: str) -> None:
+    function = WRITING[name]
+    arguments = (*(tensor[0, 0] for tensor in heads()), drawn(5, 7))
+    wanted = function(*(tensor.clone() for tensor in arguments))
+    result = opdsl.compile(function)(*(tensor.clone() for tensor in arguments))
+    numpy.testing.assert_allclose(result.numpy(), wanted.numpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_keys_may_be_written_before_attention() -> None:
+    q, k, v = heads()
+    assert STEP in names(lambda q, k, v: (k.mul_(2), opdsl.softmax(q @ k.mT, -1) @ v)[1], q, k, v)
+
+
+@pytest.mark.parametrize(("queries", "keys"), [(1, 7), (5, 1), (1, 1)])
+def test_masks_that_expand_the_scores(queries: int, keys: int) -> None:
+    q, k, v, mask = drawn(queries, 4), drawn(keys, 4), drawn(7, 6), drawn(5, 7)
+    compare(lambda q, k, v, m: opdsl.softmax(q @ k.mT + m, -1) @ v, q, k, v, mask)
+    lowest = opdsl.full((5, 7), -math.inf)
+    compare(lambda q, k, v, m: opdsl.softmax(opdsl.where(m, q @ k.mT, lowest), -1) @ v, q, k, v, mask[:1] > -0.5)
+
+
+def test_scores_divided_by_the_number_0() -> None:
+    q, k, v = heads()
+    result = opdsl.compile(lambda q, k, v, number: opdsl.softmax(q @ k.mT / number, -1) @ v)(q, k, v, 0.0)
+    assert bool(result.isnan().all())
+
+
 def test_a_formula_over_dims_is_one_step_and_has_gradients() -> None:
     with Library("attending") as lib:
 

@@ -56,6 +56,7 @@ class AttentionPlan(Plan):
     is_few: whether queries are taken one by one, since there are few; elements of keys and values are then contiguous.
     is_causal: whether a query attends only to keys up to its own index.
     is_masked, has_sums: whether there are a mask and log-sum-exps.
+    selects: whether the mask, of inf and -inf, selects scores; otherwise it is added to them.
     scale_slot: words from the frame to the factor of scores.
     """
 
@@ -70,6 +71,7 @@ class AttentionPlan(Plan):
     is_few: int
     is_causal: int
     is_masked: int
+    selects: int
     has_sums: int
     scale_slot: int
 
@@ -118,6 +120,12 @@ def logarithm(values: Vector) -> Vector:
 @instruction("call {Vector} @llvm.maxnum.{SUFFIX}({Vector} {0}, {Vector} {1})")
 def maximum(first: Vector, second: Vector) -> Vector:
     """Return the larger elements; a number rather than NaN."""
+    raise NotImplementedError
+
+
+@instruction("call {Vector} @llvm.minnum.{SUFFIX}({Vector} {0}, {Vector} {1})")
+def minimum(first: Vector, second: Vector) -> Vector:
+    """Return the smaller elements; a number rather than NaN."""
     raise NotImplementedError
 
 

@@ -142,7 +142,11 @@ def attend_one(frame: Pointer[AttentionPlan], block: Block, head: Head, row: int
             mask = operands[MASK]
             added = place_of(frame, head, MASK) + row * mask.row + column * mask.column
             for at in range(keys):
-                scores[at] = scores[at] + added[at * mask.column]
+                masked = added[at * mask.column]
+                if plan.selects == 0:
+                    scores[at] = scores[at] + masked
+                elif masked == lowest():
+                    scores[at] = masked
         weigh_one(block, keys)
         if column > 0:
             scale_sums(block, 1, pitch)

@@ -13,6 +13,7 @@ from opdsl.backends.cpu.machine.attention_block import (
     Head,
     Operand,
     lowest,
+    minimum,
     padded,
     place_of,
 )
@@ -129,12 +130,13 @@ def mask_future(scores: Reals, first: int, column: int, keys: int, columns: int)
 
 
 @internal("noinline")
-def add_mask(scores: Reals, added: Reals, keys: int, columns: int) -> None:
-    """Add the mask of a tile to its scores."""
+def apply_mask(scores: Reals, added: Reals, keys: int, columns: int, selects: bool) -> None:
+    """Add the mask of a tile to its scores; or select scores by it, also those that are NaN, which become inf."""
     for key in range(keys):
         for lane in range(0, columns, LANES):
             place = scores + key * QUERIES + lane
-            store(place, load(place) + load(added + key * QUERIES + lane))
+            mask = load(added + key * QUERIES + lane)
+            store(place, minimum(load(place), mask) if selects else load(place) + mask)
 
 
 @internal("noinline")
@@ -153,6 +155,6 @@ def score(frame: Pointer[AttentionPlan], block: Block, head: Head, first: int, c
         added = cast(Reals, block.added)
         source = place_of(frame, head, MASK) + first * mask.row + column * mask.column
         turn(source, mask.row, mask.column, rows, keys, added, QUERIES, columns)
-        add_mask(scores, added, keys, columns)
+        apply_mask(scores, added, keys, columns, plan.selects != 0)
     if plan.is_causal != 0 and column + keys > first:
         mask_future(scores, first, column, keys, columns)
