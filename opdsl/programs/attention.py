@@ -49,7 +49,7 @@ class _Known:
     makers: the step that makes a tensor, by name.
     uses: how many steps read a tensor; the outputs count as one more.
     tensors: dtypes and shapes, by name.
-    numbers: the names of the inputs that are numbers.
+    sizes: the names of the sizes of inputs, which are not 0.
     places: the indices of the steps that make tensors, by name.
     writes: the indices of the steps that write tensors.
     """
@@ -64,7 +64,7 @@ class _Known:
             **{name: (tensor.dtype, tensor.shape) for name, tensor in program.constants.items()},
             **{result.name: (result.dtype, result.shape) for _, result in results},
         }
-        self.numbers = {value.name for value in program.inputs if value.kind is not None}
+        self.sizes = {size for value in program.inputs for size in value.shape if isinstance(size, str)}
         self.places = {name: at for at, step in enumerate(program.steps) for name in step.result_names}
         self.writes = [at for at, step in enumerate(program.steps) if step.writes]
 
@@ -215,6 +215,7 @@ class _Axes:
 
 
 _FACTORS = re.compile(r"[\w*() ]+")
+_PRODUCT = re.compile(r"[\w*(). ]+")
 
 
 def _product(sizes: Sequence[Size]) -> Counter[object]:
@@ -296,8 +297,8 @@ class _Scaling:
             self.factor = factor
             return math.isfinite(factor) and factor != 0.0
         if isinstance(operand, Expression) and not self.known.is_tensor(operand) and self.factor == 1.0:
-            if is_divisor and not self.known.numbers.isdisjoint(names_in(operand)):  # it may be 0
-                return False
+            if is_divisor and not (_PRODUCT.fullmatch(operand.text) and names_in(operand) <= self.known.sizes):
+                return False  # it may be 0
             self.factor = Expression(f"(1 / {operand.text})") if is_divisor else operand
             return True
         return False

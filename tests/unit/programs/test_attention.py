@@ -182,6 +182,8 @@ def test_scores_divided_by_the_number_0() -> None:
     q, k, v = heads()
     result = opdsl.compile(lambda q, k, v, number: opdsl.softmax(q @ k.mT / number, -1) @ v)(q, k, v, 0.0)
     assert bool(result.isnan().all())
+    result = opdsl.compile(lambda q, k, v: opdsl.softmax(q @ k.mT / (k.shape[2] - 7), -1) @ v)(q, k, v)
+    assert bool(result.isnan().all())
 
 
 def test_a_formula_over_dims_is_one_step_and_has_gradients() -> None:
