@@ -92,6 +92,7 @@ def test_nothing_is_kept_of_what_raises() -> None:
 
 # Each function whose result is kept forever, with arguments for it.
 USERS = {
+    "opdsl.backends.cpu.attention._compiled": "module.machine, 'float32', 4",
     "opdsl.backends.cpu.author_compiler._environment": "",
     "opdsl.backends.cpu.blas._blas": "*map(module.load, module._MODULES)",
     "opdsl.backends.cpu.builtin._definition": "'name', module.native.entry('kernel_call'), 0x80",
@@ -185,7 +186,7 @@ def test_the_first_call_of_a_library_in_several_threads(expression: str, outcome
 _PLAIN = (
     "int float str bool bytes None type tuple dict list ModuleType CodeType FunctionDef Array TypedGraph Program "
     "Accesses CDLL Target Field Variants _Owner Device TensorMeta Layout Places Source Argument Path Processor "
-    "Signature Computation"
+    "Signature Computation Tiling"
 )
 # Types of values that calls own while they use them: a cache that evicts entries may return them.
 _OWNED = "Code Kernel Callable NDArray Any"

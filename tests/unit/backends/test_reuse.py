@@ -45,7 +45,7 @@ FUNCTIONS: dict[str, tuple[Function, int]] = {
     "a product that is read once": (lambda x: ((x @ x).tanh(),), 1),
     "a product that is read once on the way": (lambda x: ((x @ x).tanh() @ x,), 1),
     "one of two": (lambda x: (((x @ x) + (x @ x.t())).exp() @ x,), 1),
-    "a row": (lambda x: ((x @ x).softmax(-1) @ x,), 1),
+    "a row": (lambda x: ((x @ x).log_softmax(-1) @ x,), 1),
     "an argument": (lambda x: (x.tanh() @ x,), 0),
     "what is read again": (lambda x: ((y := x @ x).tanh() @ y,), 0),
     "what is returned": (lambda x: ((y := x @ x), y.tanh() @ x), 0),
