@@ -8,20 +8,32 @@ everything below; nothing private of it.
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from opdsl.aten.catalog import METHODS, PACKETS
-from opdsl.aten.torch_entries import ENTRIES
 from opdsl.collecting import without_collecting
 from opdsl.dispatch.model.registry import declaring_into, registry
 from opdsl.runtime import Tensor, install_late_methods
 from opdsl.runtime.importing import is_importing
 from opdsl.runtime.init_hooks import prepare
 
+if TYPE_CHECKING:
+    from opdsl.declare.options import EntryOptions
+
 # Names of modules, such as "pointwise.arithmetic".
 TOPICS = tuple(sorted({*PACKETS.values(), *METHODS.values()}))
 
-registry.entry_options.update(ENTRIES)
+
+def _entries() -> Mapping[str, EntryOptions]:
+    """Return the table of options, which the first declaration imports."""
+    from opdsl.aten.torch_entries import ENTRIES
+
+    return ENTRIES
+
+
+registry.entry_tables["aten"] = _entries
 
 _is_loaded = False
 

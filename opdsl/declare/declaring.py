@@ -18,7 +18,7 @@ from opdsl.declare.outputs import OUT, takes_out
 from opdsl.declare.scope import Scope
 from opdsl.declare.signature import is_declaration, location, schema_of
 from opdsl.declare.variants import inplace_base, inplace_schema, out_overload, out_schema
-from opdsl.dispatch import Operator
+from opdsl.dispatch import Operator, Registry
 from opdsl.errors import DeclarationError, DuplicateOperatorError, KernelSignatureError, SchemaError
 from opdsl.schema import BaseType, FunctionSchema, OperatorName, SchemaKind, check, parse_operator_name
 from opdsl.schema.invariants import check_relations
@@ -175,15 +175,17 @@ def declaration_of(
     errors.
     """
     where = f"{location(function)}: {function.__name__}"
-    apart = scope.registry.entry_options
-    rest = {**options, **apart.get(schema.name.qualified, {})}
+    registry = scope.registry
+    rest = {**options, **registry.entry_options(schema.name.qualified)}
     inplace, out = (_variant_option(where, name, rest.pop(name, False), kind) for name, kind in _VARIANTS.items())
     is_said = "structured" in rest
     structured = rest.pop("structured", True)
     if structured and is_said and schema.kind is SchemaKind.out:
         rest["structured"] = True  # a property of the entry itself, since no variant is derived from an out= operator
     own = {name: rest.pop(name) for name in _OWN if name in rest}
-    entries = {entry.variant: entry for entry in _entries(where, schema, normalised(rest, where), inplace, out, apart)}
+    entries = {
+        entry.variant: entry for entry in _entries(where, schema, normalised(rest, where), inplace, out, registry)
+    }
     _check_variants(where, {variant: entry.schema for variant, entry in entries.items()})
     operators = {
         variant: Operator(
@@ -222,12 +224,9 @@ def _entries(
     properties: dict[str, Any],
     inplace: bool | Inplace,
     out: bool | Out,
-    apart: Mapping[str, Mapping[str, Any]],
+    registry: Registry,
 ) -> Iterator[_Entry]:
-    """Yield the entry of the declared operator, then those of its derived in-place and ``out=`` variants.
-
-    ``apart`` has options by operator that are not in its declaration (``Registry.entry_options``).
-    """
+    """Yield the entry of the declared operator, then those of its derived in-place and ``out=`` variants."""
     yield _Entry(_variant_of(schema), schema, properties)
     inherited = {key: value for key, value in properties.items() if key in _INHERITED}
     if "tags" in properties:
@@ -238,11 +237,11 @@ def _entries(
         tags = {"tags": (_INPLACE_VIEW,)} if schema.is_view else {}
         derived = inplace_schema(schema, how)
         own = {**inherited, **tags, "variants": properties["variants"], **how.options}
-        yield _Entry("inplace", derived, normalised({**own, **apart.get(derived.name.qualified, {})}, where))
+        yield _Entry("inplace", derived, normalised({**own, **registry.entry_options(derived.name.qualified)}, where))
     if out:
         how_out = out if isinstance(out, Out) else Out()
         derived = out_schema(schema, how_out)
-        own = {**inherited, **how_out.options, **apart.get(derived.name.qualified, {})}
+        own = {**inherited, **how_out.options, **registry.entry_options(derived.name.qualified)}
         yield _Entry("out", derived, normalised(own, where))
 
 

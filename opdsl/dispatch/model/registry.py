@@ -43,8 +43,8 @@ class Implementation:
 class Registry:
     """Registry of operators and packets by qualified name (``aten::add.Tensor``, ``aten::add``), and of fallbacks.
 
-    entry_options: options of ``op`` by full name of the operator, for a library that keeps those of its entries in
-        native_functions.yaml in a table; they take precedence over those of the declaration.
+    entry_tables: functions by namespace that return options of ``op`` by full name of the operator, for a library that
+        keeps those of its entries in native_functions.yaml in a table; see ``entry_options``.
     watchers: functions that are called with every operator that is defined.
     followers: functions that are called, without any lock held, with an operator that was declared or got a kernel.
     """
@@ -59,11 +59,18 @@ class Registry:
             **mode_fallbacks(),
         }
         self._fallback_stacks: dict[DispatchKey, list[Kernel]] = {}
-        self.entry_options: dict[str, Mapping[str, Any]] = {}
+        self.entry_tables: dict[str, Callable[[], Mapping[str, Mapping[str, Any]]]] = {}
         self.lock = registering
         self.watchers: list[Callable[[Operator], object]] = []
         self.followers: list[Callable[[Operator], object]] = []
         self._implementations: dict[str, list[Implementation]] = {}
+
+    def entry_options(self, name: str) -> Mapping[str, Any]:
+        """Return the options of an operator, given by full name, that its namespace has in a table; they take
+        precedence over those of its declaration.
+        """
+        table = self.entry_tables.get(name.partition("::")[0])
+        return {} if table is None else table().get(name, {})
 
     def define(self, operator: Operator, module: str) -> Packet:
         """Add a new operator, and return its packet.

@@ -1,4 +1,4 @@
-"""Tests of options of entries that a table has instead of declarations (``Registry.entry_options``)."""
+"""Tests of options of entries that a table has instead of declarations (``Registry.entry_tables``)."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ IN_THE_TABLE = frozenset(name for options in ENTRIES.values() for name in option
 
 def test_a_table_adds_options_to_a_declaration_and_its_variants() -> None:
     registry = Registry()
-    registry.entry_options["lib::f"] = {"device_check": "NoCheck"}
-    registry.entry_options["lib::f.out"] = {"explicit": True, "device_guard": False}
+    table = {"lib::f": {"device_check": "NoCheck"}, "lib::f.out": {"explicit": True, "device_guard": False}}
+    registry.entry_tables["lib"] = lambda: table
     with Library("lib", registry=registry) as lib:
 
         @lib.op(inplace=True, out=True)
