@@ -21,6 +21,10 @@ _CHOICES = ("aten::where.self", "aten::where.ScalarOther")
 _SCALES = ("aten::mul.Tensor", "aten::mul.Scalar", "aten::div.Tensor", "aten::div.Scalar")
 _DTYPES: tuple[DType, ...] = (float32, float64)
 
+# Texts of products of sizes, and of numbers, which may be roots, that are not 0 if none of their sizes is.
+_FACTORS = re.compile(r"[\w*() ]+")
+_DIVISORS = re.compile(r"[\w*(). ]+")
+
 
 def with_attention(program: Program) -> Program:
     """Replace products of queries and keys, scaled, masked and passed through a softmax, times values, by one step.
@@ -126,11 +130,9 @@ def _chain(step: Step, known: _Known) -> _Chain | None:
         if len(maker.results) != 1 or maker.writes or maker.is_random:
             return None
         if maker.name in _PRODUCTS:
-            return (
-                None
-                if softmax is None or maker.name != step.name
-                else _Chain(maker, tuple(before[::-1]), softmax, tuple(after[::-1]))
-            )
+            if softmax is None or maker.name != step.name:
+                return None
+            return _Chain(maker, tuple(before[::-1]), softmax, tuple(after[::-1]))
         if maker.name == _SOFTMAX and softmax is None:
             softmax = maker
         else:
@@ -191,65 +193,71 @@ class _Axes:
         dims: list[tuple[int, ...]] = []
         left = list(axes)
         for size in shape:
-            wanted, dim = _product([size]), list[int]()
-            while left and wanted:
+            wanted, dim = _Product.of(size), list[int]()
+            while left and not wanted.is_one():
                 left[:1] = self._divided(left[0], wanted)
-                factors = _product([self.sizes[left[0]]])
-                if factors - wanted:
+                part = _Product.of(self.sizes[left[0]])
+                if not part.divides(wanted):
                     return None
-                wanted -= factors
+                wanted = wanted.over(part)
                 dim.append(left.pop(0))
-            if wanted:
+            if not wanted.is_one():
                 return None
             dims.append(tuple(dim))
-        return None if any(_product([self.sizes[axis]]) for axis in left) else tuple(dims)
+        return tuple(dims) if all(_Product.of(self.sizes[axis]).is_one() for axis in left) else None
 
-    def _divided(self, axis: int, first: Counter[object]) -> tuple[int, ...]:
-        """Split an axis after a part with some factors; return the axis itself if it has no others."""
-        factors = _product([self.sizes[axis]])
-        if first - factors or not factors - first:
+    def _divided(self, axis: int, first: _Product) -> tuple[int, ...]:
+        """Split an axis after a part of a size; return the axis itself if it has no such part, or no other one."""
+        whole = _Product.of(self.sizes[axis])
+        if not first.divides(whole) or whole.over(first).is_one():
             return (axis,)
         self.parts[axis] = (len(self.sizes), len(self.sizes) + 1)
-        self.sizes += [_text(first), _text(factors - first)]
+        self.sizes += [first.size(), whole.over(first).size()]
         return self.parts[axis]
 
 
-_FACTORS = re.compile(r"[\w*() ]+")
-_PRODUCT = re.compile(r"[\w*(). ]+")
+class _Product(NamedTuple):
+    """Size as a product.
 
+    number: the product of the factors that are numbers.
+    names: the other factors: names, and expressions that are no products.
+    """
 
-def _product(sizes: Sequence[Size]) -> Counter[object]:
-    """Return the factors of a product of sizes: names, prime numbers, and whole expressions that are no products."""
-    factors: Counter[object] = Counter()
-    for size in sizes:
-        if isinstance(size, str) and not _FACTORS.fullmatch(size):
-            factors[size] += 1
-            continue
-        for word in re.findall(r"\w+", str(size)):
-            factors.update(_primes(int(word)) if word.isdigit() else [word])
-    return factors
+    number: int
+    names: Counter[str]
 
+    @classmethod
+    def of(cls, size: Size) -> _Product:
+        """Return the factors of a size."""
+        if isinstance(size, int):
+            return cls(size, Counter())
+        if not _FACTORS.fullmatch(size):
+            return cls(1, Counter([size]))
+        words = re.findall(r"\w+", size)
+        return cls(
+            math.prod(int(word) for word in words if word.isdigit()),
+            Counter(word for word in words if not word.isdigit()),
+        )
 
-def _primes(number: int) -> list[int]:
-    """Return the prime factors of a number; 0 is its own."""
-    if number == 0:
-        return [0]
-    primes, divisor = [], 2
-    while divisor * divisor <= number:
-        while number % divisor == 0:
-            primes.append(divisor)
-            number //= divisor
-        divisor += 1
-    return [*primes, number] if number > 1 else primes
+    def is_one(self) -> bool:
+        """Return whether there are no factors."""
+        return self.number == 1 and not self.names
 
+    def divides(self, other: _Product) -> bool:
+        """Return whether another product has all factors of this one."""
+        is_part = other.number == 0 if self.number == 0 else other.number % self.number == 0
+        return is_part and not self.names - other.names
 
-def _text(factors: Counter[object]) -> Size:
-    """Return a product as a size."""
-    numbers = [factor for factor in factors.elements() if isinstance(factor, int)]
-    names = [str(factor) for factor in factors.elements() if not isinstance(factor, int)]
-    if not names:
-        return math.prod(numbers)
-    return "(" + " * ".join([*names, *([str(math.prod(numbers))] if numbers else [])]) + ")"
+    def over(self, other: _Product) -> _Product:
+        """Return the product without the factors of another one, which divides it."""
+        return _Product(self.number // other.number if other.number else 1, self.names - other.names)
+
+    def size(self) -> Size:
+        """Return the product as a size."""
+        if not self.names:
+            return self.number
+        factors = [*self.names.elements(), *([str(self.number)] if self.number != 1 else [])]
+        return f"({' * '.join(factors)})"
 
 
 # ---------------------------------------------------------------------------------------------------- scales and masks
@@ -297,7 +305,7 @@ class _Scaling:
             self.factor = factor
             return math.isfinite(factor) and factor != 0.0
         if isinstance(operand, Expression) and not self.known.is_tensor(operand) and self.factor == 1.0:
-            if is_divisor and not (_PRODUCT.fullmatch(operand.text) and names_in(operand) <= self.known.sizes):
+            if is_divisor and not (_DIVISORS.fullmatch(operand.text) and names_in(operand) <= self.known.sizes):
                 return False  # it may be 0
             self.factor = Expression(f"(1 / {operand.text})") if is_divisor else operand
             return True

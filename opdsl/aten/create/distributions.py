@@ -199,14 +199,13 @@ def geometric_meta(ctx, self, p):
 # ---------------------------------------------------------------------------------------------------------- rand, randn
 
 
-def declare_numbers(name: str, text: str, distribution: str, out_key: str | None) -> Any:
+def declare_numbers(name: str, text: str, distribution: str) -> Any:
     """Declare the operators ``name`` and ``name_like``, each with and without a generator, which return random numbers.
 
     Args:
         name: of the packet of operators, ``"rand"``.
         text: describes the numbers; the docstrings of the operators begin with it.
         distribution: name of the method that fills a tensor with such numbers, ``"uniform_"``.
-        out_key: the dispatch key of the kernel for ``out=``; None for a composite.
 
     Returns:
         The operator that takes a size and no generator.
@@ -256,10 +255,8 @@ def declare_numbers(name: str, text: str, distribution: str, out_key: str | None
     return of_given_size
 
 
-rand = declare_numbers(
-    "rand", "Return uniformly distributed random numbers from [0, 1)", "uniform_", "CompositeExplicitAutograd"
-)
-declare_numbers("randn", "Return random numbers from the standard normal distribution", "normal_", None)
+rand = declare_numbers("rand", "Return uniformly distributed random numbers from [0, 1)", "uniform_")
+declare_numbers("randn", "Return random numbers from the standard normal distribution", "normal_")
 
 
 # --------------------------------------------------------------------------------------------------------------- normal

@@ -59,11 +59,6 @@ def by_channel(
     return convolve(self, weight, kernel_size, bias, stride, padding, dilation, groups=self.shape[1])
 
 
-def kernels(*names: str) -> dict[str, str]:
-    """Return the names of PyTorch's CPU kernel and, if given, CUDA kernel, keyed by dispatch key."""
-    return dict(zip(("CPU", "CUDA"), names, strict=False))
-
-
 @op("aten::_slow_conv2d_forward", python_module="nn", out=Out("_slow_conv2d_forward.output", args=("output",)))
 def _slow_conv2d_forward(
     self: Tensor,

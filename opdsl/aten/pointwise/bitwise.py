@@ -55,13 +55,15 @@ for operator, method, tags in (
 # --------------------------------------------------------------------------------------------------------------- shifts
 
 
-def shift_entry(name: str, overload: str, inplace_tags: tuple[str, ...]) -> dict[str, Any]:
-    """Return the options of an overload of ``__lshift__`` or ``__rshift__``."""
-    return {
-        "variants": "method, function",
-        "tags": "pointwise",
-        "inplace": Inplace(variants="method", tags=inplace_tags),
-    }
+SHIFT: dict[str, Any] = {
+    "variants": "method, function",
+    "tags": "pointwise",
+    "inplace": Inplace(variants="method", tags=()),
+}
+"""Options of ``op`` for an overload of ``__lshift__`` or ``__rshift__``."""
+
+LEFT_SHIFT: dict[str, Any] = {**SHIFT, "inplace": Inplace(variants="method", tags=("pointwise",))}
+"""Options of ``op`` for ``__lshift__``, whose in-place variant has a tag."""
 
 
 @op("aten::bitwise_left_shift.Tensor", **BINARY)
@@ -71,7 +73,7 @@ def bitwise_left_shift(self: Tensor, other: Tensor) -> Tensor:
     return primitives.bitwise_left_shift(self, other)
 
 
-@op("aten::__lshift__.Tensor", **shift_entry("__lshift__", "Tensor", ("pointwise",)))
+@op("aten::__lshift__.Tensor", **LEFT_SHIFT)
 @formula
 def left_shift(self: Tensor, other: Tensor) -> Tensor:
     """``self << other``"""
@@ -87,18 +89,15 @@ def bitwise_right_shift(self: Tensor, other: Tensor) -> Tensor:
     return primitives.bitwise_right_shift(self, other)
 
 
-@op("aten::__rshift__.Tensor", **shift_entry("__rshift__", "Tensor", ()))
+@op("aten::__rshift__.Tensor", **SHIFT)
 @formula
 def right_shift(self: Tensor, other: Tensor) -> Tensor:
     """``self >> other``"""
     return primitives.bitwise_right_shift(self, other)
 
 
-for shift, operator, tags in (
-    (bitwise_left_shift, left_shift, ("pointwise",)),
-    (bitwise_right_shift, right_shift, ()),
-):
-    name, method = shift.schema.name.base, operator.schema.name.base
+for shift, operator, entry in ((bitwise_left_shift, left_shift, LEFT_SHIFT), (bitwise_right_shift, right_shift, SHIFT)):
+    name = shift.schema.name.base
     shift.number_overload("other", "Tensor_Scalar", **number_entry(name, overload="Tensor_Scalar", core=False))
     shift.number_overload("self", "Scalar_Tensor", **NUMBER_FIRST)
-    operator.number_overload("other", **shift_entry(method, "Scalar", tags))
+    operator.number_overload("other", **entry)

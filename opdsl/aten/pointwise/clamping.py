@@ -54,8 +54,6 @@ def fmin(self: Tensor, other: Tensor) -> Tensor:
     return fmin_elements(self, other)
 
 
-NO_DEFAULT = ("min",)
-
 CLAMP: dict[str, Any] = {**CORE_UNARY, "inplace": True, "out": True}
 """Options of ``op`` for ``clamp``."""
 

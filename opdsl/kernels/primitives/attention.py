@@ -20,7 +20,7 @@ from opdsl.runtime.tensor import Tensor
 from opdsl.scalar.graph import TypedGraph
 from opdsl.scalar.intrinsics import row_index, row_max, row_sum
 
-__all__ = ["attend", "has_tiles", "write_weights"]
+__all__ = ["attend", "attend_backward", "has_tiles", "write_weights"]
 
 
 def write_weights(scores: Tensor, mask: Tensor | None, scale: float, is_causal: bool, weights: Tensor) -> None:
@@ -112,17 +112,16 @@ def attend(
         sums: (batch, heads, queries), to become the log-sum-exps of scores, on the CPU only; None if not wanted.
         selects: whether the mask, of the numbers inf and -inf, selects the scores that count, on the CPU only.
     """
-    if out.is_meta or not out.geometry.numel:
+    if out.is_meta:
         return
-    if not key.shape[2]:
-        fill_(out, 0)
-        if sums is not None:
-            fill_(sums, 0)
+    written = (out,) if sums is None else (out, sums)
+    if not (out.geometry.numel and key.shape[2]):
+        for tensor in written:
+            fill_(tensor, 0)
         return
     shape = (*query.shape[:3], key.shape[2])
     whole = None if mask is None else mask.expand(shape)
     form = None if whole is None else whole.geometry
-    written = (out,) if sums is None else (out, sums)
     forms = tuple([tensor.geometry for tensor in written])
     geometries = (query.geometry, key.geometry, value.geometry)
     run = _attention(*geometries, form, forms, is_causal=is_causal, selects=selects)
@@ -203,8 +202,8 @@ def _attention_call(
         query.shape[1] // groups,
         query.shape[2],
         keys,
-        int(size),
-        int(value.shape[3]),
+        size,
+        value.shape[3],
         _by_groups(query, key),
         key.strides,
         value.strides,

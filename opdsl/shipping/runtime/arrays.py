@@ -94,7 +94,7 @@ class NumPyArrays:
         if not isinstance(value, numpy.ndarray):
             raise TypeError(f"{name} has to be an array of NumPy (got {type(value).__name__}).")
         if not value.flags.writeable:
-            raise ValueError(f"{name} is read-only.")
+            raise ValueError(f"{name} is read-only. Pass an array that can be written, such as a copy.")
         return value
 
     def memory(self, value: Any) -> Memory:

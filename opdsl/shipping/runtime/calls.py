@@ -252,7 +252,10 @@ class Operator:
         passed = tuple(outputs) if isinstance(outputs, (tuple, list)) else (outputs,)
         count = len(self.function.table.writes)
         if len(passed) != count:
-            raise TypeError(f"{self.function.table.name}: out has {len(passed)} arrays, and there are {count} results.")
+            raise TypeError(
+                f"{self.function.table.name}: out has {len(passed)} arrays, and there are {count} results. "
+                "Pass one for each."
+            )
         return self(*values, *passed)
 
 

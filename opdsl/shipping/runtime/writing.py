@@ -73,10 +73,12 @@ class WritingFunction(Function):
         """Raise an error for an argument that has another shape or dtype than the result."""
         for at, name, memory, (shape, dtype, _) in zip(self.table.writes, self._names, memories, layouts, strict=True):
             if memory.shape != shape:
-                raise ValueError(f"{name} has the shape {memory.shape}, and the result {shape}.")
+                raise ValueError(
+                    f"{name} has the shape {memory.shape}, and the result {shape}. Pass an array of that shape."
+                )
             # In place, a plan converts the result.
             if memory.dtype != dtype and at >= self._count:
-                raise TypeError(f"{name} has the dtype {memory.dtype}, and the result {dtype}.")
+                raise TypeError(f"{name} has the dtype {memory.dtype}, and the result {dtype}. Pass one of that dtype.")
 
     def _check_overlaps(self, values: Sequence[Any], memories: Sequence[Memory]) -> None:
         """Raise an error for an argument that shares memory with another one, or that has elements in one place."""

@@ -42,6 +42,7 @@ from opdsl.backends.cpu.machine.vectors import (
     Reals,
     Vector,
     first_lanes,
+    fma,
     load,
     load_some,
     spread,
@@ -105,6 +106,20 @@ def write_rows(source: Reals, pitch: int, to: Reals, operand: Operand, rows: int
 
 
 @internal("noinline")
+def dot(line: Reals, step: int, row: Reals, width: int) -> Real:
+    """Return the sum of products of elements, a step apart, with a row of whole vectors."""
+    if step != 1:
+        total = cast(Real, 0.0)
+        for k in range(width):
+            total = total + line[k * step] * row[k]
+        return total
+    sums = zeros()
+    for lane in range(0, width, LANES):
+        sums = fma(load_some(line + lane, first_lanes(width - lane)), load(row + lane), sums)
+    return sum_of_lanes(sums)
+
+
+@internal("noinline")
 def take_outputs(frame: Pointer[AttentionPlan], slopes: Slopes, head: Head, first: int, rows: int) -> None:
     """Take the gradients of a block's outputs, their products with the outputs, and log-sum-exps of scores."""
     plan = frame[0]
@@ -123,18 +138,7 @@ def take_outputs(frame: Pointer[AttentionPlan], slopes: Slopes, head: Head, firs
     own = place_of(frame, head, SUMS) + first * plan.operands[SUMS].row
     place = place_of(frame, head, OUT) + first * out.row
     for row in range(rows):
-        total = zeros()
-        line = place + row * out.row
-        for lane in range(0, pitch, LANES):
-            if out.column == 1:
-                part = load_some(line + lane, first_lanes(plan.width - lane))
-            else:
-                part = zeros()
-            total = total + part * load(grads + row * pitch + lane)
-        through[row] = sum_of_lanes(total)
-        if out.column != 1:
-            for k in range(plan.width):
-                through[row] = through[row] + line[k * out.column] * grads[row * pitch + k]
+        through[row] = dot(place + row * out.row, out.column, grads + row * pitch, plan.width)
         sums[row] = own[row * plan.operands[SUMS].row]
 
 

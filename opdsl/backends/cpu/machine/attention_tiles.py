@@ -18,6 +18,7 @@ from opdsl.backends.cpu.machine.attention_block import (
     place_of,
 )
 from opdsl.backends.cpu.machine.language import Constant, Pointer, internal, local, unrolled
+from opdsl.backends.cpu.machine.tiles import store_tile
 from opdsl.backends.cpu.machine.turn import turn
 from opdsl.backends.cpu.machine.vectors import (
     LANES,
@@ -65,13 +66,7 @@ def tile(
             factor = spread(lines[r][at])
             for v in unrolled(range(width)):
                 sums[r * width + v] = fma(factor, columns[v], sums[r * width + v])
-    if adds:
-        for r in unrolled(range(height)):
-            for v in unrolled(range(width)):
-                sums[r * width + v] = sums[r * width + v] + load(c + r * c_row + v * LANES)
-    for r in unrolled(range(height)):
-        for v in unrolled(range(width)):
-            store(c + r * c_row + v * LANES, sums[r * width + v])
+    store_tile(sums, c, c_row, adds, height, width)
 
 
 @internal("noinline")

@@ -34,6 +34,18 @@ TILES: tuple[Shape, ...] = ()
 _HEIGHTS = (9, 4, 2, 1)
 
 
+@internal("alwaysinline")
+def store_tile(sums: Pointer[Vector], c: Reals, pitch: int, adds: bool, height: Constant, width: Constant) -> None:
+    """Store a tile, whose rows are a pitch apart; ``adds`` it to what is there if wanted."""
+    if adds:
+        for r in unrolled(range(height)):
+            for v in unrolled(range(width)):
+                sums[r * width + v] = sums[r * width + v] + load(c + r * pitch + v * LANES)
+    for r in unrolled(range(height)):
+        for v in unrolled(range(width)):
+            store(c + r * pitch + v * LANES, sums[r * width + v])
+
+
 @internal("noinline")
 def tile(
     rows: Pointer[Reals], ka: Words, kb: Words, count: int, b: Reals, c: Reals, pitch: int, adds: bool,
@@ -56,13 +68,7 @@ def tile(
             factor = spread(lines[r][first])
             for v in unrolled(range(width)):
                 sums[r * width + v] = fma(factor, columns[v], sums[r * width + v])
-    if adds:
-        for r in unrolled(range(height)):
-            for v in unrolled(range(width)):
-                sums[r * width + v] = sums[r * width + v] + load(c + r * pitch + v * LANES)
-    for r in unrolled(range(height)):
-        for v in unrolled(range(width)):
-            store(c + r * pitch + v * LANES, sums[r * width + v])
+    store_tile(sums, c, pitch, adds, height, width)
 
 
 @internal("noinline")
