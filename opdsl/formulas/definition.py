@@ -394,7 +394,9 @@ def formula_of_elements(definition: FormulaDefinition, elements: ElementFunction
 
 
 def _typed(function: ScalarFunction, state: FormulaCall, results: Sequence[str] | None) -> TypedGraph:
-    types = {name: dtype.name for name, dtype in zip(function.parameters, state.iteration.parameters, strict=True)}
+    types = {
+        parameter: dtype.name for parameter, dtype in zip(function.parameters, state.iteration.parameters, strict=True)
+    }
     try:
         return function.specialise(types, results=results, default_float=precision_of(state.default).name)
     except ScalarFunctionError as error:

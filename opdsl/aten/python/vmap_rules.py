@@ -255,7 +255,7 @@ def _along_rows(batches: Batches, called: Operator, arguments: tuple[Any, ...], 
     rank.
     """
     first, *others = tensors_in(arguments)
-    if any(batches.batch(tensor) is not None and tensor.ndim != first.ndim for tensor in others):
+    if any(batches.batch(other) is not None and other.ndim != first.ndim for other in others):
         raise UnsupportedModeError("vmap: rows of batches of several forms")
     called, arguments = _with_dimensions(called, arguments)
     names = [argument.python_name for argument in called.schema.arguments]
@@ -322,7 +322,7 @@ def _sum_of_product(batches: Batches, called: Operator, arguments: tuple[Any, ..
 def _taken(batches: Batches, called: Operator, arguments: tuple[Any, ...], expected: Any) -> Any:
     """Compute a gather or scatter along a dimension on batches; indices may be shared or differ between elements."""
     first, dim, *rest = arguments
-    values = [batches.whole(argument) if isinstance(argument, Tensor) else argument for argument in rest]
+    values = [batches.whole(operand) if isinstance(operand, Tensor) else operand for operand in rest]
     return _call(called, (batches.whole(first), shifted(dim, first.ndim), *values))
 
 
@@ -350,8 +350,8 @@ def _indexed(batches: Batches, called: Operator, arguments: tuple[Any, ...], exp
         raise UnsupportedModeError("vmap: dimensions between those that are indexed")
     ndim = max(index.ndim for index in indexes)
     places = [
-        tensor.reshape(tensor.shape[0], *(1,) * (ndim + 1 - tensor.ndim), *tensor.shape[1:])
-        for tensor in map(batches.whole, indexes)
+        index.reshape(index.shape[0], *(1,) * (ndim + 1 - index.ndim), *index.shape[1:])
+        for index in map(batches.whole, indexes)
     ]
     elements = arange(batches.size, device=places[0].device).reshape(batches.size, *(1,) * ndim)
     return _call(called, (batches.whole(first), (elements, *places)))

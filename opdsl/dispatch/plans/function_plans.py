@@ -155,10 +155,10 @@ class FunctionPlans:
         Raises:
             NotLoweredError: no such plan can compute the call.
         """
-        name, call = self.function.__name__, self._given(arguments, integers_from=None)
+        function_name, call = self.function.__name__, self._given(arguments, integers_from=None)
         place, missed = len(variants), partial(self._missed, state, key, variants)
-        with refusals_only(name, lambda: self.function(*arguments)):
-            return lower_call(name, self._run, missed, self.names, call, variants, place=place, **self.options)
+        with refusals_only(function_name, lambda: self.function(*arguments)):
+            return lower_call(function_name, self._run, missed, self.names, call, variants, place=place, **self.options)
 
     def _missed(
         self,

@@ -91,7 +91,7 @@ class OperatorText(FunctionText):
             return
         yield from super().function(function)
         names = _all_names(function.__code__)
-        modules = [tensor for tensor in function.__globals__.items() if isinstance(tensor[1], types.ModuleType)]
+        modules = [entry for entry in function.__globals__.items() if isinstance(entry[1], types.ModuleType)]
         for module in [module for name, module in sorted(modules) if name in names]:
             if not _is_versioned(module.__name__):
                 for name in sorted(names & vars(module).keys()):

@@ -260,7 +260,7 @@ def _written(operator: Operator, values: Sequence[Any], tensors: Sequence[Any]) 
     """Return the indices of written tensors among the tensors of a call."""
     pairs = zip(operator.schema.arguments, values, strict=True)
     written = [
-        tensor for argument, value in pairs if argument.alias and argument.alias.write for tensor in spread([value])
+        tensor for declared, value in pairs if declared.alias and declared.alias.write for tensor in spread([value])
     ]
     return [at for at, tensor in enumerate(tensors) if any(tensor is other for other in written)]
 

@@ -460,7 +460,9 @@ class PointwiseDefinition(Definition):
     def graph(self, state: Elementwise) -> TypedGraph:
         """Return the typed scalar graph of a call."""
         function, iteration = state.formula.function, state.iteration
-        types = {name: dtype.name for name, dtype in zip(function.parameters, iteration.parameters, strict=True)}
+        types = {
+            parameter: dtype.name for parameter, dtype in zip(function.parameters, iteration.parameters, strict=True)
+        }
         results = [precision_of(dtype).name for dtype in state.dtypes]
         try:
             return function.specialise(

@@ -123,13 +123,13 @@ def differences(ours: Sequence[Any], theirs: Sequence[torch.Tensor]) -> Iterator
         yield f"{len(theirs)} tensors instead of {len(ours)}"
         return
     for at, (one, other) in enumerate(zip(ours, theirs, strict=True)):
-        expected, tensor = numbers(one), numbers(other)
+        expected, actual = numbers(one), numbers(other)
         if str(one.dtype).rpartition(".")[2] != str(other.dtype).rpartition(".")[2]:
             yield f"tensor {at} has the dtype {other.dtype} instead of {one.dtype}"
-        elif expected.shape != tensor.shape:
-            yield f"tensor {at} has the shape {tensor.shape} instead of {expected.shape}"
-        elif not numpy.allclose(tensor, expected, rtol=_TOLERANCE, atol=_TOLERANCE, equal_nan=True):
-            yield f"tensor {at} is {tensor.tolist()} instead of {expected.tolist()}"
+        elif expected.shape != actual.shape:
+            yield f"tensor {at} has the shape {actual.shape} instead of {expected.shape}"
+        elif not numpy.allclose(actual, expected, rtol=_TOLERANCE, atol=_TOLERANCE, equal_nan=True):
+            yield f"tensor {at} is {actual.tolist()} instead of {expected.tolist()}"
 
 
 def numbers(tensor: Any) -> numpy.ndarray[Any, Any]:
