@@ -75,8 +75,8 @@ def checked(program: Program) -> Program:
     """
     scope = _Scope()
     inputs = scope.inputs(program.inputs)
-    for size, constant in program.constants.items():
-        scope.bind(size, _Kind("tensor", constant.ndim))
+    for name, constant in program.constants.items():
+        scope.bind(name, _Kind("tensor", constant.ndim))
     sizes = []
     for size, text in program.sizes:
         tree = scope.tree(text)

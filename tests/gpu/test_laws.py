@@ -111,8 +111,8 @@ def test_cuda_agrees_with_the_cpu(place: int, complete: Callable[..., Any]) -> N
     if place not in OUTCOMES:
         first = place - place % TOGETHER
         wanted = {index: checks(*CASES[index]) for index in range(first, min(first + TOGETHER, len(CASES)))}
-        actual = iter(complete([check for of_operator in wanted.values() for check in of_operator]))
-        OUTCOMES.update({index: list(itertools.islice(actual, len(wanted[index]))) for index in wanted})
+        checked = iter(complete([check for of_operator in wanted.values() for check in of_operator]))
+        OUTCOMES.update({index: list(itertools.islice(checked, len(wanted[index]))) for index in wanted})
     outcomes = OUTCOMES.pop(place)
     assert outcomes or CASES[place][0].name.startswith(WITHOUT_SAMPLES)
     for outcome in outcomes:

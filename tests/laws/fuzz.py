@@ -127,17 +127,17 @@ class World:
 
     def _compare_pool(self, scale: float) -> str | None:
         for name, expected, ours in self.pool():
-            actual = self._compare(ours, expected, scale)
-            if actual is not None:
-                return f"{name} afterwards: {actual}"
+            problem = self._compare(ours, expected, scale)
+            if problem is not None:
+                return f"{name} afterwards: {problem}"
         return None
 
     def _compare(self, ours: Any, expected: Any, scale: float, *, offset: bool = True) -> str | None:
         if isinstance(expected, (list, tuple)):
             if not isinstance(ours, (list, tuple)) or len(ours) != len(expected):
                 return f"{ours!r} for {expected!r}"
-            actual = (self._compare(one, two, scale) for one, two in zip(ours, expected, strict=True))
-            return next((difference for difference in actual if difference), None)
+            problems = (self._compare(one, two, scale) for one, two in zip(ours, expected, strict=True))
+            return next((difference for difference in problems if difference), None)
         if not isinstance(expected, torch.Tensor):
             same = type(ours) is type(expected) and (ours == expected or ours != ours)
             return None if same else f"{ours!r} for {expected!r}"

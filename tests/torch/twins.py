@@ -146,9 +146,9 @@ def differences(ours: Any, expected: Any, *, tolerance: Tolerance = None, stride
         return [] if same else [f"{ours!r} for {expected!r}"]
     if not isinstance(ours, opdsl.Tensor):
         return [f"{type(ours).__name__} for Tensor"]
-    actual = _form_differences(ours, expected, strides)
-    if actual or expected.is_meta or expected.numel() == 0 or tolerance == math.inf:
-        return actual
+    problems = _form_differences(ours, expected, strides)
+    if problems or expected.is_meta or expected.numel() == 0 or tolerance == math.inf:
+        return problems
     return _value_differences(theirs(ours), expected, tolerance)
 
 
@@ -193,9 +193,9 @@ def _parts_close(ours: torch.Tensor, expected: torch.Tensor, relative: float, sm
 
 def assert_agree(ours: Any, expected: Any, *, tolerance: float | None = None, strides: bool = True) -> None:
     """Raise an AssertionError with the differences between a result and PyTorch's, if there are any."""
-    actual = differences(ours, expected, tolerance=tolerance, strides=strides)
-    if actual:
-        raise AssertionError("; ".join(actual))
+    problems = differences(ours, expected, tolerance=tolerance, strides=strides)
+    if problems:
+        raise AssertionError("; ".join(problems))
 
 
 def agree(

@@ -47,7 +47,7 @@ def through_host(run: Callable[..., Any], arguments: Sequence[Any], written: Seq
 
     def there(value: Any) -> Any:
         if isinstance(value, Tensor):
-            original = next((copy for copy, host in copies.values() if host is value), None)
+            original = next((source for source, host in copies.values() if host is value), None)
             return _moved(value, beyond.device) if original is None else original
         return _mapped(there, value)
 

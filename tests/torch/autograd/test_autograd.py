@@ -77,10 +77,10 @@ def twice(library, x, y):
 
 
 def thrice(library, x, y):
-    gradient = (x * x * x * x * y).sum()
+    result = (x * x * x * x * y).sum()
     for _ in range(3):
-        (gradient,) = library.autograd.grad(gradient.sum(), x, create_graph=True)
-    gradient.sum().backward()
+        (result,) = library.autograd.grad(result.sum(), x, create_graph=True)
+    result.sum().backward()
 
 
 def detached(library, x, y):

@@ -193,8 +193,8 @@ def test_no_more_is_kept_than_in_pytorch(derivative: Derivative) -> None:
     """
     operator = ours(derivative)
     assert operator is not None
-    gradients = derivative_of(operator)
-    if gradients is None or gives_bools(operator):
+    of_operator = derivative_of(operator)
+    if of_operator is None or gives_bools(operator):
         return
     schema = operator.schema
     tensors = [argument.python_name for argument in schema.arguments if "Tensor" in str(argument.type)]
@@ -205,7 +205,7 @@ def test_no_more_is_kept_than_in_pytorch(derivative: Derivative) -> None:
     more = {}
     for formula in derivative.formulas.get("Default", ()):
         for name in formula.names if formula.kind is FormulaKind.backward else ():
-            formulas = gradients.formulas((name,), is_complex=False) or ()
+            formulas = of_operator.formulas((name,), is_complex=False) or ()
             reads = {
                 read
                 for backward in formulas

@@ -137,9 +137,9 @@ def test_operators_of_gradients_are_named_by_what_they_compute():
     """
 
     def name_of_gradient(ops, wanted):
-        actual = ops.blend(*(make(4, requires_grad=name == wanted) for name in ("low", "high", "weight")))
+        computed = ops.blend(*(make(4, requires_grad=name == wanted) for name in ("low", "high", "weight")))
         with Called() as called:
-            actual.sum().backward()
+            computed.sum().backward()
         [name] = [name for name in called.names if "gradient" in name]
         return name
 
@@ -159,9 +159,9 @@ def test_gradients_that_compute_the_same_are_one_operator():
     """
 
     def names_of_gradients(ops, *wanted):
-        actual = ops.scaled_add(*(make(4, requires_grad=name in wanted) for name in ("self", "other")), alpha=3)
+        computed = ops.scaled_add(*(make(4, requires_grad=name in wanted) for name in ("self", "other")), alpha=3)
         with Called() as called:
-            actual.sum().backward()
+            computed.sum().backward()
         return [name for name in called.names if "gradient" in name]
 
     gradient_names = []

@@ -232,9 +232,9 @@ def test_nested_vmap_is_one_call(ops, no_loops):
 
 def test_vmap_of_gradients_is_one_call(ops, no_loops):
     x = make(3, 4)
-    mapped = torch.func.jacrev(lambda row: ops.softmax(row, 0))(x[0])
+    jacobian = torch.func.jacrev(lambda row: ops.softmax(row, 0))(x[0])
     expected = torch.autograd.functional.jacobian(lambda row: torch.softmax(row, 0), x[0])
-    torch.testing.assert_close(mapped, expected)
+    torch.testing.assert_close(jacobian, expected)
 
 
 def test_vmap_of_a_list(ops):
@@ -268,16 +268,16 @@ def test_jvp_of_a_declared_derivative(ops):
 
 def test_hessian(ops):
     x = make(4)
-    mapped = torch.func.hessian(lambda x: ops.smooth_relu(x).sum())(x)
+    hessian = torch.func.hessian(lambda x: ops.smooth_relu(x).sum())(x)
     slope = torch.sigmoid(x)
-    torch.testing.assert_close(mapped, torch.diag(slope * (1 - slope)))
+    torch.testing.assert_close(hessian, torch.diag(slope * (1 - slope)))
 
 
 def test_gradients_for_each_of_a_batch(ops):
     x = make(3, 4)
-    mapped = torch.vmap(torch.func.grad(lambda x: ops.energy(ops.smooth_relu(x))))(x)
+    slopes = torch.vmap(torch.func.grad(lambda x: ops.energy(ops.smooth_relu(x))))(x)
     softplus = torch.nn.functional.softplus
-    torch.testing.assert_close(mapped, 2 * softplus(x) * torch.sigmoid(x))
+    torch.testing.assert_close(slopes, 2 * softplus(x) * torch.sigmoid(x))
 
 
 def test_gradients_of_complex_numbers(ops):

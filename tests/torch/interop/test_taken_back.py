@@ -82,12 +82,12 @@ def check_closed() -> None:
     expected = gradients(*recorded(torch.ops.interop))
     graph = recorded(torch.ops.interop)
     library.close()
-    for at, (kind, actual, inputs) in enumerate(zip(CALLS, *graph, strict=True)):
+    for at, (kind, computed, inputs) in enumerate(zip(CALLS, *graph, strict=True)):
         if kind in CALL_THEIR_LIBRARY:
             with pytest.raises(UnknownOperatorError, match="its library has removed it"):
-                gradients([actual], [inputs])
+                gradients([computed], [inputs])
         else:
-            torch.testing.assert_close(gradients([actual], [inputs]), expected[4 * at : 4 * at + 4], rtol=0, atol=0)
+            torch.testing.assert_close(gradients([computed], [inputs]), expected[4 * at : 4 * at + 4], rtol=0, atol=0)
 
 
 def check_declared_again() -> None:

@@ -109,9 +109,9 @@ def test_gradients_of_magnitudes_of_vectors_of_any_matrix(dtype: torch.dtype) ->
     weights = torch.randn(2, 4, 4, dtype=torch.float64)
     ((weights * vectors.abs() ** 2).sum() + (values.abs() * weights[0, 0]).sum()).backward()
     own = ours(matrix.detach()).requires_grad_()
-    computed, directions = opdsl.linalg.eig(own)
-    distances = computed.detach().numpy()[:, None] - values.detach().numpy()[:, :, None]
+    eigenvalues, directions = opdsl.linalg.eig(own)
+    distances = eigenvalues.detach().numpy()[:, None] - values.detach().numpy()[:, :, None]
     place = opdsl.from_numpy(numpy.abs(distances).argmin(2))
     sizes = (directions.abs() * directions.abs()).gather(2, place.unsqueeze(1).expand((2, 4, 4)))
-    ((ours(weights) * sizes).sum() + (computed.abs().gather(1, place) * ours(weights[0, 0])).sum()).backward()
+    ((ours(weights) * sizes).sum() + (eigenvalues.abs().gather(1, place) * ours(weights[0, 0])).sum()).backward()
     numpy.testing.assert_allclose(own.grad.numpy(), matrix.grad.numpy(), rtol=1e-8, atol=1e-10)

@@ -431,15 +431,15 @@ def test_a_fold_returns_the_index_next_to_the_value(library: Library) -> None:
     for step in (2, 5, 8):  # windows that fit registers, and one that does not
         x = numpy.random.default_rng(step).permutation(24).astype("float64")
         windows = x[: 24 // step * step].reshape(-1, step)
-        actual = opdsl.from_numpy(x)
-        actual.requires_grad_()
-        largest, place = f(actual, step)
+        leaf = opdsl.from_numpy(x)
+        leaf.requires_grad_()
+        largest, place = f(leaf, step)
         assert numpy.array_equal(largest.detach().numpy(), windows.max(1) / 2)
         wanted = windows.argmax(1) + step * numpy.arange(24 // step)
         assert numpy.array_equal(place.numpy(), 100 * wanted)
         largest.sum().backward()
-        assert actual.grad is not None
-        assert numpy.array_equal(actual.grad.numpy(), 0.5 * numpy.isin(numpy.arange(24), wanted))
+        assert leaf.grad is not None
+        assert numpy.array_equal(leaf.grad.numpy(), 0.5 * numpy.isin(numpy.arange(24), wanted))
 
 
 def test_a_tensor_that_picks_places_is_looked_at_first(library: Library) -> None:

@@ -133,9 +133,9 @@ def test_values_and_gradients_of_both_orders(function: Callable[..., Any], of_ro
     generator = np.random.default_rng(1)
     arrays = [generator.normal(size=own), generator.normal(size=other)]
     natural = tuple(function(*map(torch.tensor, arrays), folds).shape)
-    actual = natural if of_rows else shape
-    weights = [generator.normal(size=size) for size in (actual, own, other)]
-    expected = gradients(torch, arrays, weights, lambda x, w: function(x, w, folds).expand(actual))
+    full_shape = natural if of_rows else shape
+    weights = [generator.normal(size=size) for size in (full_shape, own, other)]
+    expected = gradients(torch, arrays, weights, lambda x, w: function(x, w, folds).expand(full_shape))
     mixed = operator(function, shape, dims, of_rows)
     for _ in range(3):
         for ours, wanted in zip(gradients(opdsl, arrays, weights, mixed), expected, strict=True):

@@ -56,12 +56,12 @@ UNARY: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any], Callable[[flo
 
 def slope(function: Callable[..., Any], *, orders: int = 1, **values: float) -> float:
     """Return the derivative of a function with respect to its first parameter, in float64."""
-    actual = read(function)
-    wanted = actual.parameters[0]
+    derived = read(function)
+    wanted = derived.parameters[0]
     for _ in range(orders):
-        actual = differentiate(actual, [wanted])
-    gradients = {name: 1.0 for name in actual.parameters if name not in values}
-    graph = actual.specialise(dict.fromkeys(actual.parameters, "float64"))
+        derived = differentiate(derived, [wanted])
+    gradients = {name: 1.0 for name in derived.parameters if name not in values}
+    graph = derived.specialise(dict.fromkeys(derived.parameters, "float64"))
     return float(evaluate(graph, {**gradients, **values})[0])
 
 
