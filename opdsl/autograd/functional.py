@@ -303,7 +303,7 @@ def _followed(value: Any) -> Tensor:
 
 def _nested(arguments: Sequence[Any]) -> bool:
     """Return whether an argument requires grad, so that the gradient has to be differentiable itself."""
-    return any(isinstance(argument, Tensor) and argument.requires_grad for argument in arguments)
+    return any(isinstance(input, Tensor) and input.requires_grad for input in arguments)
 
 
 def _number(value: Any) -> Tensor:

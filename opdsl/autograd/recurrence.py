@@ -239,7 +239,7 @@ def _may_write(tensors: Sequence[Tensor], arguments: Sequence[Any]) -> bool:
     state = current.get()
     if not tensors or state.grad_mode or state.modes:
         return False
-    operands = [argument for argument in arguments if isinstance(argument, Tensor)]
+    operands = [input for input in arguments if isinstance(input, Tensor)]
     return all(tensor.device is cpu for tensor in tensors) and not any(map(has_bits, operands))
 
 

@@ -286,7 +286,7 @@ class FormulaDefinition(PointwiseDefinition):
         """Return the cast rule of ``out=``: as in PyTorch, no cast is allowed for an operator of one float tensor that
         keeps its dtype.
         """
-        tensors = [argument for argument in arguments if isinstance(argument, Tensor)]
+        tensors = [input for input in arguments if isinstance(input, Tensor)]
         keeps = len(tensors) == 1 and all(dtype is tensors[0].dtype for dtype in elements.dtypes)
         is_of_floats = bool(self.text.names) and all(dtype.category > Category.INT for dtype in self.text.dtypes)
         return OutputCast.SAME if keeps and is_of_floats else OutputCast.SAFE

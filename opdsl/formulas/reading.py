@@ -121,7 +121,7 @@ def _sample_forms(arguments: Sequence[Any]) -> list[TensorMeta]:
     """Return geometries with arbitrary sizes (they broadcast, and none is 1), to trace a formula independently of its
     sizes.
     """
-    tensors = [argument for argument in arguments if isinstance(argument, Tensor)]
+    tensors = [input for input in arguments if isinstance(input, Tensor)]
     rank = max((tensor.ndim for tensor in tensors), default=0)
     sizes = tuple(range(3, 3 + 2 * rank, 2))[::-1]
     return [geometry(tensor.dtype, cpu, sizes[rank - tensor.ndim :]) for tensor in tensors]

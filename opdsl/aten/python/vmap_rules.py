@@ -107,7 +107,7 @@ class Batches(DispatchMode):
         called: Operator = operator.operator
         arguments = unbox(called, args, kwargs)
         self._require_rules(called, arguments)
-        if all(self.batch(tensor) is None for tensor in tensors_in(arguments)):
+        if all(self.batch(input) is None for input in tensors_in(arguments)):
             return operator(*args, **kwargs)
         if called.name == "aten::_linalg_check_errors":
             info: Any = arguments[0]
@@ -139,9 +139,9 @@ class Batches(DispatchMode):
         refusal = _refusal(called)
         if refusal:
             raise UnsupportedModeError(f"vmap: {called.name} {refusal}")
-        for tensor in tensors_in(arguments):
-            self._require_memory(tensor)
-            if tensor.geometry.requires_grad and isinstance(tensor, Element):
+        for input in tensors_in(arguments):
+            self._require_memory(input)
+            if input.geometry.requires_grad and isinstance(input, Element):
                 raise UnsupportedModeError("vmap: a gradient by an element is asked for")
         if any(argument is _META for argument in arguments):
             raise UnsupportedModeError("vmap: a tensor is made on the device of an element")
@@ -242,7 +242,7 @@ def _broadcast(batches: Batches, called: Operator, arguments: tuple[Any, ...], e
     """Compute a pointwise operator on batches: the batch dimension first, then dimensions of size 1, then the element's
     own.
     """
-    ndim = max(tensor.ndim for tensor in tensors_in(arguments))
+    ndim = max(input.ndim for input in tensors_in(arguments))
 
     def aligned(batch: Tensor) -> Tensor:
         return batch.reshape(batch.shape[0], *(1,) * (ndim + 1 - batch.ndim), *batch.shape[1:])

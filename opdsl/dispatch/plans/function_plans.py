@@ -76,7 +76,7 @@ class FunctionPlans:
             result = served(*arguments)
             if result is not GUARD_FAILED:
                 return result
-        tensors = [argument for argument in arguments if isinstance(argument, Tensor)]
+        tensors = [input for input in arguments if isinstance(input, Tensor)]
         if self.lowered(state, form_key, arguments, tensors):
             return self.function(*arguments)
         return self.learn(state, key, form_key, arguments)

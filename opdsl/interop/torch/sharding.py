@@ -81,7 +81,7 @@ def attach(bridge: Registered) -> None:
     ):
         dispatcher._custom_op_handlers[overload] = partial(pieces_call, bridge)
         return
-    names = [argument.name for argument in schema.arguments if argument.kwarg_only]
+    names = [keyword.name for keyword in schema.arguments if keyword.kwarg_only]
     lists = any(str(argument.type).startswith("List[") for argument in schema.arguments)
     info = RuntimeSchemaInfo(0, names or None, needs_pytree=lists)
     dispatcher.sharding_propagator.register_op_strategy(

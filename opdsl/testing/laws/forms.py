@@ -90,7 +90,7 @@ def _outcome(sample: Sample, function: Callable[..., Any]) -> Outcome:
         contents(results),
         contents(arguments),
         [result.geometry.is_view for result in results],
-        [version_of(argument) for argument in arguments],
+        [version_of(input) for input in arguments],
     )
 
 

@@ -38,7 +38,7 @@ class Twin:
     def filled(self, tensors: Sequence[torch.Tensor]) -> tuple[list[Any], dict[str, Any]]:
         """Return the arguments with other tensors in place of those that can have gradients."""
         rest = iter(tensors)
-        arguments = [_filled(argument, rest) for argument in self.arguments]
+        arguments = [_filled(template, rest) for template in self.arguments]
         named = dict(zip(self.names, arguments[self.call.positional :], strict=True))
         return arguments[: self.call.positional], named
 
@@ -57,7 +57,7 @@ class Twin:
     def with_others(self, make: Callable[[torch.Tensor], torch.Tensor]) -> Twin:
         """Return a copy of this call with converted tensors in place of those that cannot have gradients."""
         twin = copy.copy(self)
-        twin.arguments = [_mapped(argument, make) for argument in self.arguments]
+        twin.arguments = [_mapped(template, make) for template in self.arguments]
         return twin
 
     def floating(self, *tensors: torch.Tensor) -> list[torch.Tensor]:
