@@ -80,7 +80,9 @@ CATEGORIES = (
         "wrap",
         "PyTorch has CUDA kernels only, with their own layouts or random numbers",
     ),
-    Category("dtype", ("_scaled_", "chalf"), "wrap", "8-bit floats and complex32, which opdsl lacks"),
+    Category(
+        "dtype", ("_scaled_", "chalf"), "wrap", "scaled products of 8-bit floats, and complex32, which opdsl lacks"
+    ),
     Category(
         "level",
         ("_add_batch_dim", "_remove_batch_dim", "_make_dual", "_unpack_dual"),

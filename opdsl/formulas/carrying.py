@@ -131,6 +131,8 @@ class Carrying:
         self.ndim = max([self.ndim, *(count + (not along) for count in starts)])
         if along:
             self.axis = len(others)
+        elif not self.dims and not self.ndim:
+            raise DimError(f"{self.name}: no value has a dimension to iterate over. Pass x.unsqueeze(0).")
         else:
             self.axis = placed(self.targets[0], len(self.dims), self.ndim) % (len(self.dims) + self.ndim)
         self.mask = joined_masks([value for value in elements if isinstance(value, DimTensor)])

@@ -30,9 +30,11 @@ from opdsl.errors import (
     ArgumentError,
     DeviceError,
     DimensionError,
+    DimError,
     DTypeError,
     NumberError,
     OptionError,
+    PositionError,
     ShapeError,
     TorchError,
 )
@@ -66,7 +68,10 @@ TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
 }
 
 # Errors by which an operator may refuse a sample that was not made for it.
-REFUSALS = (ShapeError, DimensionError, DTypeError, ArgumentError, NumberError, OptionError, DeviceError, TorchError)
+REFUSALS = (
+    *(ShapeError, DimensionError, DTypeError, ArgumentError, NumberError, OptionError, DeviceError, TorchError),
+    *(DimError, PositionError),
+)
 
 
 def samples_of(operator: Operator, dtype: DType = float32) -> Iterator[Sample]:

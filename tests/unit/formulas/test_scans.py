@@ -268,6 +268,7 @@ def test_vmap_and_forward_mode() -> None:
         ("opdsl.fold(lambda h, a: h + a, 0.0, x[t], over=(t, t))", "several different dims"),
         ("opdsl.scan(lambda h, a: h + a, 0.0, x[t], along=t, reverse=1)", "True or False"),
         ("opdsl.scan(lambda h: h, 0.0, along=opdsl.dim())", "the size of .* is unknown"),
+        ("opdsl.scan(lambda h, a: h + a, 0.0, x[0], along=-1)", "no value has a dimension"),
     ],
 )
 def test_mistakes_say_what_would_do(text: str, message: str) -> None:
