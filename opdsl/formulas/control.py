@@ -10,16 +10,16 @@ from __future__ import annotations
 import builtins
 import cmath
 import importlib
-import linecache
 import math
 import sys
 from collections.abc import Callable, Sequence
-from types import CodeType, FrameType, FunctionType
+from types import FunctionType
 from typing import Any, TypeVar
 
 from opdsl.errors import FormulaError
 from opdsl.formulas.foreign import call_named, filling_tensor, instead_of, is_tensor_maker
 from opdsl.formulas.rewriting import is_rewritten, rewritten, use_hooks
+from opdsl.formulas.underlining import error_here
 from opdsl.programs.branches import Conditions, MaskedBranch, conditions, exposed, masked_branch
 from opdsl.runtime import Category, Tensor, bool_
 from opdsl.runtime.scopes import Setting
@@ -32,11 +32,8 @@ __all__ = [
     "choose_value",
     "counted",
     "either",
-    "error_at",
-    "error_here",
     "host",
     "is_element",
-    "is_of_formula",
     "loop",
     "opposite",
     "position",
@@ -73,62 +70,6 @@ def is_element(value: object) -> bool:
 def is_waiting(value: object) -> bool:
     """Return whether a value cannot be computed yet, since a dim has no size."""
     return getattr(value, "lacks_sizes", False) is True
-
-
-def error_here(problem: str, remedy: str) -> FormulaError:
-    """Build an error that underlines the source line of the formula that is running."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and not is_rewritten(frame.f_code):
-        frame = frame.f_back
-    return _error(None if frame is None else (frame.f_code, frame.f_lasti), problem, remedy)
-
-
-def error_at(error: BaseException, problem: str, remedy: str) -> FormulaError:
-    """Build an error that underlines the source line of the formula at which another error was raised."""
-    place: tuple[CodeType, int] | None = None
-    traceback = error.__traceback__
-    while traceback is not None:
-        if is_rewritten(traceback.tb_frame.f_code):
-            place = traceback.tb_frame.f_code, traceback.tb_lasti
-        traceback = traceback.tb_next
-    return _error(place, problem, remedy)
-
-
-def is_of_formula(error: BaseException) -> bool:
-    """Return whether an error was raised by a formula's own code, and not by a function that it called."""
-    traceback = error.__traceback__
-    while traceback is not None and traceback.tb_next is not None:
-        traceback = traceback.tb_next
-    return traceback is not None and is_rewritten(traceback.tb_frame.f_code)
-
-
-def _error(place: tuple[CodeType, int] | None, problem: str, remedy: str) -> FormulaError:
-    if place is None:
-        return FormulaError(f"{problem}. {remedy}")
-    code, instruction = place
-    first, last, start, end = list(code.co_positions())[instruction // 2]
-    line = first or code.co_firstlineno
-    text = linecache.getline(code.co_filename, line).rstrip("\n")
-    begin, finish = _columns(text, start or 0, end if last == first else None)
-    lead = len(text) - len(text.lstrip())
-    mark = " " * max(begin - lead, 0) + "~" * max(finish - begin - 1, 0) + "^"
-    where = f"{code.co_filename}:{line}: formula {_outermost(code)}: {problem}"
-    return FormulaError(f"{where}\n    {text.strip()}\n    {mark}\n{remedy}")
-
-
-def _columns(text: str, start: int, end: int | None) -> tuple[int, int]:
-    """Convert column offsets from bytes, as Python counts them, to characters."""
-    data = text.encode()
-    finish = len(data) if end is None else end
-    return len(data[:start].decode(errors="ignore")), len(data[:finish].decode(errors="ignore"))
-
-
-def _outermost(code: CodeType) -> str:
-    """Return the name of the formula that a code object belongs to; functions generated from its branches are nested in
-    it.
-    """
-    before, mark, within = code.co_qualname.partition("\N{SECTION SIGN}")
-    return within.partition(".")[0] if mark else before.rpartition(".")[2]
 
 
 # ----------------------------------------------------------------------------------------------------- truth and choice

@@ -193,8 +193,8 @@ class FormulaDefinition(PointwiseDefinition):
 
     def _try(self, trial: Trial) -> Reading | None:
         """Trace the formula for likely arguments of one trial; see ``try_forms``."""
-        from opdsl.formulas.control import error_at
         from opdsl.formulas.reading import likely_argument
+        from opdsl.formulas.underlining import error_at
 
         mistake: Exception | None = None
         taken = [likely_dtype for likely_dtype in (*_LIKELY_DTYPES, *ALL_DTYPES) if likely_dtype in trial.dtypes]

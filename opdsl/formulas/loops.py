@@ -9,11 +9,12 @@ from typing import Any, NamedTuple, NoReturn
 from opdsl.autograd.derived_operators import defined
 from opdsl.dispatch.state import current
 from opdsl.errors import FormulaError, ScalarFunctionError
-from opdsl.formulas.control import Unbound, error_here, is_element, truth
+from opdsl.formulas.control import Unbound, is_element, truth
 from opdsl.formulas.definition import FormulaDefinition, formula_of_elements
 from opdsl.formulas.forms import ElementFunction, NotElementwiseError, Reading, form_of
 from opdsl.formulas.reading import read_elements, sample_tensor
 from opdsl.formulas.text import FormulaText, current_text
+from opdsl.formulas.underlining import error_here
 from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.runtime import DType, Tensor
 from opdsl.runtime.device import cpu

@@ -13,6 +13,7 @@ from opdsl.formulas.forms import Form, form_of, leaves_of
 from opdsl.formulas.needless import has_declared_gradients, has_needless_gradients
 from opdsl.formulas.reading import forms_of, traced_formula
 from opdsl.formulas.text import FormulaText
+from opdsl.formulas.underlining import underlining_dims
 from opdsl.programs.attention import with_attention
 from opdsl.programs.compiled import FUSING_PASSES, UNFUSED_PASSES, optimised
 from opdsl.programs.lifting import with_lifted_folds
@@ -68,7 +69,8 @@ class FormulaProgram:
         """
         leaves = leaves_of(arguments)
         if current.get().modes or any(map(_is_traced_elsewhere, leaves)) or any(map(_is_uncompiled, leaves)):
-            return self.fresh(*arguments)
+            with underlining_dims():
+                return self.fresh(*arguments)
         form = form_of(self.names, arguments, current.get().default_dtype, with_layout=True)
         is_recorded = current.get().grad_mode and any(
             isinstance(leaf, Tensor) and leaf.requires_grad for leaf in leaves

@@ -15,8 +15,8 @@ import numpy
 from opdsl.dispatch import Operator, current
 from opdsl.dispatch.plans.lowered import recording
 from opdsl.dispatch.state import DEFAULT_STATE
-from opdsl.errors import ArgumentError, DimError, FormulaError, OpdslError, TraceError
-from opdsl.formulas.control import error_at, is_element, is_of_formula
+from opdsl.errors import ArgumentError, FormulaError, OpdslError, TraceError
+from opdsl.formulas.control import is_element
 from opdsl.formulas.elements import element_function, names_of
 from opdsl.formulas.forms import (
     ElementFunction,
@@ -30,6 +30,7 @@ from opdsl.formulas.forms import (
 )
 from opdsl.formulas.rewriting import is_rewritten
 from opdsl.formulas.text import FormulaText
+from opdsl.formulas.underlining import error_at, is_of_formula, underlining_dims
 from opdsl.kernels.definitions.structured import Definition, StructuredKernel
 from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.programs.branches import Conditions, MaskedBranch, conditions, dims_repeated, masked_branch
@@ -337,7 +338,8 @@ def _refusal(source: FunctionSource, node: ast.AST, problem: str, remedy: str) -
 def _tracing(source: FunctionSource, leaves: Leaves, masks: bool) -> Iterator[_FormulaTracer]:
     recorder = Lowering(leaves.names)
     recorder.compiles = False
-    with recording(recorder), nullcontext() if masks else watching_layout(recorder, _refuse_layout):
+    layout = nullcontext() if masks else watching_layout(recorder, _refuse_layout)
+    with underlining_dims(), recording(recorder), layout:
         try:
             yield _FormulaTracer(recorder, leaves, masks=masks)
         except (NotLoweredError, TraceError) as error:
@@ -348,8 +350,6 @@ def _tracing(source: FunctionSource, leaves: Leaves, masks: bool) -> Iterator[_F
             if not is_of_formula(error):
                 raise
             raise error_at(error, str(error), "Names in a formula have to be defined when it is declared.") from error
-        except DimError as error:
-            raise DimError(str(error_at(error, str(error), "")).rstrip("\n")) from error
 
 
 def _refuse_layout() -> None:

@@ -124,7 +124,7 @@ class FormulaText:
         """
         self._check_dtype(arguments)
         if self in _reading.get():
-            from opdsl.formulas.control import error_here
+            from opdsl.formulas.underlining import error_here
 
             raise error_here(f"{self.source.name} calls itself", "Write a loop: a formula has no recursion.")
         token = _reading.set((*_reading.get(), self))

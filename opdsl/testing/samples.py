@@ -34,7 +34,6 @@ from opdsl.errors import (
     DTypeError,
     NumberError,
     OptionError,
-    PositionError,
     ShapeError,
     TorchError,
 )
@@ -69,8 +68,8 @@ TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
 
 # Errors by which an operator may refuse a sample that was not made for it.
 REFUSALS = (
-    *(ShapeError, DimensionError, DTypeError, ArgumentError, NumberError, OptionError, DeviceError, TorchError),
-    *(DimError, PositionError),
+    *(ShapeError, DimensionError, DimError, DTypeError, ArgumentError, NumberError, OptionError),
+    *(DeviceError, TorchError),
 )
 
 

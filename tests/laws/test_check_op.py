@@ -34,6 +34,20 @@ def test_a_right_operator(library: Library) -> None:
     check_op(law_scale, dtypes=[opdsl.float32, opdsl.float16, opdsl.float64])
 
 
+def test_made_samples_that_dims_refuse_ask_for_others(library: Library) -> None:
+    @library.op
+    @formula
+    def picked(x: Tensor, index: Tensor) -> Tensor:
+        b, i = opdsl.dims(2)
+        return x[b, index[b, i]].order(b, i)
+
+    make = Maker(opdsl.float32)
+    index = opdsl.tensor([[0, 1], [1, 1]])
+    check_op(picked, [Sample(make(2, 3), index)])
+    with pytest.raises(OptionError, match=r"(?s)no sample that was made fits .* samples="):
+        check_op(picked)
+
+
 def test_a_right_view(library: Library) -> None:
     @library.op
     def first_half(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]: ...

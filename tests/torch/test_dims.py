@@ -208,3 +208,20 @@ def test_bodies_with_dims_serve_torch() -> None:
             grads = [torch.autograd.grad(y.square().sum(), x)[0] for y in (compiled(x, weight), wanted)]
             torch.testing.assert_close(*grads)
         opcheck(function, (x.detach().requires_grad_(), weight))
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_mistakes_in_a_registered_formula_are_underlined_with_and_without_gradients(requires_grad: bool) -> None:
+    with opdsl.Library("dims_underlined") as lib:
+
+        @lib.op
+        @opdsl.formula
+        def windows(x: opdsl.Tensor, weight: opdsl.Tensor) -> opdsl.Tensor:
+            t, u = opdsl.dims(2)
+            y = (x.outside(0.0)[t + u - 1] * weight[u]).sum(u)
+            return (y * opdsl.sigmoid(y)).order(t)
+
+        register(lib)
+        with pytest.raises(DimError, match=r"(?s)formula windows: the size of t is unknown.*order\(t\)\n.*~\^") as caught:
+            torch.ops.dims_underlined.windows(torch.ones(4, requires_grad=requires_grad), torch.ones(2))
+        assert str(caught.value).count("formula windows") == 1
