@@ -26,7 +26,8 @@ def tensors_in(value: object) -> Iterator[Tensor]:
 class Content(NamedTuple):
     """Snapshot of a tensor, which can be compared bit by bit.
 
-    dtype, shape, strides, device: its geometry. data: its elements in logical order; empty if it has no memory, or holds another library's tensor.
+    dtype, shape, strides, device: its geometry.
+    data: its elements in logical order; empty if it has no memory, or is a proxy of another library's tensor.
     """
 
     dtype: str
