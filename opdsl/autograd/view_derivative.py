@@ -144,15 +144,12 @@ def _summed(take: Take, whole: Tensor, gradients: Sequence[Tensor]) -> Tensor:
 
 
 def _like_batches(form: TensorMeta, gradients: Sequence[Tensor]) -> Tensor | None:
-    """Return zeros that belong to a batch if a gradient does, as under torch's vmap; None if the layout of the viewed
-    tensor is not the default one.
+    """Return zeros that belong to a batch if the gradient does, as under torch's vmap; None if there are several
+    gradients, or the layout of the viewed tensor is not the default one.
     """
-    if not form.is_contiguous():
+    if len(gradients) != 1 or not form.is_contiguous():
         return None
-    model = gradients[0]
-    for gradient in gradients[1:]:
-        model = model.new_zeros(()) + gradient.new_zeros(())
-    return model.new_zeros(form.shape, dtype=form.dtype)
+    return gradients[0].new_zeros(form.shape, dtype=form.dtype)
 
 
 def _spread(name: str, take: Take, whole: Tensor, gradients: Sequence[Tensor]) -> Tensor:
