@@ -30,6 +30,8 @@ html_css_files = ["opdsl.css"]
 html_copy_source = False
 html_show_sphinx = False
 html_show_copyright = False
+# No page describes names by directives, so a general index would be empty.
+html_use_index = False
 # Language of code blocks that name none: schemas, plots, output of programs.
 highlight_language = "text"
 # Pygments need not be able to parse sources with prompts, tables and schemas as Python.

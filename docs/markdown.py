@@ -13,7 +13,7 @@ from types import FunctionType
 from typing import Any
 
 _SECTION = re.compile(r"(Args|Returns|Yields|Raises):$")
-_ITEM = re.compile(r"(\*{0,2}\w[\w ,.*]*?): (.*)")
+_ITEM = re.compile(r"(\*{0,2}[\w.]+(?:, \*{0,2}[\w.]+)*): (.*)")
 _ATTRIBUTE = re.compile(r"[a-z_]\w*(, \w+)*: ")
 _TITLES = {"Args": "Arguments", "Returns": "Returns", "Yields": "Yields", "Raises": "Errors"}
 

@@ -16,6 +16,7 @@ import opdsl
 from opdsl import Tensor, registry
 from opdsl.errors import OpdslError
 from opdsl.testing import Sample, samples_of
+from opdsl.typing.stubs import annotations
 
 _KINDS = ("bool", "uint", "int", "float", "bfloat", "complex")
 DTYPES = [
@@ -125,6 +126,7 @@ def _overload(operator: Any, shown: list[Any], places: list[str]) -> Iterator[st
     name = operator.name.removeprefix("aten::")
     yield f"## {name if '.' in name or len(shown) == 1 else f'{name} (default)'}\n"
     yield fenced(str(function.schema), "text")
+    yield _parameters(function.schema)
     declared = getattr(function, "variants", {})
     others = ((kind, f"`{value.schema}`") for kind, value in declared.items() if value.schema is not function.schema)
     yield table(("variant", "schema"), others)
@@ -147,6 +149,17 @@ def _overload(operator: Any, shown: list[Any], places: list[str]) -> Iterator[st
     if not derivative.startswith("# "):
         yield folded("Gradient", fenced(derivative))
     yield folded("Dispatch table", fenced(_table(function), "text"))
+
+
+def _parameters(schema: Any) -> str:
+    """Return a table of the values that callers may pass, or nothing if all arguments are tensors without a default."""
+    rows = []
+    for argument in schema.arguments:
+        kind = annotations.text(annotations.taken(argument.type))
+        default = f"`{annotations.default(argument)}`" if argument.default else ""
+        rows.append((f"`{argument.name}`", f"`{kind}`", default))
+    is_obvious = all(row[1:] == ("`Tensor`", "") for row in rows)
+    return table(("argument", "type", "default"), iter(() if is_obvious else rows))
 
 
 def _gradient(function: Any) -> str:

@@ -17,16 +17,16 @@ import opdsl
 from opdsl import Tensor
 
 MODULES = {
-    "opdsl": "The language, tensors, and what decides about a process",
+    "opdsl": "The language, tensors, programs, and the settings of a process",
     "opdsl.autograd": "Gradients",
     "opdsl.autograd.functional": "Functions of derivatives",
     "opdsl.autograd.forward": "Dual tensors",
-    "opdsl.testing": "Operators against the laws",
-    "opdsl.errors": "What a user can do wrong",
-    "opdsl.scalar.intrinsics": "Folds of rows, in row functions",
+    "opdsl.testing": "Checks of operators, gradients and results",
+    "opdsl.errors": "Exceptions",
+    "opdsl.scalar.intrinsics": "Functions that scalar and row functions may call",
     "opdsl.native": "native_functions.yaml as data",
-    "opdsl.interop.torch": "PyTorch",
-    "opdsl.interop.torch.overrides": "Kernels of opdsl for operators of torch",
+    "opdsl.interop.torch": "Operators of opdsl in PyTorch, and of PyTorch in opdsl",
+    "opdsl.interop.torch.overrides": "Kernels of opdsl for operators of PyTorch",
     "opdsl.interop.dask": "Operators on chunked arrays",
     "opdsl.notebook": "Pictures of tensors",
     "opdsl.cuda": "Devices, streams, events, memory and graphs",
@@ -36,6 +36,12 @@ MODULES = {
     "opdsl.array_api.fft": "The array API standard: Fourier transforms",
 }
 
+# The names with which the page of opdsl begins: those that declarations use. All others follow in alphabetical order.
+_FIRST = (
+    *("op", "formula", "Library", "Tensor", "traceable", "forward", "Overload", "Inplace", "Out", "Name", "check"),
+    *("Alias", "Ints", "SymInts", "Bools", "TensorOptions", "dims", "dim", "Dim", "scan", "fold", "dynamic_size"),
+    *("compile", "trace", "Program", "vmap", "tensor", "as_tensor", "from_numpy"),
+)
 
 # Names that the package imports for its own use.
 _NOT_PUBLIC = {"Any", "TYPE_CHECKING", "annotations"}
@@ -51,8 +57,12 @@ def write(folder: Path, operators: Collection[str] = ()) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     pages = {name: module_page(name, operators) for name in MODULES}
     pages |= {"opdsl.Tensor": tensor_page(), "command_line": command_page()}
-    entries = "\n".join(pages)
-    pages["index"] = f"# Reference\n\n```{{toctree}}\n:maxdepth: 1\n\n{entries}\n```\n"
+    contents = {"opdsl": MODULES["opdsl"], "opdsl.Tensor": "Methods and properties that are not operators", **MODULES}
+    contents["command_line"] = "Commands and their options"
+    entries = "\n".join(contents)
+    titles = {name: name for name in pages} | {"command_line": "Command line"}
+    listed = "\n".join(f"- [{titles[name]}]({name}.md): {text}" for name, text in contents.items())
+    pages["index"] = f"# Reference\n\n{listed}\n\n```{{toctree}}\n:hidden:\n\n{entries}\n```\n"
     for name, text in pages.items():
         path = folder / f"{name}.md"
         if not path.exists() or path.read_text(encoding="utf-8") != text:
@@ -70,6 +80,7 @@ def public_names(module: str) -> dict[str, Any]:
     imported = importlib.import_module(module)
     if module == "opdsl":
         names = sorted({*opdsl.__all__, *(name for name in dir(opdsl) if not name.startswith("_"))} - _NOT_PUBLIC)
+        names.sort(key=lambda name: _FIRST.index(name) if name in _FIRST else len(_FIRST))
         values = {name: getattr(opdsl, name) for name in names}
         return {name: value for name, value in values.items() if not inspect.ismodule(value) and not is_operator(value)}
     names = list(getattr(imported, "__all__", None) or (var for var in vars(imported) if _is_own(imported, var)))
@@ -106,8 +117,9 @@ def members(kind: type) -> dict[str, Any]:
 def module_page(name: str, operators: Collection[str] = ()) -> str:
     """Return the page of a module; see ``write``."""
     module = importlib.import_module(name)
-    about = re.sub(r"(?m)^May import:.*(\n\S.*)*", "", module.__doc__ or "")
-    parts = [f"# {name}\n", f"{MODULES[name]}.\n", documented(about)]
+    about = re.sub(r"(?s)\s*\bMay import:.*?(?=\n\n|\Z)", "", module.__doc__ or "")
+    about = re.sub(r"\bdocs/(\w+)\.md", r"[\1](../\1.md)", about)
+    parts = [f"# {name}\n", documented(about)]
     constants = []
     for key, value in public_names(name).items():
         if is_operator(value):
@@ -137,8 +149,8 @@ def _entry(name: str, value: Any) -> Iterator[str]:
         yield f"It is `{value.__module__}.{value.__qualname__}`.\n"
         return
     if inspect.isclass(value) and issubclass(value, BaseException):
-        bases = ", ".join(f"`{base.__name__}`" for base in value.__bases__)
-        yield f"{documented(value.__doc__)}\nIt is a {bases}.\n"
+        bases = " and ".join(f"`{base.__name__}`" for base in value.__bases__)
+        yield f"{documented(value.__doc__)}\nSubclass of {bases}.\n"
         return
     yield fenced(signature_of(value, name))
     yield documented(value.__doc__)

@@ -222,13 +222,13 @@ def _find_packet(name: str) -> Packet | None:
 
 def _listed_names() -> list[str]:
     """Return the names of aten's packets, loaded or not."""
-    registered = [name.removeprefix("aten::") for name in tuple(registry.packets) if name.startswith("aten::")]
+    registered = [packet.removeprefix("aten::") for packet in tuple(registry.packets) if packet.startswith("aten::")]
     return [*dict.fromkeys((*importlib.import_module("opdsl.aten").PACKETS, *registered))]
 
 
 def _aten_names() -> list[str]:
     _load_aten()
-    return [name.removeprefix("aten::") for name in tuple(registry.packets) if name.startswith("aten::")]
+    return [packet.removeprefix("aten::") for packet in tuple(registry.packets) if packet.startswith("aten::")]
 
 
 def _is_function(name: str) -> bool:

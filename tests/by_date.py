@@ -45,7 +45,7 @@ def is_its_turn(place: int, count: int, offset: int = 0) -> bool:
 
 def todays(items: Sequence[T], count: int, offset: int = 0) -> list[T]:
     """Return the items that are tested today, selected by their indices; all of them in full runs."""
-    return [tensor for place, tensor in enumerate(items) if is_its_turn(place, count, offset)]
+    return [item for place, item in enumerate(items) if is_its_turn(place, count, offset)]
 
 
 def half_of_today(items: Sequence[T]) -> list[T]:

@@ -29,8 +29,8 @@ def test_elementary_functions(name: str, dtype: str) -> None:
     array = abs(GENERATOR.standard_normal(101)).astype(dtype)
     expected = getattr(numpy, name, None) or getattr(scipy.special, name)
     tolerance = 4 * numpy.finfo(dtype).eps
-    result = getattr(opdsl, name)(opdsl.tensor(array)).numpy()
-    numpy.testing.assert_allclose(result, expected(array.astype("d")), rtol=tolerance, atol=tolerance)
+    actual = getattr(opdsl, name)(opdsl.tensor(array)).numpy()
+    numpy.testing.assert_allclose(actual, expected(array.astype("d")), rtol=tolerance, atol=tolerance)
 
 
 @pytest.mark.parametrize("name", ["sum", "cumsum", "prod", "amax", "var", "logsumexp"])
@@ -60,8 +60,8 @@ def test_convolution() -> None:
     image, window = GENERATOR.standard_normal((2, 3, 9, 9)), GENERATOR.standard_normal((4, 3, 3, 3))
     views = numpy.lib.stride_tricks.sliding_window_view(image, (3, 3), (2, 3))
     expected = numpy.einsum("bcijkl,ockl->boij", views, window)
-    result = opdsl.conv2d(opdsl.tensor(image), opdsl.tensor(window)).numpy()
-    numpy.testing.assert_allclose(result, expected, rtol=1e-10, atol=1e-12)
+    convolved = opdsl.conv2d(opdsl.tensor(image), opdsl.tensor(window)).numpy()
+    numpy.testing.assert_allclose(convolved, expected, rtol=1e-10, atol=1e-12)
 
 
 def test_gradient() -> None:

@@ -193,14 +193,14 @@ class Reach:
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Keep only some cases of each test."""
         by_test: dict[str, list[pytest.Item]] = defaultdict(list)
-        for tensor in items:
-            by_test[tensor.nodeid.partition("[")[0]].append(tensor)
+        for item in items:
+            by_test[item.nodeid.partition("[")[0]].append(item)
         few = {
             case
             for name, cases in by_test.items()
             for case in random.Random(name).sample(cases, min(self._cases, len(cases)))
         }
-        items[:] = [tensor for tensor in items if tensor in few]
+        items[:] = [entry for entry in items if entry in few]
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
@@ -293,7 +293,7 @@ class Only:
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Keep only the given tests."""
-        items[:] = [tensor for tensor in items if tensor.nodeid in self._tests]
+        items[:] = [item for item in items if item.nodeid in self._tests]
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Record the name of the first test that fails."""

@@ -23,12 +23,12 @@ def name_processor() -> None:
     """Patch PoCL to name a processor level that it supports in place of a processor that it does not know."""
     spec = find_spec("pyopencl")
     assert spec is not None and spec.origin is not None, "it is installed"
-    result = sorted((Path(spec.origin).parent / ".libs").glob("libpocl-*.so"))
-    if not result or platform.machine() != "x86_64":
+    libraries = sorted((Path(spec.origin).parent / ".libs").glob("libpocl-*.so"))
+    if not libraries or platform.machine() != "x86_64":
         return
     import pyopencl  # noqa: F401  loads its libraries
 
-    library = ctypes.CDLL(str(result[0]))
+    library = ctypes.CDLL(str(libraries[0]))
     named = library.pocl_get_llvm_cpu_name
     named.restype = ctypes.c_char_p
     if named() != b"generic":

@@ -24,7 +24,7 @@ class Binary(Protocol):
     def __call__(self, x1: Numbers, x2: Numbers, /) -> Tensor: ...
 
 
-def _unary(name: str, doc: str, of: str, example: str, result: str, operator: str = "") -> Unary:
+def _unary(name: str, doc: str, of: str, example: str, printed: str, operator: str = "") -> Unary:
     """Build a unary function from its name, the parts of its docstring with an example, and the operator that it
     calls.
     """
@@ -32,22 +32,22 @@ def _unary(name: str, doc: str, of: str, example: str, result: str, operator: st
     def function(x: Tensor, /) -> Tensor:
         return aten[operator or name](x)
 
-    return _documented(function, name, f"{doc}\n\nArgs:\n    x: {of}.", f"xp.asarray({example})", result)
+    return _documented(function, name, f"{doc}\n\nArgs:\n    x: {of}.", f"xp.asarray({example})", printed)
 
 
-def _binary(name: str, doc: str, of: str, left: str, right: str, result: str, operator: str = "") -> Binary:
+def _binary(name: str, doc: str, of: str, left: str, right: str, printed: str, operator: str = "") -> Binary:
     """Build a binary function, see ``_unary``; both arguments are promoted first."""
 
     def function(x1: Numbers, x2: Numbers, /) -> Tensor:
         return aten[operator or name](*promoted(x1, x2))
 
     takes = f"Args:\n    x1, x2: {of}; tensors that broadcast, or a tensor and a Python number."
-    return _documented(function, name, f"{doc}\n\n{takes}", f"xp.asarray({left}), {right}", result)
+    return _documented(function, name, f"{doc}\n\n{takes}", f"xp.asarray({left}), {right}", printed)
 
 
-def _documented(function: Function, name: str, doc: str, text: str, result: str) -> Function:
+def _documented(function: Function, name: str, doc: str, text: str, printed: str) -> Function:
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{doc}\n\n>>> from opdsl import array_api as xp\n>>> xp.{name}({text})\n{result}\n"
+    function.__doc__ = f"{doc}\n\n>>> from opdsl import array_api as xp\n>>> xp.{name}({text})\n{printed}\n"
     return function
 
 

@@ -31,7 +31,7 @@ class TransformOfAxes(Protocol):
     ) -> Tensor: ...
 
 
-def _transform(name: str, doc: str, text: str, result: str) -> Transform:
+def _transform(name: str, doc: str, text: str, printed: str) -> Transform:
     """Build a transform along one axis from its name, its description, and an example for its docstring."""
 
     def function(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
@@ -50,12 +50,12 @@ Args:
 
 >>> from opdsl import array_api as xp
 >>> xp.fft.{name}(xp.asarray({text})).real
-{result}
+{printed}
 """
     return function
 
 
-def _transform_of_axes(name: str, doc: str, text: str, result: str) -> TransformOfAxes:
+def _transform_of_axes(name: str, doc: str, text: str, printed: str) -> TransformOfAxes:
     """Build a transform along several axes, see ``_transform``."""
 
     def function(
@@ -75,7 +75,7 @@ Args:
 
 >>> from opdsl import array_api as xp
 >>> xp.fft.{name}(xp.asarray({text})).real
-{result}
+{printed}
 """
     return function
 

@@ -187,12 +187,12 @@ def matrix_power(x: Tensor, n: int, /) -> Tensor:
             [0., 1.]])
     """
     base = inv(x) if n < 0 else x
-    tensor: Tensor | None = None
+    power: Tensor | None = None
     for bit in reversed(f"{abs(n):b}"):
         if bit == "1":
-            tensor = base if tensor is None else tensor @ base
+            power = base if power is None else power @ base
         base = base @ base
-    return aten.eye(x.shape[-1], dtype=x.dtype, device=x.device).expand(x.shape).clone() if tensor is None else tensor
+    return aten.eye(x.shape[-1], dtype=x.dtype, device=x.device).expand(x.shape).clone() if power is None else power
 
 
 # ------------------------------------------------------------------------------------------------------------ diagonals

@@ -43,7 +43,7 @@ def broadcast_to(x: Tensor, /, shape: tuple[int, ...]) -> Tensor:
 
 def _of_one_dtype(arrays: Tensors) -> list[Tensor]:
     dtype = result_type(*arrays)
-    return [tensor.to(dtype) for tensor in arrays]
+    return [array.to(dtype) for array in arrays]
 
 
 def concat(arrays: Tensors, /, *, axis: int | None = 0) -> Tensor:
@@ -58,7 +58,7 @@ def concat(arrays: Tensors, /, *, axis: int | None = 0) -> Tensor:
     tensor([1, 2, 3])
     """
     same = _of_one_dtype(arrays)
-    return aten.cat([tensor.flatten() for tensor in same]) if axis is None else aten.cat(same, axis)
+    return aten.cat([array.flatten() for array in same]) if axis is None else aten.cat(same, axis)
 
 
 def stack(arrays: Tensors, /, *, axis: int = 0) -> Tensor:

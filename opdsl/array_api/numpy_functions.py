@@ -231,7 +231,7 @@ def _norm(x: Tensor, ord: Any = None, axis: Any = None, keepdims: bool = False) 
 
 
 def _einsum(equation: str, *operands: Tensor, dtype: DType | None = None, optimize: object = False) -> Tensor:
-    return aten.einsum(equation, *(tensor if dtype is None else tensor.to(dtype) for tensor in operands))
+    return aten.einsum(equation, *(factor if dtype is None else factor.to(dtype) for factor in operands))
 
 
 def _shape(a: Tensor) -> tuple[int, ...]:

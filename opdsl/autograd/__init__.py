@@ -32,6 +32,6 @@ def __getattr__(name: str) -> object:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = _MODULES[name]
-    value = import_module(f"{__name__}.{module or name}")
-    attribute = globals()[name] = value if module is None else getattr(value, name)
+    loaded = import_module(f"{__name__}.{module or name}")
+    attribute = globals()[name] = loaded if module is None else getattr(loaded, name)
     return attribute

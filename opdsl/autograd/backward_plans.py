@@ -213,8 +213,8 @@ class BackwardPlans:
         finally:
             consumed.reset(token)
         return [
-            fitted(tensor, _filled_in(form, saved)) if isinstance(tensor, Tensor) else tensor
-            for tensor, form in zip(sent, self.targets, strict=True)
+            fitted(gradient, _filled_in(form, saved)) if isinstance(gradient, Tensor) else gradient
+            for gradient, form in zip(sent, self.targets, strict=True)
         ]
 
     def learn(self, node: Node, gradients: Sequence[Gradient], saved: tuple[Any, ...]) -> Sequence[Gradient]:

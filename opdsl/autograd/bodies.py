@@ -68,7 +68,7 @@ class BodyDerivative:
                 for result, gradient in zip(listed, gradients, strict=True)
                 if gradient is not None and result.requires_grad
             ]
-            inputs = [tensor for name in asked for tensor in _tensors(leaves[name])]
+            inputs = [leaf for name in asked for leaf in _tensors(leaves[name])]
             if not pairs:
                 return [None] * len(wanted)
             outputs, seeds = zip(*pairs, strict=True)

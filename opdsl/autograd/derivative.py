@@ -308,7 +308,9 @@ def _runner(function: FunctionType, names: tuple[str, ...], parameters: Sequence
 
     def run(gradients: tuple[Any, ...], values: Mapping[str, Any], asked: tuple[bool, ...]) -> Sequence[Any]:
         special = {"grad": gradients[0], "grads": gradients, OUTPUT_MASK: asked}
-        arguments = {name: special[name] if name in special else values[name] for name in parameters}
+        arguments = {
+            parameter: special[parameter] if parameter in special else values[parameter] for parameter in parameters
+        }
         result = function(**arguments)
         if is_annotated:
             require_annotated(what, function, result)

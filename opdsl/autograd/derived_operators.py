@@ -27,8 +27,9 @@ def derivative_of_definition(definition: Definition) -> Any:
     if not definition.derived_by:
         return None
     if definition.derivative is None:
-        module, _, name = definition.derived_by.partition(":")
-        derivative = getattr(import_module(module), name)(definition)  # outside of the lock, since imports take locks
+        module, _, attribute = definition.derived_by.partition(":")
+        # Outside of the lock, since imports take locks.
+        derivative = getattr(import_module(module), attribute)(definition)
         with _lock:
             if definition.derivative is None:
                 definition.derivative = derivative

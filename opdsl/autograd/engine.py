@@ -248,12 +248,12 @@ def _hooked(node: Node, gradients: Sequence[Gradient], hooks: Mapping[int, Seque
     hooked = list(gradients)
     for place, attached in hooks.items():
         for hook in tuple(attached) if place >= 0 else ():
-            tensor = hooked[place]
-            if tensor is None:
+            gradient = hooked[place]
+            if gradient is None:
                 continue
-            replaced = hook(tensor)
+            replaced = hook(gradient)
             if replaced is not None:
-                hooked[place] = _required(node, replaced, tensor)
+                hooked[place] = _required(node, replaced, gradient)
     for hook in tuple(hooks.get(-2, ())):
         replaced = hook(tuple(hooked))
         if replaced is not None:
@@ -261,11 +261,11 @@ def _hooked(node: Node, gradients: Sequence[Gradient], hooks: Mapping[int, Seque
     return hooked
 
 
-def _required(node: Node, replaced: object, tensor: Tensor) -> Tensor:
-    if not isinstance(replaced, Tensor) or replaced.shape != tensor.shape:
+def _required(node: Node, replaced: object, gradient: Tensor) -> Tensor:
+    if not isinstance(replaced, Tensor) or replaced.shape != gradient.shape:
         what = list(replaced.shape) if isinstance(replaced, Tensor) else type(replaced).__name__
         raise GradientError(
-            f"a hook at {node.name} returned {what} for a gradient of shape {list(tensor.shape)}. Return a tensor of "
+            f"a hook at {node.name} returned {what} for a gradient of shape {list(gradient.shape)}. Return a tensor of "
             "that shape, or None to leave the gradient unchanged."
         )
     return replaced

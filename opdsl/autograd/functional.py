@@ -99,7 +99,7 @@ def vjp(function: Function, inputs: Tensors, v: Tensors | None = None, create_gr
     (tensor([1., 4.]), tensor([ 2., 40.]))
     """
     with enable_grad():
-        followed = [_followed(tensor) for tensor in _listed(inputs)]
+        followed = [_followed(input) for input in _listed(inputs)]
         outputs = function(*followed)
         listed = _listed(outputs)
         pulled = _pulled(listed, followed, _seeds(listed, v), create_graph=create_graph)
@@ -126,7 +126,7 @@ def jvp(function: Function, inputs: Tensors, v: Tensors | None = None, create_gr
     (tensor([1., 4.]), tensor([ 2., 40.]))
     """
     with enable_grad():
-        followed = [_followed(tensor) for tensor in _listed(inputs)]
+        followed = [_followed(input) for input in _listed(inputs)]
         outputs = function(*followed)
         listed = _listed(outputs)
         tensors = pushed(listed, followed, _seeds(_listed(inputs), v), create_graph=create_graph)
@@ -156,7 +156,7 @@ def jacobian(function: Function, inputs: Tensors, create_graph: bool = False) ->
             [0., 4.]])
     """
     with enable_grad():
-        followed = [_followed(tensor) for tensor in _listed(inputs)]
+        followed = [_followed(input) for input in _listed(inputs)]
         outputs = function(*followed)
         rows = [_rows(tensor, followed, create_graph) for tensor in _listed(outputs)]
     return _like(outputs, [_like(inputs, row) for row in rows])
@@ -201,7 +201,7 @@ def vhp(function: Function, inputs: Tensors, v: Tensors | None = None, create_gr
     (tensor(9.), tensor([ 6., 12.]))
     """
     with enable_grad():
-        followed = [_followed(tensor) for tensor in _listed(inputs)]
+        followed = [_followed(input) for input in _listed(inputs)]
         value = _number(function(*followed))
         first = _pulled([value], followed, None, create_graph=True)
         pulled = _pulled(first, followed, _seeds(first, v), create_graph=create_graph)
@@ -303,7 +303,7 @@ def _followed(value: Any) -> Tensor:
 
 def _nested(arguments: Sequence[Any]) -> bool:
     """Return whether an argument requires grad, so that the gradient has to be differentiable itself."""
-    return any(isinstance(argument, Tensor) and argument.requires_grad for argument in arguments)
+    return any(isinstance(input, Tensor) and input.requires_grad for input in arguments)
 
 
 def _number(value: Any) -> Tensor:

@@ -202,8 +202,8 @@ def check_written(operator: Operator, arguments: tuple[Any, ...]) -> None:
             f"{operator.name}: functions with out=... arguments don't support automatic differentiation, but "
             "one of the arguments requires grad. Call it without out=, or under opdsl.no_grad()."
         )
-    for argument, value in zip(schema.arguments, arguments, strict=True):
-        if argument.alias is not None and argument.alias.write:
+    for declared, value in zip(schema.arguments, arguments, strict=True):
+        if declared.alias is not None and declared.alias.write:
             for member in value if isinstance(value, tuple) else (value,):
                 if isinstance(member, Tensor):
                     check_writable(member)

@@ -150,9 +150,9 @@ class NodeLines:
         lines = [f"{check}({text(tensor)})" for tensor in self.checked]
 
         def named(prefix: str, expression: str) -> str:
-            name = noted.name(prefix)
-            lines.append(f"{name} = {expression}")
-            return name
+            variable = noted.name(prefix)
+            lines.append(f"{variable} = {expression}")
+            return variable
 
         self.versions = [named("version", version) if version else "" for version in self._versions(text, noted)]
         self.edges = [named("edge", self._edge(*edge, text, noted)) for edge in self.recorder.edges]

@@ -113,16 +113,16 @@ def grad(
             roots,
             keep_graph=create_graph if retain_graph is None else retain_graph,
             create_graph=create_graph,
-            wanted=[_edge(tensor) for tensor in wanted],
+            wanted=[_edge(input) for input in wanted],
             accumulates=False,
         )
     if materialize_grads:
         return tuple(
-            filled(tensor.geometry, 0) if gradient is None else gradient
-            for tensor, gradient in zip(wanted, tensors, strict=True)
+            filled(input.geometry, 0) if gradient is None else gradient
+            for input, gradient in zip(wanted, tensors, strict=True)
         )
-    if not allow_unused and any(tensor is None for tensor in tensors):
-        place = next(at for at, tensor in enumerate(tensors) if tensor is None)
+    if not allow_unused and any(gradient is None for gradient in tensors):
+        place = next(at for at, gradient in enumerate(tensors) if gradient is None)
         raise GradientError(
             f"One of the differentiated Tensors appears to not have been used in the graph (inputs[{place}], of shape "
             f"{list(wanted[place].shape)}). Set allow_unused=True if this is the desired behavior."
@@ -176,35 +176,35 @@ def _roots(tensors: Sequence[Tensor], gradients: Tensor | Sequence[Tensor | None
         raise GradientError(
             f"got {len(tensors)} tensors and {len(seeds)} gradients. Pass one gradient for each tensor."
         )
-    return [_root(tensor, gradient) for tensor, gradient in zip(tensors, seeds, strict=True)]
+    return [_root(root, gradient) for root, gradient in zip(tensors, seeds, strict=True)]
 
 
-def _root(tensor: Tensor, gradient: Tensor | None) -> tuple[Edge, Tensor]:
-    edge = edge_of(tensor)
+def _root(root: Tensor, gradient: Tensor | None) -> tuple[Edge, Tensor]:
+    edge = edge_of(root)
     if edge is None:
         raise RequiresGradError(
-            f"a tensor of shape {list(tensor.shape)} does not require grad and does not have a grad_fn. "
+            f"a tensor of shape {list(root.shape)} does not require grad and does not have a grad_fn. "
             "Compute it from tensors that require grad, with opdsl.is_grad_enabled()."
         )
     if gradient is None:
-        if tensor.numel() != 1:
+        if root.numel() != 1:
             raise GradientError(
-                f"grad can be implicitly created only for scalar outputs (got shape {list(tensor.shape)}). "
+                f"grad can be implicitly created only for scalar outputs (got shape {list(root.shape)}). "
                 "Sum it first, or give its own gradient: y.backward(opdsl.ones_like(y))."
             )
-        if not tensor.dtype.is_floating_point:
+        if not root.dtype.is_floating_point:
             raise GradientError(
-                f"grad can be implicitly created only for real scalar outputs but got {tensor.dtype}. Give a gradient."
+                f"grad can be implicitly created only for real scalar outputs but got {root.dtype}. Give a gradient."
             )
-        return edge, tensor.new_ones(tensor.shape)
-    if gradient.shape != tensor.shape:
+        return edge, root.new_ones(root.shape)
+    if gradient.shape != root.shape:
         raise GradientError(
             f"Mismatch in shape: the gradient has a shape of {list(gradient.shape)} and the tensor has a shape of "
-            f"{list(tensor.shape)}. Give a gradient of the tensor's shape."
+            f"{list(root.shape)}. Give a gradient of the tensor's shape."
         )
-    if gradient.dtype.is_complex != tensor.dtype.is_complex:
+    if gradient.dtype.is_complex != root.dtype.is_complex:
         raise GradientError(
             "For complex Tensors, both the tensor and its gradient are required to be complex "
-            f"(got {gradient.dtype} for {tensor.dtype})."
+            f"(got {gradient.dtype} for {root.dtype})."
         )
     return edge, gradient

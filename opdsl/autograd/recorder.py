@@ -74,12 +74,12 @@ class Recorder:
         names = [self.arguments[at] for at in indices]
         self.required = dict(zip(names, required, strict=True))
         without = frozenset() if derivative is None else derivative.non_differentiable
-        self.written = {argument.python_name for argument in schema.written_arguments}
+        self.written = {written.python_name for written in schema.written_arguments}
         followed = [name for name in names if _any(self.required[name])]
         wanted = [name for name in followed if name not in without]
         # A written and returned argument gets a new history, even if no gradient goes to its old value.
         results = {returned.alias for returned in schema.returns}
-        rewritten = {argument.python_name for argument in schema.written_arguments if argument.alias in results}
+        rewritten = {written.python_name for written in schema.written_arguments if written.alias in results}
         edges = [name for name in followed if name not in without or name in rewritten]
         self.edges = [(self.arguments.index(name), index) for name in edges for index in _places(self.required[name])]
         self.wanted = tuple(wanted)

@@ -158,7 +158,7 @@ class RecurrenceDerivative:
             names: the arguments of the operator that it is derived from.
         """
         dim = free_name("dim", steps.function.parameters)
-        arguments = [f"Tensor {tensor}" for tensor in tensors]
+        arguments = [f"Tensor {parameter}" for parameter in tensors]
         arguments += [f"{self.types[name]} {name}" for name in names]
         results = ", ".join(["Tensor"] * len(steps.results))
         returns = results if len(steps.results) == 1 else f"({results})"
@@ -219,11 +219,11 @@ class RecurrenceDerivative:
         return [by_name.get(name) for name in names]
 
 
-def _bare(tensor: Tensor) -> Tensor:
+def _bare(saved: Tensor) -> Tensor:
     """Return a tensor without history over the same memory."""
     bare = Tensor()
-    bare.array = tensor.array
-    bare.geometry = tensor.geometry.replace(requires_grad=False, is_view=False)
+    bare.array = saved.array
+    bare.geometry = saved.geometry.replace(requires_grad=False, is_view=False)
     bare._writes = 0
     bare._base = None
     return bare
@@ -239,7 +239,7 @@ def _may_write(tensors: Sequence[Tensor], arguments: Sequence[Any]) -> bool:
     state = current.get()
     if not tensors or state.grad_mode or state.modes:
         return False
-    operands = [argument for argument in arguments if isinstance(argument, Tensor)]
+    operands = [input for input in arguments if isinstance(input, Tensor)]
     return all(tensor.device is cpu for tensor in tensors) and not any(map(has_bits, operands))
 
 
@@ -256,7 +256,7 @@ def _written_over(operator: Any, arguments: tuple[Any, ...], free: Sequence[Tens
     results: list[Tensor] = []
     for spec in kernel.definition.prepare(arguments, ()).specs:
         form = spec.geometry
-        fitting = [at for at, tensor in enumerate(unused) if _lies_as(tensor.geometry, form)]
+        fitting = [at for at, buffer in enumerate(unused) if _lies_as(buffer.geometry, form)]
         results.append(unused.pop(fitting[0]) if fitting else new_tensor(form))
     variant = _OutVariant(operator.operator.name, out_schema(operator.operator.schema))
     return kernel.definition.kernel("out", variant, "CPU")(*arguments, *results)

@@ -111,7 +111,7 @@ class ReductionDerivative:
         rows = [size if at < len(kept) else 1 for at, size in enumerate(shape)]
         elements = {name: _turned(values[name], order) if name in gradient.names else None for name in fold.tensors}
         numbers = {parameter.name: number for parameter, number in zip(fold.numbers, state.numbers, strict=True)}
-        seeds = [tensor.reshape(rows) for tensor in seeds]
+        seeds = [seed.reshape(rows) for seed in seeds]
         tensors = gradient(seeds, {**elements, **numbers}, shape, range(len(kept), len(order)))
         back = sorted(range(len(order)), key=order.__getitem__)
         by_name = {name: tensor.permute(back) for name, tensor in zip(wanted, tensors, strict=True)}
@@ -156,7 +156,7 @@ def row_function(fold: Fold) -> ScalarFunction | None:
 def _combining(combine: ScalarFunction, at: int, count: int) -> str | None:
     """Return the row reduction (``row_sum``...) that an accumulator is; None for another one."""
     node = combine.nodes[combine.results[at]]
-    operands = [combine.nodes[argument] for argument in node.arguments]
+    operands = [combine.nodes[operand] for operand in node.arguments]
     wanted = {combine.parameters[at], combine.parameters[count + at]}
     is_of_itself = (
         all(operand.op == "parameter" for operand in operands) and {operand.value for operand in operands} == wanted

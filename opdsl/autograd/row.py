@@ -215,7 +215,7 @@ class RowDerivative:
     def source(self, required: Sequence[str] | None = None) -> str:
         """Return the text of the derivative's scalar function."""
         function = self.definition.scalar_function()
-        wanted = [tensor for tensor in required or self.tensors if tensor in function.parameters]
+        wanted = [parameter for parameter in required or self.tensors if parameter in function.parameters]
         return shown(differentiate(function, wanted, elements=self.tensors))
 
     def _needed(self, wanted: Sequence[str]) -> set[str]:

@@ -253,12 +253,12 @@ def with_history(bare: Tensor, edge: Edge) -> Tensor:
     return history
 
 
-def _same_memory(tensor: Tensor, *, requires_grad: bool) -> Tensor:
+def _same_memory(source: Tensor, *, requires_grad: bool) -> Tensor:
     """Return a tensor without history over the same memory (a meta tensor has none)."""
     same_memory = Tensor()
-    if hasattr(tensor, "array"):
-        same_memory.array = tensor.array
-    same_memory.geometry = tensor.geometry.replace(requires_grad=requires_grad)
+    if hasattr(source, "array"):
+        same_memory.array = source.array
+    same_memory.geometry = source.geometry.replace(requires_grad=requires_grad)
     same_memory._writes = 0
-    same_memory._base = tensor._base
+    same_memory._base = source._base
     return same_memory

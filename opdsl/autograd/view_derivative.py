@@ -72,8 +72,8 @@ class ViewDerivative:
         arguments = [values[name] for name in rest[: positional - 1]]
         named = {name: values[name] for name in rest[positional - 1 :]}
 
-        def take(tensor: Tensor) -> Any:
-            return self.operator.function(tensor, *arguments, **named)
+        def take(base: Tensor) -> Any:
+            return self.operator.function(base, *arguments, **named)
 
         form = values[viewed].geometry
         if len(gradients) == 1:
@@ -81,10 +81,10 @@ class ViewDerivative:
             if order is not None:
                 return (_moved_back(order, form, gradients[0]),)
         shown = _listed(_shape_of(take, form))
-        if any(has_internal_overlap(tensor.geometry) for tensor in shown):
+        if any(has_internal_overlap(view.geometry) for view in shown):
             return (_summed(take, filled(form, 0), gradients),)
         # If views show every element, the tensor need not be filled with zeros.
-        covers = sum(tensor.numel() for tensor in shown) == form.numel
+        covers = sum(view.numel() for view in shown) == form.numel
         whole = _like_batches(form, gradients) if current.get().modes else None
         if whole is None:
             whole = unfilled(form) if covers else filled(form, 0)

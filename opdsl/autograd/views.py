@@ -254,46 +254,46 @@ def _write_backward(node: Node, gradients: Sequence[Gradient]) -> tuple[Gradient
     return (whole, *others)
 
 
-def _take_up(tensor: Tensor, node: Node, views: int = 0) -> None:
+def _take_up(base: Tensor, node: Node, views: int = 0) -> None:
     """Set a tensor's history. If the tensor had none, set the history of its views as well; a search for views is
     skipped if the tensor has no more than ``views`` of them, which the caller handles.
     """
-    followed = tensor.geometry.requires_grad
-    tensor.autograd = node
-    tensor.geometry = tensor.geometry.replace(requires_grad=True)
+    followed = base.geometry.requires_grad
+    base.autograd = node
+    base.geometry = base.geometry.replace(requires_grad=True)
     if followed:
         return
-    for view in _views_of(tensor, views):
+    for view in _views_of(base, views):
         if owner_of(view) is None:
             continue
-        if view.dtype is tensor.dtype and not view.geometry.requires_grad:
+        if view.dtype is base.dtype and not view.geometry.requires_grad:
             view.geometry = view.geometry.replace(requires_grad=True)
             if view.geometry.creation is Creation.DEFAULT:
-                view.autograd = _piece_node(tensor, view)
+                view.autograd = _piece_node(base, view)
             else:
                 view._writes = -1  # its history cannot be rebuilt
 
 
-def _views_of(tensor: Tensor, known: int) -> list[Tensor]:
+def _views_of(base: Tensor, known: int) -> list[Tensor]:
     """Return the views of a tensor; an empty list if there are no more than ``known``.
 
     No list of views is kept, and few tensors have any. Young objects of the garbage collector are searched first, since
     a search through all objects is slow.
     """
-    most = _most_views(tensor)
+    most = _most_views(base)
     if most <= known:
         return []
     views: list[Tensor] = []
     for generation in _YOUNG:
-        views += _of_base(tensor, gc.get_objects(generation))
+        views += _of_base(base, gc.get_objects(generation))
         if len(views) >= most:
             return views
-    return _of_base(tensor, gc.get_referrers(tensor))
+    return _of_base(base, gc.get_referrers(base))
 
 
-def _of_base(tensor: Tensor, objects: Iterable[Any]) -> list[Tensor]:
+def _of_base(base: Tensor, objects: Iterable[Any]) -> list[Tensor]:
     """Return the views of a tensor among objects; ``isinstance`` is avoided, as weak proxies raise for it."""
-    return [owner for owner in objects if issubclass(type(owner), Tensor) and getattr(owner, "_base", None) is tensor]
+    return [owner for owner in objects if issubclass(type(owner), Tensor) and getattr(owner, "_base", None) is base]
 
 
 def _most_views(tensor: Tensor) -> float:

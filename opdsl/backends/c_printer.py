@@ -318,7 +318,7 @@ def _wrapping(symbol: str) -> Print:
     def run(to: Dialect, node: Node, kind: ScalarType, arguments: list[str]) -> str:
         if kind.category != INTEGER:
             return f"{arguments[0]} {symbol} {arguments[1]}"
-        first, second = (to.cast(_unsigned(to, kind), argument) for argument in arguments)
+        first, second = (to.cast(_unsigned(to, kind), operand) for operand in arguments)
         return to.cast(to.types[node.type], f"{first} {symbol} {second}")
 
     return run

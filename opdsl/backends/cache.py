@@ -177,8 +177,8 @@ def clear() -> int:
     removed = 0
     try:
         with _directory(create=False) as directory:
-            for name, _ in _files(directory):
-                os.unlink(name, dir_fd=directory)
+            for file_name, _ in _files(directory):
+                os.unlink(file_name, dir_fd=directory)
                 removed += 1
     except OSError:
         pass
@@ -246,10 +246,10 @@ def _replace(name: str, content: bytes, directory: int) -> None:
 
 def _files(directory: int) -> list[tuple[str, os.stat_result]]:
     files = []
-    for name in os.listdir(directory):
-        if name.endswith(_SUFFIX):
+    for file_name in os.listdir(directory):
+        if file_name.endswith(_SUFFIX):
             with contextlib.suppress(OSError):  # another process may just have removed it
-                files.append((name, os.stat(name, dir_fd=directory, follow_symlinks=False)))
+                files.append((file_name, os.stat(file_name, dir_fd=directory, follow_symlinks=False)))
     return files
 
 
@@ -266,9 +266,9 @@ def _trim(directory: int, limit: int) -> None:
     total = sum(_taken(details) for _, details in files)
     goal = limit * 3 // 4 if total > limit else limit
     now = time.time()
-    for name, details in files:
-        abandoned = name.startswith(".") and now - details.st_mtime > _ABANDONED_AFTER_SECONDS
+    for file_name, details in files:
+        abandoned = file_name.startswith(".") and now - details.st_mtime > _ABANDONED_AFTER_SECONDS
         if abandoned or total > goal:
             with contextlib.suppress(OSError):
-                os.unlink(name, dir_fd=directory)
+                os.unlink(file_name, dir_fd=directory)
             total -= _taken(details)

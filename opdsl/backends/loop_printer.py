@@ -260,11 +260,11 @@ class LoopPrinter(abc.ABC):
     def changed(self, update: Update) -> None:
         """Emit an update of an element that no other thread updates, as a plain load and store."""
         there, fresh, dtype = self.fresh("there"), self.fresh("made"), self.arrays[update.array].dtype
-        place, (result,) = self.place(update.array, update.index), update.graph.result_types
+        place, (result_type,) = self.place(update.array, update.index), update.graph.result_types
         with self.braces(""):
             self.declared(there, update.there, self.loaded(update.array, place, dtype, update.there))
             self.made(update.graph, [there if name is None else name for name in update.arguments], [fresh])
-            self.say(self.stored(update.array, place, dtype, fresh, result))
+            self.say(self.stored(update.array, place, dtype, fresh, result_type))
             if update.name is not None:
                 self.say(f"{update.name} = {there};")
 

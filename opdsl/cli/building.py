@@ -52,8 +52,8 @@ def build(folder: Path, targets: tuple[str, ...], script: Path | None, output: P
     recorded = None if script is None else recorded_forms(script, operators)
     with progress("compiling"):
         built = build_project(project, operators, output or folder / "dist", recorded=recorded)
-    for name, reason in built.refused.items():
-        click.echo(f"left out {name}: {reason}", err=True)
+    for operator_name, reason in built.refused.items():
+        click.echo(f"left out {operator_name}: {reason}", err=True)
     for wheel in built.wheels:
         click.echo(str(wheel))
     click.echo(

@@ -80,7 +80,9 @@ CATEGORIES = (
         "wrap",
         "PyTorch has CUDA kernels only, with their own layouts or random numbers",
     ),
-    Category("dtype", ("_scaled_", "chalf"), "wrap", "8-bit floats and complex32, which opdsl lacks"),
+    Category(
+        "dtype", ("_scaled_", "chalf"), "wrap", "scaled products of 8-bit floats, and complex32, which opdsl lacks"
+    ),
     Category(
         "level",
         ("_add_batch_dim", "_remove_batch_dim", "_make_dual", "_unpack_dual"),
@@ -101,19 +103,19 @@ def missing(path: Path, here: Container[str]) -> Iterator[Row]:
     """
     entries = load(path)
     for entry in (*entries, *generated(entries)):
-        name = f"{entry.schema.name.namespace or 'aten'}::{str(entry.schema.name).rpartition('::')[2]}"
-        if name not in here:
+        operator_name = f"{entry.schema.name.namespace or 'aten'}::{str(entry.schema.name).rpartition('::')[2]}"
+        if operator_name not in here:
             category = category_of(entry)
-            yield name, category.name, category.instead, category.why
+            yield operator_name, category.name, category.instead, category.why
 
 
 def category_of(entry: NativeFunction) -> Category:
     """Return the first category with a word that occurs in the entry's name, or in each of its dispatch keys."""
-    name = str(entry.schema.name)
+    operator_name = str(entry.schema.name)
     keys = [key.lower() for listed in entry.dispatch or () for key in listed.keys]
 
     def is_of(category: Category) -> bool:
         in_keys = [any(word in key for word in category.words) for key in keys]
-        return any(word in name for word in category.words) or (bool(keys) and all(in_keys))
+        return any(word in operator_name for word in category.words) or (bool(keys) and all(in_keys))
 
     return next(filter(is_of, CATEGORIES), DENSE)

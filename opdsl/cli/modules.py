@@ -122,14 +122,14 @@ def _load_path(path: Path) -> ModuleType:
     while (root / "__init__.py").is_file():
         parts.insert(0, root.name)
         root = root.parent
-    name = ".".join(parts)
+    module_name = ".".join(parts)
     present = sys.modules.get(parts[0])
     if present is not None and not _is_within(present, root, parts[0]):
         raise ModuleError(f"{path}: Python has another module {parts[0]!r} loaded; give the file another name.")
     _search(root)
     if len(parts) > 1 or file.name == "__init__.py":
-        return _import(str(path), name, lambda: importlib.import_module(name))
-    return _import(str(path), name, lambda: _execute(file, name))
+        return _import(str(path), module_name, lambda: importlib.import_module(module_name))
+    return _import(str(path), module_name, lambda: _execute(file, module_name))
 
 
 def _is_within(module: ModuleType, root: Path, top: str) -> bool:

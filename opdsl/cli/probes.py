@@ -312,7 +312,7 @@ def mypy_plugin() -> Finding:
         return Finding(
             "mypy plugin", Mark.MISSING, "optional, for checking declarations", "Install it: pip install mypy"
         )
-    configured = next((name for name in _MYPY_FILES if _names_plugin(Path(name))), None)
+    configured = next((file for file in _MYPY_FILES if _names_plugin(Path(file))), None)
     if configured is None:
         remedy = f"Write under [mypy] in mypy.ini: plugins = {_MYPY_PLUGIN}"
         return Finding("mypy plugin", Mark.OFF, f"mypy {text}; no configuration here names the plugin", remedy)

@@ -28,9 +28,9 @@ def parameter_fault(annotations: Mapping[str, Any], kinds: Mapping[str, Type], t
         kinds: schema types of the arguments that are passed, by parameter name.
         tensor: the class that represents a tensor in this implementation.
     """
-    for name, kind in kinds.items():
-        if name in annotations and not takes(annotations[name], kind, tensor):
-            return f"'{name}' is annotated {shown(annotations[name])}, but gets {_handed(kind, tensor)}"
+    for parameter, kind in kinds.items():
+        if parameter in annotations and not takes(annotations[parameter], kind, tensor):
+            return f"'{parameter}' is annotated {shown(annotations[parameter])}, but gets {_handed(kind, tensor)}"
     return ""
 
 
@@ -111,30 +111,30 @@ def _atoms(kind: Type) -> Iterator[object]:
         yield kind
 
 
-def _takes_one(annotation: Any, atom: object, tensor: type) -> bool:
+def _takes_one(annotation: Any, atom: object, tensor_type: type) -> bool:
     if annotation in (Any, object):
         return True
     if annotation in (None, type(None)):
         return atom is None
     origin = get_origin(annotation)
     if origin is Annotated:
-        return _takes_one(annotation.__origin__, atom, tensor)
+        return _takes_one(annotation.__origin__, atom, tensor_type)
     if origin in UNIONS:
-        return any(_takes_one(arg, atom, tensor) for arg in get_args(annotation))
+        return any(_takes_one(arg, atom, tensor_type) for arg in get_args(annotation))
     if isinstance(atom, ListType):
-        return _takes_list(annotation, origin, atom, tensor)
+        return _takes_list(annotation, origin, atom, tensor_type)
     written = origin or annotation
     if not isinstance(written, type) or getattr(written, "_is_protocol", False):
         return True
     if atom is BaseType.Tensor:
-        return issubclass(tensor, written)
+        return issubclass(tensor_type, written)
     numbers = PYTHON_TYPES[atom].numbers if isinstance(atom, BaseType) else ()
     if numbers:
         return annotation in numbers
     return getattr(written, "__schema_type__", None) == str(atom)
 
 
-def _takes_list(annotation: Any, origin: object, atom: ListType, tensor: type) -> bool:
+def _takes_list(annotation: Any, origin: object, atom: ListType, tensor_type: type) -> bool:
     """Return whether the annotation of a list argument is valid: lists are passed as tuples, but ``list`` is allowed
     too.
     """
@@ -144,7 +144,7 @@ def _takes_list(annotation: Any, origin: object, atom: ListType, tensor: type) -
         return True
     if origin is not list and not issubclass(tuple, origin):
         return False
-    return all(arg is Ellipsis or takes(arg, atom.element, tensor) for arg in get_args(annotation))
+    return all(arg is Ellipsis or takes(arg, atom.element, tensor_type) for arg in get_args(annotation))
 
 
 def as_compiled(kind: Type) -> Type:
@@ -154,8 +154,8 @@ def as_compiled(kind: Type) -> Type:
     return BaseType.str if kind is BaseType.ScalarType else kind
 
 
-def _handed(kind: Type, tensor: type) -> str:
-    return str(kind).replace("Tensor", "Array" if tensor is Array else tensor.__name__)
+def _handed(kind: Type, tensor_type: type) -> str:
+    return str(kind).replace("Tensor", "Array" if tensor_type is Array else tensor_type.__name__)
 
 
 def shown(annotation: Any) -> str:

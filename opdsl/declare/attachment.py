@@ -95,7 +95,7 @@ def options_of(kind: Kind, written: Mapping[str, Any], where: str) -> Mapping[st
     if unknown or missing:
         problem = f"has no option {unknown[0]!r}" if unknown else f"needs {missing[0]}=, {known[missing[0]].required}"
         raise KernelSignatureError(f"{where} {problem}. It takes {', '.join(known) or 'none'}.")
-    return {name: _option(f"{where}({name}=", known[name], value) for name, value in written.items()}
+    return {option: _option(f"{where}({option}=", known[option], value) for option, value in written.items()}
 
 
 def _option(where: str, option: Option, value: Any) -> Any:

@@ -41,7 +41,7 @@ def precomputed_names(precomputed: object) -> Names:
     if parsed is None:
         return Names()
     replaced = {name: tuple(argument.python_name for argument in arguments) for name, arguments in parsed.replaced}
-    return Names(replaced, tuple(argument.python_name for argument in parsed.added))
+    return Names(replaced, tuple(added.python_name for added in parsed.added))
 
 
 def precomputed_types(precomputed: object) -> dict[str, Type]:
@@ -49,7 +49,7 @@ def precomputed_types(precomputed: object) -> dict[str, Type]:
     parsed = precomputed_of(precomputed)
     if parsed is None:
         return {}
-    arguments = (*(argument for _, replaced in parsed.replaced for argument in replaced), *parsed.added)
+    arguments = (*(replacement for _, replaced in parsed.replaced for replacement in replaced), *parsed.added)
     return {argument.python_name: argument.type for argument in arguments}
 
 

@@ -110,6 +110,6 @@ def _with_meta_device(operator: Operator, arguments: tuple[object, ...]) -> tupl
     """Replace the device argument of a factory operator by the meta device."""
     schema = operator.schema.arguments
     return tuple(
-        Device("meta") if argument.name == "device" else value
-        for argument, value in zip(schema, arguments, strict=True)
+        Device("meta") if declared.name == "device" else value
+        for declared, value in zip(schema, arguments, strict=True)
     )

@@ -54,8 +54,8 @@ def out_body(functional: Callable[..., Any], schema: FunctionSchema) -> Callable
     """Build the body of an ``out=`` variant: call the functional operator and copy its results into the outputs.
     Results that are no tensors are returned.
     """
-    name = schema.name.qualified
-    names = [argument.python_name for argument in schema.out]
+    operator_name = schema.name.qualified
+    names = [out.python_name for out in schema.out]
     computed: FunctionSchema = cast(Any, functional).schema
     taken = {"dtype", "layout", "device"} & {tensor_option.name for tensor_option in computed.tensor_options}
     # An operator that writes several arguments, such as an optimizer step, has an output for the first only.
@@ -64,7 +64,7 @@ def out_body(functional: Callable[..., Any], schema: FunctionSchema) -> Callable
     # arguments.
     places = [argument.python_name for argument in schema.positional]
     updated = [
-        places.index(argument.python_name) for argument in schema.written_arguments if argument.python_name in places
+        places.index(written.python_name) for written in schema.written_arguments if written.python_name in places
     ]
     updated = updated if len(names) > 1 else []
     # Whether an output takes the result, for each result.
@@ -80,7 +80,7 @@ def out_body(functional: Callable[..., Any], schema: FunctionSchema) -> Callable
         tensors = [result for result, holds in zip(results, holding, strict=True) if holds]
         # A result that was not requested is None, and its output stays unchanged.
         asked = [(out, value) for out, value in zip(outs, tensors, strict=True) if value is not None]
-        stores = [pair for out, value in asked for pair in _pairs(name, out, value)]
+        stores = [pair for out, value in asked for pair in _pairs(operator_name, out, value)]
         check_storable(stores)
         for out, value in stores:
             resize_output(out, value.shape)

@@ -173,21 +173,21 @@ class Declaration:
             DuplicateOperatorError: the operator is computed in another way already.
             KernelSignatureError: ``reads_numbers=False`` is set, but this way to compute does not use it.
         """
-        name = self.function.__name__
+        function_name = self.function.__name__
         attached = {what.partition(" ")[0]: value for what, value in self.attached.items()}
         present = [KINDS[key] for key in sorted(attached.keys() & KINDS.keys())]
         for other in present:
             reason = _conflict(kind, other)
             if reason:
                 raise DuplicateOperatorError(
-                    f"{location(function)}: {self.name}: {as_written(name, kind, function)} cannot be combined with "
-                    f"{as_written(name, other, attached[other.name])}, which is attached at "
+                    f"{location(function)}: {self.name}: {as_written(function_name, kind, function)} cannot be "
+                    f"combined with {as_written(function_name, other, attached[other.name])}, which is attached at "
                     f"{location(attached[other.name])}: {reason}. Remove one of them."
                 )
         if self.meta_reads_numbers if reads_numbers is None else reads_numbers:
             return
         ways = [(present_kind, attached[present_kind.name]) for present_kind in present] + [(kind, function)]
-        without = [as_written(name, *way) for way in ways if way[0].is_way and not way[0].shares_plans]
+        without = [as_written(function_name, *way) for way in ways if way[0].is_way and not way[0].shares_plans]
         if without:
             raise KernelSignatureError(
                 f"{location(function)}: {self.name}: reads_numbers=False only applies to pointwise operators, and not "

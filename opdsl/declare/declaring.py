@@ -149,7 +149,9 @@ def declared_number_overload(
     """
     schema, function = declaration.main.schema, declaration.function
     base = declaration.name.partition(".")[0]
-    arguments = {tensor.python_name: tensor for tensor in schema.arguments if tensor.type is BaseType.Tensor}
+    arguments = {
+        parameter.python_name: parameter for parameter in schema.arguments if parameter.type is BaseType.Tensor
+    }
     if argument not in arguments:
         raise KernelSignatureError(
             f"{location(function)}: {declaration.name}: {argument!r} is none of its tensors, {', '.join(arguments)}. "
@@ -177,12 +179,12 @@ def declaration_of(
     where = f"{location(function)}: {function.__name__}"
     registry = scope.registry
     rest = {**options, **registry.entry_options(schema.name.qualified)}
-    inplace, out = (_variant_option(where, name, rest.pop(name, False), kind) for name, kind in _VARIANTS.items())
+    inplace, out = (_variant_option(where, option, rest.pop(option, False), kind) for option, kind in _VARIANTS.items())
     is_said = "structured" in rest
     structured = rest.pop("structured", True)
     if structured and is_said and schema.kind is SchemaKind.out:
         rest["structured"] = True  # a property of the entry itself, since no variant is derived from an out= operator
-    own = {name: rest.pop(name) for name in _OWN if name in rest}
+    own = {option: rest.pop(option) for option in _OWN if option in rest}
     entries = {
         entry.variant: entry for entry in _entries(where, schema, normalised(rest, where), inplace, out, registry)
     }
@@ -385,11 +387,11 @@ def require_declaration(function: object) -> FunctionType:
 
 def _name(scope: Scope, function: FunctionType, text: str | None) -> OperatorName:
     try:
-        name = parse_operator_name(text or function.__name__)
+        operator_name = parse_operator_name(text or function.__name__)
     except SchemaError as error:
         raise DeclarationError(f"{location(function)}: {error}") from error
-    namespace = name.namespace or scope.namespace
-    return OperatorName(None if namespace == "aten" else namespace, name.base, name.overload)
+    namespace = operator_name.namespace or scope.namespace
+    return OperatorName(None if namespace == "aten" else namespace, operator_name.base, operator_name.overload)
 
 
 def _variant_name(declaration: Declaration, variant: str) -> str:

@@ -56,8 +56,8 @@ def function_of(
     if body is not None:
         names = [text.partition("=")[0] for text in passed if "=" in text]
         _require_callable(schema, body, len(passed) - len(names), names, place)
-    result = "..." if body is None else f"return {called}({', '.join(passed)})"
-    source = f"def {name}({', '.join(parameters)}):\n    {result}\n"
+    statement = "..." if body is None else f"return {called}({', '.join(passed)})"
+    source = f"def {name}({', '.join(parameters)}):\n    {statement}\n"
     function = function_from_source(name, source, namespace, location=place)
     function.__doc__ = f"``{schema}``"
     return function

@@ -149,8 +149,8 @@ def _is_step(attachment: Attachment) -> bool:
 @cache
 def _class_of(path: str) -> Any:
     """Import and return a definition class by its path ``module:name``; unused kinds of definitions are not loaded."""
-    module, _, name = path.partition(":")
-    return getattr(import_module(module), name)
+    module, _, attribute = path.partition(":")
+    return getattr(import_module(module), attribute)
 
 
 def _tell_underived(declaration: Declaration, functions: Sequence[ScalarFunction]) -> None:

@@ -50,11 +50,11 @@ class DerivedKernel(Kernel):
         """
         named = dict(zip((argument.name for argument in self.schema.arguments), arguments, strict=True))
         # An out= variant has no TensorOptions arguments: they are taken from its output.
-        outs: list[Any] = [named[argument.name] for argument in self.schema.out]
+        outs: list[Any] = [named[out.name] for out in self.schema.out]
         options = {"dtype": "dtype", "device": "device", "layout": "layout"}
         if outs and isinstance(outs[0], Tensor):
-            for name, attribute in options.items():
-                named.setdefault(name, getattr(outs[0], attribute))
+            for option, attribute in options.items():
+                named.setdefault(option, getattr(outs[0], attribute))
         inputs = [named.get(argument.name) for argument in self.source.arguments]
         result = self.functional(*inputs)
         results = result if isinstance(result, tuple) else (result,)
@@ -67,10 +67,10 @@ class DerivedKernel(Kernel):
             assert isinstance(target, (list, tuple)), "self is a tensor or a list of them"
             # A kernel of a list operator returns one list, or a tuple with one result for each tensor.
             values = results[0] if isinstance(results[0], (list, tuple)) else results
-            for tensor, value in zip(target, values, strict=True):
-                self._check(tensor, value)
-            for tensor, value in zip(target, values, strict=True):
-                self._write(tensor, value)
+            for written, value in zip(target, values, strict=True):
+                self._check(written, value)
+            for written, value in zip(target, values, strict=True):
+                self._write(written, value)
             return None
         if any(isinstance(result, Tensor) and result.requires_grad for result in results):
             raise RequiresGradError(

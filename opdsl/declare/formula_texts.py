@@ -79,9 +79,9 @@ class _WithMargins(ast.NodeTransformer):
     def visit_Subscript(self, node: ast.Subscript) -> ast.Subscript:
         """Rewrite a read of a tensor that has a padding value."""
         self.generic_visit(node)
-        tensor = node.value
-        if isinstance(tensor, ast.Name) and self.margins.get(tensor.id) is not None:
-            node.value = _expression(f"{tensor.id}.outside({self.margins[tensor.id]!r})")
+        subscripted = node.value
+        if isinstance(subscripted, ast.Name) and self.margins.get(subscripted.id) is not None:
+            node.value = _expression(f"{subscripted.id}.outside({self.margins[subscripted.id]!r})")
         return node
 
 
@@ -137,8 +137,10 @@ class _Attached:
         known = {ast.unparse(_AsTensors({}).visit(_expression(text))): fold for text, fold in _FOLDS.items()}
         fold = known.get(combine.removeprefix("return "))
         along = "dim, keepdim" if "keepdim" in self.names else "dim" if "dim" in self.names else ""
-        name = self.function.__name__
-        called = f"({value}).{fold}({along})" if fold else f"opdsl.fold({name}, {self._init()}, {value}, over=dim)"
+        function_name = self.function.__name__
+        called = (
+            f"({value}).{fold}({along})" if fold else f"opdsl.fold({function_name}, {self._init()}, {value}, over=dim)"
+        )
         finish = self.options.get("finish")
         if finish is None:
             return [*lines, *_lines(f"return {called}")]

@@ -44,7 +44,7 @@ def formula(function: F | None = None, *, dtypes: str | Sequence[str] = ()) -> F
         The function unchanged. Other formulas may call it: it is then inlined into their kernels.
 
     Raises:
-        DeclarationError: it is no Python function.
+        DeclarationError: it is no Python function, or already an operator.
 
     >>> import opdsl
     >>> with opdsl.Library("example") as lib:
@@ -61,6 +61,11 @@ def formula(function: F | None = None, *, dtypes: str | Sequence[str] = ()) -> F
         if not isinstance(function, FunctionType):
             raise DeclarationError(
                 f"@formula decorates a function, not {type(function).__name__}. Write @op, and @formula below it."
+            )
+        if "operator" in function.__dict__:
+            raise DeclarationError(
+                f"@formula is above @op, so that the body of {function.__name__} has become an operator already. "
+                "Write @op, and @formula below it."
             )
         function.__dict__[_MARK] = names
         return function

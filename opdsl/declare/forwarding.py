@@ -173,7 +173,7 @@ def _passed(function: FunctionType, operator: Operator, target: Operator, call: 
         ([text for text in texts if text not in taken], "it has no argument '{}'"),
         ([text for text in texts if texts.count(text) > 1], "its '{}' is given twice"),
         ([text for text in needed if text not in texts], "its '{}' is not given"),
-        ([result for result in _results(call) if not 0 <= result < len(target.schema.returns)], "it has no result {}"),
+        ([place for place in _results(call) if not 0 <= place < len(target.schema.returns)], "it has no result {}"),
     )
     fault = next((problem.format(texts[0]) for texts, problem in faults if texts), "")
     if fault:

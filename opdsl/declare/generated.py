@@ -43,10 +43,10 @@ def _complete(registry: Registry, kinds: dict[SchemaKind, Operator]) -> None:
     # A functional variant comes first: the out variant calls it.
     for entry in sorted(variants_made(entries), key=lambda function: function.kind is SchemaKind.out):
         base = next(iter(kinds.values()))
-        name = attrs.evolve(entry.schema.name, namespace=base.schema.name.namespace).qualified
-        if name not in registry.operators:
+        operator_name = attrs.evolve(entry.schema.name, namespace=base.schema.name.namespace).qualified
+        if operator_name not in registry.operators:
             _declare(entry, kinds)
-        kinds[entry.kind] = registry.operators[name]
+        kinds[entry.kind] = registry.operators[operator_name]
 
 
 def _declare(entry: NativeFunction, kinds: dict[SchemaKind, Operator]) -> None:

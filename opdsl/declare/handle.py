@@ -236,15 +236,17 @@ class OperatorHandle(Calling):
             "derivative_source": LazyString(partial(derivative_source, self.operator)),
             **{name: Decorator(self.declaration, kind) for name, kind in DECORATORS.items()},
             **{name: Removed(self.declaration, name) for name in LOOPS},
-            **{name: getattr(self, name) for name in _METHODS},
+            **{attribute: getattr(self, attribute) for attribute in _METHODS},
             "_repr_mimebundle_": self.mimebundle,
         }
 
 
 _METHODS = [
-    name
-    for name in dir(OperatorHandle)
-    if not name.startswith("_") and name != "mimebundle" and isinstance(getattr(OperatorHandle, name), FunctionType)
+    attribute
+    for attribute in dir(OperatorHandle)
+    if not attribute.startswith("_")
+    and attribute != "mimebundle"
+    and isinstance(getattr(OperatorHandle, attribute), FunctionType)
 ]
 for _name in _METHODS:
     getattr(OperatorHandle, _name).__doc__ = getattr(Operator, _name).__doc__

@@ -90,10 +90,10 @@ class Attached:
         """
         if not fault:
             return
-        name, names = self.function.__name__, ", ".join(parameter_names(self.function))
-        remedy = "" if expected is None else f" Write: def {name}({', '.join(expected)})."
+        function_name, names = self.function.__name__, ", ".join(parameter_names(self.function))
+        remedy = "" if expected is None else f" Write: def {function_name}({', '.join(expected)})."
         raise KernelSignatureError(
-            f"{location(self.function)}: {self.operator}: {self.decorator} {name}({names}) does not fit: "
+            f"{location(self.function)}: {self.operator}: {self.decorator} {function_name}({names}) does not fit: "
             f"{fault}. The schema is {self.schema}.{remedy}"
         )
 

@@ -39,16 +39,16 @@ def list_schema(declaration: Declaration) -> FunctionSchema:
         attrs.evolve(argument, type=_LIST) if argument in tensors else argument for argument in schema.positional
     )
     overload = "List" if schema.name.overload == "Tensor" else schema.name.overload
-    name = OperatorName(schema.name.namespace, f"_foreach_{schema.name.base}", overload)
-    return attrs.evolve(schema, name=name, positional=positional, returns=(Return(None, _LIST),))
+    operator_name = OperatorName(schema.name.namespace, f"_foreach_{schema.name.base}", overload)
+    return attrs.evolve(schema, name=operator_name, positional=positional, returns=(Return(None, _LIST),))
 
 
 def written_lists(schema: FunctionSchema) -> FunctionSchema:
     """Convert the schema of a list form to its in-place form, which writes the first list and returns nothing."""
     first, *rest = schema.positional
     written = attrs.evolve(first, alias=Alias("a", write=True))
-    name = attrs.evolve(schema.name, base=inplace_base(schema.name.base))
-    return attrs.evolve(schema, name=name, positional=(written, *rest), returns=())
+    operator_name = attrs.evolve(schema.name, base=inplace_base(schema.name.base))
+    return attrs.evolve(schema, name=operator_name, positional=(written, *rest), returns=())
 
 
 def list_body(schema: FunctionSchema, function: Callable[..., Any]) -> Callable[..., Any]:

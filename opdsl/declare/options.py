@@ -151,9 +151,9 @@ class Out:
 
     def without_name(self) -> Out:
         """Return a copy without the name, for the overloads of a table."""
-        name = Out.__new__(Out)
-        name.__attrs_init__(None, self.args, self.named, self.cast, self.contiguous, self.apart, self.options)
-        return name
+        plain = Out.__new__(Out)
+        plain.__attrs_init__(None, self.args, self.named, self.cast, self.contiguous, self.apart, self.options)
+        return plain
 
 
 @attrs.frozen(init=False)
@@ -198,19 +198,19 @@ def _check_values(where: str, options: Mapping[str, object]) -> None:
     Raises:
         DeclarationError: a value is of another type.
     """
-    for name, value in options.items():
-        if _PLAIN[name](value):
+    for option, value in options.items():
+        if _PLAIN[option](value):
             continue
         from typing import get_type_hints
 
         from typeguard import TypeCheckError, check_type
 
         try:
-            check_type(value, get_type_hints(EntryOptions)[name])
+            check_type(value, get_type_hints(EntryOptions)[option])
         except TypeCheckError as error:
             raise DeclarationError(
-                f"{where}: the option {name}={value!r} does not fit: {error}. See opdsl.declare.EntryOptions for the "
-                f"values of {name}."
+                f"{where}: the option {option}={value!r} does not fit: {error}. See opdsl.declare.EntryOptions for the "
+                f"values of {option}."
             ) from error
 
 
@@ -286,15 +286,15 @@ def normalised(options: Mapping[str, object], where: str) -> dict[str, Any]:
         DeclarationError: an option is unknown or of another type, or variants are neither ``function`` nor ``method``.
     """
     _check_options(where, options, OF_DECLARATIONS)
-    result: dict[str, Any] = dict(options)
-    if "tags" in result:
-        result["tags"] = _tags(result["tags"])
-    _check_values(where, result)
-    variants = result.get("variants", "function")
+    settled: dict[str, Any] = dict(options)
+    if "tags" in settled:
+        settled["tags"] = _tags(settled["tags"])
+    _check_values(where, settled)
+    variants = settled.get("variants", "function")
     names = [part.strip() for part in variants.split(",")] if isinstance(variants, str) else []
     if not names or any(name not in ("function", "method") for name in names):
         raise DeclarationError(
             f'{where}: variants={variants!r} is neither function nor method. Write variants="function, method".'
         )
-    result["variants"] = ", ".join(names)
-    return result
+    settled["variants"] = ", ".join(names)
+    return settled

@@ -47,7 +47,7 @@ def inherited(options: Mapping[str, Any], function: FunctionType) -> dict[str, A
     """Return the options that the overloads of a table inherit from their declaration."""
     out = options.get("out", False) if takes_out(function) else False
     unnamed = {"out": out.without_name() if isinstance(out, Out) else out} if out else {}
-    return {**{name: value for name, value in options.items() if name not in _OWN}, **unnamed}
+    return {**{option: value for option, value in options.items() if option not in _OWN}, **unnamed}
 
 
 def overload_function(
@@ -74,7 +74,7 @@ def overload_function(
         )
     code, defaults = function.__code__, defaults_of(function)
     positional, keyword_only = taken[: code.co_argcount], taken[code.co_argcount :]
-    named = [argument for argument in keyword_only if argument not in overload.fixed]
+    named = [keyword for keyword in keyword_only if keyword not in overload.fixed]
     parameters = [_with_default(argument, defaults) for argument in positional if argument not in overload.fixed]
     parameters += ["*", *(_with_default(text, defaults) for text in named)] if named else []
     values = {text: f"fixed_{text}" if text in overload.fixed else text for text in taken}

@@ -125,7 +125,7 @@ def attach_loop(attachment: Attachment) -> bool:
             "opdsl.primitives, which has to be the whole body. Declare a separate operator for the loop, and call it."
         )
     _require_order(attachment, called, parameters)
-    kind, chosen = KINDS[called.loop.kind], {name: value for name, value in attachment.options.items() if value}
+    kind, chosen = KINDS[called.loop.kind], {option: value for option, value in attachment.options.items() if value}
     where = f"{location(function)}: {attachment.declaration.name}: {called.loop!r}"
     options = options_of(kind, {**called.loop.options, **chosen}, where)
     attach_definition(Attachment(attachment.declaration, kind, called.loop.function, called.loop.keys, options))

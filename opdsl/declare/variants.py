@@ -45,10 +45,10 @@ def inplace_schema(schema: FunctionSchema, how: Inplace) -> FunctionSchema:
     positional = tuple(
         attrs.evolve(argument, alias=alias) if argument is first else argument for argument in schema.positional
     )
-    name = _variant_name(how.name, schema, inplace_base(schema.name.base), schema.name.overload)
+    operator_name = _variant_name(how.name, schema, inplace_base(schema.name.base), schema.name.overload)
     # A written list is not returned (INV-14).
     returns = (Return(None, BaseType.Tensor, alias),) if first.type is BaseType.Tensor else ()
-    return attrs.evolve(schema, name=name, positional=positional, returns=returns)
+    return attrs.evolve(schema, name=operator_name, positional=positional, returns=returns)
 
 
 def inplace_base(base: str) -> str:

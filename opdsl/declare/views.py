@@ -69,8 +69,8 @@ def copy_body(view: Callable[..., Any], *, is_list: bool = False) -> Callable[..
 
 def copied(view: Tensor) -> Tensor:
     """Return a contiguous copy of a view."""
-    tensor: Tensor = view.clone(memory_format=MemoryFormat.contiguous_format)
-    return tensor
+    copy: Tensor = view.clone(memory_format=MemoryFormat.contiguous_format)
+    return copy
 
 
 def store_body(copies: Callable[..., Any]) -> Callable[..., None]:
@@ -96,8 +96,8 @@ def scatter_schema(schema: FunctionSchema) -> FunctionSchema:
     """
     plain = schema.signature(keep_return_names=True)
     first, *rest = plain.positional
-    name = attrs.evolve(schema.name, base=f"{schema.name.base}_scatter", overload="")
-    return attrs.evolve(plain, name=name, positional=(first, Argument("src", BaseType.Tensor), *rest))
+    operator_name = attrs.evolve(schema.name, base=f"{schema.name.base}_scatter", overload="")
+    return attrs.evolve(plain, name=operator_name, positional=(first, Argument("src", BaseType.Tensor), *rest))
 
 
 def scatter_body(view: Callable[..., Any]) -> Callable[..., Tensor]:

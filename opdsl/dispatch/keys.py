@@ -347,7 +347,7 @@ AUTOGRAD_KEYS = KeySet("AutogradOther", "AutogradFunctionality", "AutogradNested
 BACKEND_SELECT = DispatchKey("BackendSelect")
 """Key at which factories choose their backend."""
 
-AUTOCAST_KEYS = KeySet(*(name for name in FUNCTIONALITIES if name.startswith("Autocast")))
+AUTOCAST_KEYS = KeySet(*(functionality for functionality in FUNCTIONALITIES if functionality.startswith("Autocast")))
 """Keys of autocasting; excluded unless a mode enables it."""
 
 AUTOGRADOTHER_BACKENDS = _product("FPGA Vulkan Metal CustomRNGKeyId MkldnnCPU Sparse SparseCsr Quantized")
@@ -422,7 +422,9 @@ def backend_key_set(name: str, is_inference: bool = False, is_conj: bool = False
     if is_inference:
         keys = KeySet(key)
     others = {f"Autocast{key.backend}": True, "Conjugate": is_conj, "Negative": is_neg}
-    return keys | KeySet(*(name for name, is_there in others.items() if is_there and name in _keys))
+    return keys | KeySet(
+        *(functionality for functionality, is_there in others.items() if is_there and functionality in _keys)
+    )
 
 
 COMPOSITE_KEY = DispatchKey("CompositeImplicitAutograd")

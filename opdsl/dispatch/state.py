@@ -111,7 +111,7 @@ class State:
 
     def __repr__(self) -> str:
         names = ("include", "exclude", "grad_mode", "inference_mode", "modes", "recording", "default_dtype")
-        parts = [f"{name}={getattr(self, name)!r}" for name in (*names, "devices", "checking")]
+        parts = [f"{field}={getattr(self, field)!r}" for field in (*names, "devices", "checking")]
         return f"State({', '.join(parts)})"
 
 

@@ -66,7 +66,7 @@ class Carrying:
         self.targets = self._targets(targets)
         self.lifted, captured, self.works_along_dims = lifted(self.step, self._turning())
         beside = (*starts, *values, *captured)
-        self.init = [self._start(value, beside) for value in starts]
+        self.init = [self._start(start, beside) for start in starts]
         branch = masked_branch.get()
         self.branch, self.taken = branch, [init, list(values), captured]
         if branch is not None:
@@ -126,15 +126,17 @@ class Carrying:
         others = [dim for dim in union(with_dims) if dim not in chosen]
         self.along, self.others, self.dims = along, others, [*others, *along]
         self._require_init(along)
-        starts = [positional(value) for value in self.init if is_element(value)]
+        starts = [positional(start) for start in self.init if is_element(start)]
         self.ndim = max([positional(value) for value in elements], default=0)
         self.ndim = max([self.ndim, *(count + (not along) for count in starts)])
         if along:
             self.axis = len(others)
+        elif not self.dims and not self.ndim:
+            raise DimError(f"{self.name}: no value has a dimension to iterate over. Pass x.unsqueeze(0).")
         else:
             self.axis = placed(self.targets[0], len(self.dims), self.ndim) % (len(self.dims) + self.ndim)
         self.mask = joined_masks([value for value in elements if isinstance(value, DimTensor)])
-        self.beside = [*elements, *[value for value in self.init if is_element(value)]]
+        self.beside = [*elements, *[start for start in self.init if is_element(start)]]
 
     def _require_init(self, along: Sequence[Dim]) -> None:
         for value in self.init:
@@ -154,16 +156,16 @@ class Carrying:
         """
         ndim = self.ndim if ndim is None else ndim
         value = on_device(value, self.beside) if isinstance(value, DimTensor) else value
-        tensor = aligned(value, self.dims, ndim) if isinstance(value, DimTensor) else value
+        laid_out = aligned(value, self.dims, ndim) if isinstance(value, DimTensor) else value
         own = set(value.dims) if isinstance(value, DimTensor) else set()
         if own.isdisjoint(self.along):
-            return tensor if len(self.along) < 2 or tensor.ndim <= ndim else self._merged(tensor)
+            return laid_out if len(self.along) < 2 or laid_out.ndim <= ndim else self._merged(laid_out)
         at = self.axis
         sizes = [dim.settle(f"{self.name}()") for dim in self.along]
-        shape = tensor.shape
+        shape = laid_out.shape
         if any(one != size for one, size in zip(shape[at : at + len(sizes)], sizes, strict=True)):
-            tensor = tensor.expand(*shape[:at], *sizes, *shape[at + len(sizes) :])
-        return self._merged(tensor)
+            laid_out = laid_out.expand(*shape[:at], *sizes, *shape[at + len(sizes) :])
+        return self._merged(laid_out)
 
     def _merged(self, tensor: Tensor) -> Tensor:
         """Reshape a tensor so that the dims along which the steps go become one axis."""
@@ -190,12 +192,12 @@ class Carrying:
     def scan(self) -> Any:
         """Return the carried values after each step."""
         carried = enumerate(self._carried())
-        return self._given([self._over(tensor, self.dims, self.absent[at], self.mask) for at, tensor in carried])
+        return self._given([self._over(state, self.dims, self.absent[at], self.mask) for at, state in carried])
 
     def fold(self) -> Any:
         """Return the carried values after the last step."""
         carried = enumerate(self._carried())
-        return self._given([self._over(self._last(tensor, at), self.others, self.absent[at]) for at, tensor in carried])
+        return self._given([self._over(self._last(state, at), self.others, self.absent[at]) for at, state in carried])
 
     def _over(
         self, tensor: Tensor, dims: Sequence[Dim], absent: Collection[Dim], mask: DimTensor | None = None
@@ -210,16 +212,16 @@ class Carrying:
             self.branch.hand_on(self.taken, results)
         return self._wrapped(results)
 
-    def _last(self, tensor: Tensor, at: int) -> Tensor:
-        if tensor.shape[self.axis] != 0:
-            return tensor.select(self.axis, -1).clone()  # a view would keep the states of all steps alive
+    def _last(self, states: Tensor, at: int) -> Tensor:
+        if states.shape[self.axis] != 0:
+            return states.select(self.axis, -1).clone()  # a view would keep the states of all steps alive
         start = self.init[at]
-        shape = (*tensor.shape[: self.axis], *tensor.shape[self.axis + 1 :])
+        shape = (*states.shape[: self.axis], *states.shape[self.axis + 1 :])
         if not is_element(start):
-            return tensor.new_full(shape, start)
+            return states.new_full(shape, start)
         plain = self.laid_start(start)
-        plain = plain.squeeze(self.axis) if plain.ndim == tensor.ndim else plain
-        return plain.to(tensor.dtype).expand(shape)
+        plain = plain.squeeze(self.axis) if plain.ndim == states.ndim else plain
+        return plain.to(states.dtype).expand(shape)
 
     def _wrapped(self, results: list[Tensor]) -> Any:
         if not self.is_tuple:
@@ -272,18 +274,18 @@ class Carrying:
         """
         elements = [value for value in (*self.captured, *self.values) if is_element(value)]
         operands = [self.laid(value) for value in elements]
-        kinds = [Operand(tensor.dtype, not tensor.ndim) for tensor in operands]
-        starts = [self._operand(value) for value in self.init]
+        kinds = [Operand(operand.dtype, not operand.ndim) for operand in operands]
+        starts = [self._operand(start) for start in self.init]
         count = len(self.init)
         read = element_step(lambda *inputs: self.call(inputs[:count], inputs[count:]), starts, kinds)
         operands += [self.laid(dim) for dim in self.extra[:1]]
-        numbers = [None if is_element(value) else value for value in self.init]
+        numbers = [None if is_element(start) else start for start in self.init]
         size = self._size(operands)
         further: list[Tensor] = []
         device = self._device()
         if None in numbers:
             further.append(self._begins(size, device).reshape(size, *(1,) * (self._rank - self.axis - 1)))
-            further += [self.laid_start(value) for value in self.init if is_element(value)]
+            further += [self.laid_start(start) for start in self.init if is_element(start)]
         if self.mask is not None:
             further.append(self.laid(self.mask))
         if self.extra:
@@ -313,7 +315,7 @@ class Carrying:
         """Return the number of steps."""
         if self.along:
             return math.prod(dim.size for dim in self.along)
-        sizes = [tensor.shape[self.axis - self._rank] for tensor in operands if self._has_axis(tensor)]
+        sizes = [operand.shape[self.axis - self._rank] for operand in operands if self._has_axis(operand)]
         return next((size for size in sizes if size != 1), 1)
 
     def _has_axis(self, tensor: Tensor) -> bool:
@@ -322,8 +324,8 @@ class Carrying:
     def _operand(self, value: Any) -> Operand:
         if not is_element(value):
             return Operand(dtype_of(value), True)
-        tensor = self.laid_start(value)
-        return Operand(tensor.dtype, not tensor.ndim)
+        start = self.laid_start(value)
+        return Operand(start.dtype, not start.ndim)
 
     # ---------------------------------------------------------------------------------------------- step by step
 
@@ -395,7 +397,7 @@ class Carrying:
     ) -> tuple[Any, ...]:
         """Run the step at an index and return the values that it carries on."""
         carried = self._at_begin(carried, turn)
-        parts = [self._part(tensor, value, turn) for tensor, value in zip(operands, elements, strict=True)]
+        parts = [self._part(operand, value, turn) for operand, value in zip(operands, elements, strict=True)]
         values = tuple([value if is_element(value) else as_tensor(value, ()) for value in self.call(carried, parts)])
         if self.mask is not None:
             is_turn = self._part(self.laid(self.mask), self.mask, turn)
@@ -423,7 +425,7 @@ class Carrying:
     def _spread_numbers(self, operands: Sequence[Tensor], elements: Sequence[Any]) -> None:
         """Expand initial numbers to the dimensions that the operands have in one step."""
         pairs = zip(operands, elements, strict=True)
-        parts = [self._part(tensor, value, 0) for tensor, value in pairs if not isinstance(value, Dim)]
+        parts = [self._part(operand, value, 0) for operand, value in pairs if not isinstance(value, Dim)]
         plain = [part.tensor if isinstance(part, DimTensor) else part for part in parts]
         shape = functions().broadcast_shapes(*[tensor.shape for tensor in plain])
         shape = (*(1,) * (len(self.others) - len(shape)), *shape)
@@ -432,26 +434,26 @@ class Carrying:
                 start = functions().scalar_tensor(value, dtype=dtype_of(value))
                 self.init[at] = over(start.expand(shape), self.others)
 
-    def _part(self, tensor: Tensor, value: Any, turn: int) -> Any:
+    def _part(self, laid_out: Tensor, value: Any, turn: int) -> Any:
         """Return the slice of an aligned operand that one step reads; zeros if the operand has size 0 along the
         steps.
         """
         has_dims = isinstance(value, DimTensor)
-        if not (has_dims or self._has_axis(tensor)) or (self.along and not has_dims):
-            return tensor
+        if not (has_dims or self._has_axis(laid_out)) or (self.along and not has_dims):
+            return laid_out
         place = self.axis if has_dims else self.axis - self._rank
-        count = tensor.shape[place]
+        count = laid_out.shape[place]
         if count == 0 and isinstance(value, Dim):
             return value
-        part = tensor.select(place, turn if count != 1 else 0) if count else tensor.sum(place, dtype=tensor.dtype)
+        part = laid_out.select(place, turn if count != 1 else 0) if count else laid_out.sum(place, dtype=laid_out.dtype)
         return over(part, self.others if has_dims else ())
 
     def _at_begin(self, carried: tuple[Any, ...], turn: int) -> tuple[Any, ...]:
         """Return the values that a step starts from: the initial values for the first step, else the carried ones."""
         return carried or tuple(
             [
-                value if is_element(value) else functions().scalar_tensor(value, dtype=dtype_of(value))
-                for value in self.init
+                start if is_element(start) else functions().scalar_tensor(start, dtype=dtype_of(start))
+                for start in self.init
             ]
         )
 

@@ -173,17 +173,17 @@ class FormulaChoice(FormulaText):
             dtype: promoted dtype of its tensors.
             is_meant: whether a formula matches the values of its arguments.
         """
-        name = self.function.__name__
+        function_name = self.function.__name__
         there = "; ".join(f"{case.text.function.__name__} ({case})" for case in self.cases)
         if self.declared is not None:
             there += f"; the body (dtypes {', '.join(self.declared.names)})"
         if dtype is None or not (is_meant or self.declared is not None):
             options = dict.fromkeys(option for case in self.cases for option in case.when)
             asked = ", ".join(f"{option}={named[option]!r}" for option in options)
-            return ArgumentError(f"{name}: no formula supports {asked}. Available: {there}.")
+            return ArgumentError(f"{function_name}: no formula supports {asked}. Available: {there}.")
         return UnsupportedDTypeError(
-            f"{name}: not implemented for '{dtype.scalar_type}' ({dtype.name}): no formula supports it. Available: "
-            f"{there}. Convert the tensors with .to(dtype)."
+            f"{function_name}: not implemented for '{dtype.scalar_type}' ({dtype.name}): no formula supports it. "
+            f"Available: {there}. Convert the tensors with .to(dtype)."
         )
 
 

@@ -405,8 +405,8 @@ def loop(
     while True:
         going = test(*carried, *kept)
         if is_element(going):
-            module, _, name = _ELEMENT_LOOP.partition(":")
-            element_loop = getattr(importlib.import_module(module), name)
+            module, _, attribute = _ELEMENT_LOOP.partition(":")
+            element_loop = getattr(importlib.import_module(module), attribute)
             result: tuple[Any, ...] = element_loop(test, turn, carried, kept, names)
             return result
         if not going:
@@ -433,13 +433,13 @@ def minimum(first: Any, *others: Any, **named: Any) -> Any:
 
 def _folded(name: str, clamp: str, values: Sequence[Any]) -> Any:
     tensors = [operand for operand in values if is_element(operand)]
-    result = tensors[0]
+    folded = tensors[0]
     for tensor in tensors[1:]:
-        result = getattr(result, name)(tensor)
+        folded = getattr(folded, name)(tensor)
     for operand in values:
         if not is_element(operand):
-            result = getattr(result, clamp)(operand)
-    return result
+            folded = getattr(folded, clamp)(operand)
+    return folded
 
 
 def rounded(value: Any, *digits: Any) -> Any:
@@ -493,8 +493,8 @@ def _of_others(function: Callable[..., Any], kind: str, instead: str) -> Callabl
 
     def call(*positional: Any, **named: Any) -> Any:
         if any(map(is_element, positional)):
-            name = getattr(function, "__name__", str(function))
-            raise error_here(f"`{name}` is a function of {kind}, but this is an element", f"Write {instead}.")
+            function_name = getattr(function, "__name__", str(function))
+            raise error_here(f"`{function_name}` is a function of {kind}, but this is an element", f"Write {instead}.")
         return function(*positional, **named)
 
     return call

@@ -147,9 +147,9 @@ def _prints(code: CodeType) -> bool:
 def _bound(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of a call by name, defaults included, without ``out``."""
     inputs = [argument for argument in operator.schema.arguments if argument not in operator.schema.out]
-    arguments = dict(zip((argument.name for argument in inputs), args, strict=False)) | dict(kwargs)
-    defaults = {argument.name: argument.default.value for argument in inputs if argument.default is not None}
-    return {argument.name: arguments.get(argument.name, defaults.get(argument.name)) for argument in inputs}
+    arguments = dict(zip((input.name for input in inputs), args, strict=False)) | dict(kwargs)
+    defaults = {input.name: input.default.value for input in inputs if input.default is not None}
+    return {input.name: arguments.get(input.name, defaults.get(input.name)) for input in inputs}
 
 
 def _run_scalars(name: str, function: FunctionType, arguments: Mapping[str, Any]) -> None:

@@ -286,7 +286,7 @@ class FormulaDefinition(PointwiseDefinition):
         """Return the cast rule of ``out=``: as in PyTorch, no cast is allowed for an operator of one float tensor that
         keeps its dtype.
         """
-        tensors = [argument for argument in arguments if isinstance(argument, Tensor)]
+        tensors = [input for input in arguments if isinstance(input, Tensor)]
         keeps = len(tensors) == 1 and all(dtype is tensors[0].dtype for dtype in elements.dtypes)
         is_of_floats = bool(self.text.names) and all(dtype.category > Category.INT for dtype in self.text.dtypes)
         return OutputCast.SAME if keeps and is_of_floats else OutputCast.SAFE
@@ -394,7 +394,9 @@ def formula_of_elements(definition: FormulaDefinition, elements: ElementFunction
 
 
 def _typed(function: ScalarFunction, state: FormulaCall, results: Sequence[str] | None) -> TypedGraph:
-    types = {name: dtype.name for name, dtype in zip(function.parameters, state.iteration.parameters, strict=True)}
+    types = {
+        parameter: dtype.name for parameter, dtype in zip(function.parameters, state.iteration.parameters, strict=True)
+    }
     try:
         return function.specialise(types, results=results, default_float=precision_of(state.default).name)
     except ScalarFunctionError as error:

@@ -199,7 +199,7 @@ def _leading(definition: FormulaDefinition, arguments: Sequence[Any]) -> list[Te
     read.
     """
     leading = arguments[: definition.leading] if definition.is_whole else ()
-    return [argument for argument in leading if isinstance(argument, Tensor)]
+    return [input for input in leading if isinstance(input, Tensor)]
 
 
 def _of_rank(value: Any) -> Any:

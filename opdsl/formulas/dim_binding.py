@@ -96,7 +96,7 @@ def bound_call(function: OverriddenFunction, args: tuple[object, ...], kwargs: d
                 call, misplaced = attempt.bind(function, args, kwargs)
             except ArgumentError as error:
                 first = first or error
-                direct = {value for value in (*args[1:], *kwargs.values()) if isinstance(value, Dim)} - as_values
+                direct = {dim for dim in (*args[1:], *kwargs.values()) if isinstance(dim, Dim)} - as_values
                 if not direct:
                     break
                 as_values |= direct

@@ -224,9 +224,9 @@ def _body(bound: Call) -> Any:
         return NotImplemented
     require_no_mask(bound)
     arguments, keywords = [], {}
-    for argument, value in zip(operator.schema.arguments, bound.arguments, strict=True):
-        if argument in operator.schema.keyword_only:
-            keywords[argument.python_name] = value
+    for declared, value in zip(operator.schema.arguments, bound.arguments, strict=True):
+        if declared in operator.schema.keyword_only:
+            keywords[declared.python_name] = value
         else:
             arguments.append(value)
     try:

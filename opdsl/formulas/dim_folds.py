@@ -164,14 +164,14 @@ class _Folding:
         added = self.ndim if keepdim and is_flat else 0
         total = plain[0].ndim - len(self.kept)
 
-        def wrapped(tensor: Tensor) -> Tensor:
+        def wrapped(folded: Tensor) -> Tensor:
             for _ in range(added):
-                tensor = tensor.unsqueeze(-1)
-            if adds_one and tensor.ndim == plain[0].ndim:
-                tensor = tensor.squeeze(-1)
+                folded = folded.unsqueeze(-1)
+            if adds_one and folded.ndim == plain[0].ndim:
+                folded = folded.squeeze(-1)
             if not self.named:
-                return over(tensor, self.kept, self.mask)
-            return self._without_or_with_named(tensor, total, len(dims), flat_sizes if is_flat else None)
+                return over(folded, self.kept, self.mask)
+            return self._without_or_with_named(folded, total, len(dims), flat_sizes if is_flat else None)
 
         return results(outputs, wrapped)
 
@@ -220,14 +220,14 @@ class _Folding:
         """Return a tensor with axes for kept dims, for named dims, then positional dimensions."""
         dims, use = [*self.kept, *self.named], f"{self.base}()"
         if len(self.values) > 1:
-            tensor = value if self.base in _SHARED and not isinstance(value, DimTensor) else full(value, dims, use)
+            laid_out = value if self.base in _SHARED and not isinstance(value, DimTensor) else full(value, dims, use)
         else:
-            tensor = aligned(value, dims, self.ndim)
+            laid_out = aligned(value, dims, self.ndim)
             # A size of 1 represents every index of the dim, and each of them counts.
-            sizes = [*tensor.shape[: len(self.kept)], *(dim.settle(use) for dim in self.named)]
-            if any(own != size for own, size in zip(tensor.shape, sizes, strict=False)):
-                tensor = tensor.expand(*sizes, *tensor.shape[len(dims) :])
-        return tensor.unsqueeze(-1) if adds_one else tensor
+            sizes = [*laid_out.shape[: len(self.kept)], *(dim.settle(use) for dim in self.named)]
+            if any(own != size for own, size in zip(laid_out.shape, sizes, strict=False)):
+                laid_out = laid_out.expand(*sizes, *laid_out.shape[len(dims) :])
+        return laid_out.unsqueeze(-1) if adds_one else laid_out
 
     def _dimensions(self, adds_one: bool) -> list[int]:
         """Return the dimension numbers with which the operator is called on the plain tensor."""
@@ -431,10 +431,10 @@ def _einsum(factors: Sequence[DimTensor], folded: set[Dim]) -> Tensor:
     ahead = sum(dim not in inside for dim in kept)
     named = "".join(letters[dim] for dim in kept)
     equation = f"{','.join(texts)}->{named[:ahead]}{behind}{named[ahead:]}"
-    tensor: Tensor = functions().einsum(equation, *tensors)
+    product: Tensor = functions().einsum(equation, *tensors)
     if ahead < len(kept) and ndim:
-        tensor = tensor.permute([*range(ahead), *range(ahead + ndim, tensor.ndim), *range(ahead, ahead + ndim)])
-    return over(tensor, kept)
+        product = product.permute([*range(ahead), *range(ahead + ndim, product.ndim), *range(ahead, ahead + ndim)])
+    return over(product, kept)
 
 
 def _windows(factors: Sequence[DimTensor]) -> DimTensor | None:

@@ -328,11 +328,11 @@ class _Reading:
         ahead = sum(axis < min(at.axes) for axis in rest)
         order = [*rest[:ahead], *sorted(at.axes), *rest[ahead:]]
         source = self.seen if order == list(range(len(order))) else self.seen.permute(order)
-        result = at.read(source, self, ahead)
+        gathered = at.read(source, self, ahead)
         if ahead:
             count = len(at.dims) + at.ndim
-            moved = [*range(ahead, ahead + count), *range(ahead), *range(ahead + count, result.ndim)]
-            result = result.permute(moved)
+            moved = [*range(ahead, ahead + count), *range(ahead), *range(ahead + count, gathered.ndim)]
+            gathered = gathered.permute(moved)
         labels = [self.labels[axis] for axis in rest]
         between: list[Label] = [None] * at.ndim
         is_adjacent = at.orders == list(range(at.orders[0], at.orders[0] + len(at.orders)))
@@ -341,11 +341,11 @@ class _Reading:
             # As in NumPy, positional dimensions of adjacent indices take the position of the indexed axes.
             begin = len(at.dims) + at.ndim
             before = [begin + axis for axis, label in enumerate(labels) if label is None][:first]
-            behind = [axis for axis in range(result.ndim) if axis not in before]
+            behind = [axis for axis in range(gathered.ndim) if axis not in before]
             placed = behind[: len(at.dims)] + before + behind[len(at.dims) :]
             full = [*at.dims, *between, *labels]
-            return self._arranged(result.permute(placed), [full[axis] for axis in placed], at.mask())
-        return self._arranged(result, [*at.dims, *between, *labels], at.mask())
+            return self._arranged(gathered.permute(placed), [full[axis] for axis in placed], at.mask())
+        return self._arranged(gathered, [*at.dims, *between, *labels], at.mask())
 
 
 class _Positions:
@@ -406,10 +406,10 @@ class _Positions:
         """
         end = ahead + len(self.axes)
         if self._inside and any(type(size) is int and size == 0 for size in source.shape[ahead:end]):
-            result = self._nothing(source, ahead, end)
+            elements = self._nothing(source, ahead, end)
         else:
             try:
-                result = self._elements(source, ahead)
+                elements = self._elements(source, ahead)
             except (DimensionError, PositionError) as error:
                 raise PositionError(
                     f"{reading.place}: {self._where_outside(reading) or error}. Clamp the index, or give a value for "
@@ -418,8 +418,8 @@ class _Positions:
         for mode, inside in self._inside:
             if mode != "skip":
                 behind = inside.reshape((*inside.shape, *(1,) * (source.ndim - end)))
-                result = result.masked_fill(~behind, mode)
-        return result
+                elements = elements.masked_fill(~behind, mode)
+        return elements
 
     def _elements(self, source: Tensor, ahead: int) -> Tensor:
         """Return the elements at the indices. An index without dimensions gets one, since a subscript would read it as

@@ -250,8 +250,8 @@ def matrix_transpose(call: Call) -> Any:
     (first,) = operands(call.arguments)
     if positional(first) > 2:
         raise DimensionError(f"t() expects a tensor with <= 2 dimensions, but self is {positional(first)}D")
-    tensor = first.tensor if positional(first) < 2 else first.tensor.transpose(-2, -1)
-    return over(tensor, first.dims, first.mask)
+    transposed = first.tensor if positional(first) < 2 else first.tensor.transpose(-2, -1)
+    return over(transposed, first.dims, first.mask)
 
 
 def squeezed(call: Call) -> Any:
@@ -269,8 +269,8 @@ def _tensor(value: Any) -> Tensor:
 def full(value: Any, dims: Sequence[Dim], use: str) -> Tensor:
     """Return a tensor of the elements with an axis of full size for each of ``dims``."""
     inner = value if isinstance(value, DimTensor) else DimTensor(value, ())
-    tensor = aligned(inner, dims, positional(value)) if inner.dims else value[(None,) * len(dims)]
-    return expanded(tensor, dims, use)
+    laid_out = aligned(inner, dims, positional(value)) if inner.dims else value[(None,) * len(dims)]
+    return expanded(laid_out, dims, use)
 
 
 def _named(rule: Rule, text: str) -> dict[str, Rule]:

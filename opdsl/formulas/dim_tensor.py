@@ -170,14 +170,14 @@ class DimTensor(_Value):
     @property
     def shape(self) -> tuple[int, ...]:
         """Return the sizes of the positional dimensions."""
-        tensor = self._compute()
-        return tensor.shape[len(self._dims) :]
+        computed = self._compute()
+        return computed.shape[len(self._dims) :]
 
     @property
     def ndim(self) -> int:
         """Return the number of positional dimensions."""
-        tensor = self._compute()
-        return tensor.ndim - len(self._dims)
+        computed = self._compute()
+        return computed.ndim - len(self._dims)
 
     @property
     def dtype(self) -> DType:
@@ -522,5 +522,5 @@ def functions() -> Any:
 
 def arange(size: int, device: Device | None = None) -> Tensor:
     """Return the indices 0, 1, 2, ... of a dimension."""
-    tensor: Tensor = functions().arange(size, device=device)
-    return tensor
+    positions: Tensor = functions().arange(size, device=device)
+    return positions

@@ -83,8 +83,8 @@ class FollowedText(FormulaText):
         return self._gradients.text.source_for(arguments[self._gradients.results :])
 
 
-def _gradient_of(gradient: Tensor | None, argument: Tensor) -> Tensor:
-    return argument.new_zeros(()) if gradient is None else gradient
+def _gradient_of(gradient: Tensor | None, leaf: Tensor) -> Tensor:
+    return leaf.new_zeros(()) if gradient is None else gradient
 
 
 def _cast(gradient: Tensor, form: Any) -> Tensor:

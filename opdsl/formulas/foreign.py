@@ -21,17 +21,17 @@ def instead_of(function: Any) -> tuple[str, str] | None:
 
     PyTorch is not imported for this: a formula can only call it if it is imported already.
     """
-    name = getattr(function, "__name__", None)
-    if not isinstance(name, str) or isinstance(function, type):
+    function_name = getattr(function, "__name__", None)
+    if not isinstance(function_name, str) or isinstance(function, type):
         return None
-    if getattr(numpy, name, None) is function:
-        return "NumPy's arrays", call_named(name)
+    if getattr(numpy, function_name, None) is function:
+        return "NumPy's arrays", call_named(function_name)
     torch = sys.modules.get("torch")
-    if torch is not None and getattr(torch, name, None) is function:
-        return "PyTorch's tensors", call_named(name)
+    if torch is not None and getattr(torch, function_name, None) is function:
+        return "PyTorch's tensors", call_named(function_name)
     networks = getattr(getattr(torch, "nn", None), "functional", None)
-    is_of_networks = getattr(networks, name, None) is function
-    return ("PyTorch's tensors", f"opdsl.nn.functional.{name}(x)") if is_of_networks else None
+    is_of_networks = getattr(networks, function_name, None) is function
+    return ("PyTorch's tensors", f"opdsl.nn.functional.{function_name}(x)") if is_of_networks else None
 
 
 def call_named(name: str) -> str:
@@ -48,10 +48,10 @@ def filling_tensor(data: Any, **options: Any) -> Tensor:
     """Make a tensor as ``opdsl.tensor`` does; a single number by the operator ``full``, so that it is a constant in
     kernels.
     """
-    values = {name: value for name, value in options.items() if value is not None and value is not False}
+    values = {option: value for option, value in options.items() if value is not None and value is not False}
     if (type(data) in (bool, int, float, complex) or is_symbol(data)) and "requires_grad" not in values:
         full: Any = importlib.import_module("opdsl._attributes").aten["full"]
-        tensor: Tensor = full((), data, **values)
+        filling: Tensor = full((), data, **values)
     else:
-        tensor = importlib.import_module("opdsl.aten.create.construction").tensor(data, **options)
-    return tensor
+        filling = importlib.import_module("opdsl.aten.create.construction").tensor(data, **options)
+    return filling

@@ -186,7 +186,7 @@ class _LoopDefinition(FormulaDefinition):
         """Return the element function of the loop, once the dtypes and ranks of the carried values have converged."""
         count, default = self.loop.carried, current.get().default_dtype
         names = [parameter.name for parameter in self.parameters]
-        dtypes, ranks = [argument.dtype for argument in arguments], [argument.ndim for argument in arguments]
+        dtypes, ranks = [operand.dtype for operand in arguments], [operand.ndim for operand in arguments]
         for _ in range(_MOST_WIDENINGS):
             forms = [geometry(dtype, cpu, _shape(rank)) for dtype, rank in zip(dtypes, ranks, strict=True)]
             samples = list(map(sample_tensor, forms))

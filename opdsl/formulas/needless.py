@@ -60,5 +60,5 @@ def has_declared_gradients(fused: Program) -> bool:
 
 
 def _is_tame(step: Step) -> bool:
-    name = step.name.partition("::")[2].partition(".")[0]
-    return step.is_view or name in _TAME or not step.reads
+    base = step.name.partition("::")[2].partition(".")[0]
+    return step.is_view or base in _TAME or not step.reads

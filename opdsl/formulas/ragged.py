@@ -184,10 +184,10 @@ def fold_ragged(base: str, value: DimTensor, dim: RaggedDim, dtype: DType | None
             "indices out of bounds instead: x.outside(0.0)."
         )
     axis = axes_of(value.dims)[dim]
-    tensor = value.tensor if dtype is None else value.tensor.to(dtype)
-    if tensor.shape[axis] != dim.size:
-        tensor = tensor.expand(*tensor.shape[:axis], dim.size, *tensor.shape[axis + 1 :])
-    moved = tensor.movedim(axis, 0)
+    elements = value.tensor if dtype is None else value.tensor.to(dtype)
+    if elements.shape[axis] != dim.size:
+        elements = elements.expand(*elements.shape[:axis], dim.size, *elements.shape[axis + 1 :])
+    moved = elements.movedim(axis, 0)
     narrow = moved.dtype.is_floating_point and moved.dtype.itemsize < 4
     output = rule(moved.to(float32) if narrow else moved, dim.segments)
     output = output.to(moved.dtype) if narrow and output.dtype is float32 else output

@@ -88,13 +88,13 @@ class RaggedCarrying(Carrying):
         outer = self.dim.outer
         is_there = over(segments.stops > segments.starts, [outer])
         tensors: list[Tensor] = []
-        for tensor, start in zip(self._carried(), self.starts, strict=True):
-            begin = start.to(tensor.dtype)
+        for carried, start in zip(self._carried(), self.starts, strict=True):
+            begin = start.to(carried.dtype)
             if segments.size == 0:
-                shape = (*tensor.shape[: self.axis], segments.ranges, *tensor.shape[self.axis + 1 :])
-                tensors.append(over(tensor.new_zeros(shape), [*self.others, outer]) + begin)
+                shape = (*carried.shape[: self.axis], segments.ranges, *carried.shape[self.axis + 1 :])
+                tensors.append(over(carried.new_zeros(shape), [*self.others, outer]) + begin)
                 continue
             _, last = segments.ends(is_reverse=self.is_reverse)
-            picked = tensor.index_select(self.axis, last.clamp(0, segments.size - 1))
+            picked = carried.index_select(self.axis, last.clamp(0, segments.size - 1))
             tensors.append(where(is_there, over(picked, [*self.others, outer]), begin))
         return self._wrapped(tensors)

@@ -91,7 +91,7 @@ def read_elements(
             problem = f"it returns {counted(len(elements.dtypes), 'tensor')}, and {results} are declared"
             raise _refusal(source, source.tree, problem, "Return as many as its annotation says.")
         numbers = {input.name for input in program.inputs if input.kind is not None}
-        computed = {name for name, _ in program.sizes}
+        computed = {size for size, _ in program.sizes}
         asked = names_of(program, elements.numbers)
         # A size that is 0 or 1 in the call has no name, but selects the computation if larger ones do.
         of_sizes = (
@@ -121,7 +121,7 @@ def _sample_forms(arguments: Sequence[Any]) -> list[TensorMeta]:
     """Return geometries with arbitrary sizes (they broadcast, and none is 1), to trace a formula independently of its
     sizes.
     """
-    tensors = [argument for argument in arguments if isinstance(argument, Tensor)]
+    tensors = [input for input in arguments if isinstance(input, Tensor)]
     rank = max((tensor.ndim for tensor in tensors), default=0)
     sizes = tuple(range(3, 3 + 2 * rank, 2))[::-1]
     return [geometry(tensor.dtype, cpu, sizes[rank - tensor.ndim :]) for tensor in tensors]
@@ -409,11 +409,11 @@ _LIKELY: Mapping[Any, Any] = {
 def sample_tensor(form: TensorMeta) -> Tensor:
     """Return a tensor of a given geometry that takes no memory, to trace formulas with."""
     prepare()
-    tensor = Tensor()
-    tensor.geometry = form
-    tensor.array = numpy.broadcast_to(numpy.zeros((), form.dtype.numpy), form.shape)
-    tensor._writes, tensor._base = 0, None
-    return tensor
+    sample = Tensor()
+    sample.geometry = form
+    sample.array = numpy.broadcast_to(numpy.zeros((), form.dtype.numpy), form.shape)
+    sample._writes, sample._base = 0, None
+    return sample
 
 
 def _example(value: Any) -> Any:

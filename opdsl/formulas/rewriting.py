@@ -93,12 +93,12 @@ def _located(tree: ast.AST, source: FunctionSource) -> ast.AST:
     """Copy a syntax tree, with the lines and columns of the file that it is from."""
     located = copy.deepcopy(tree)
     for node in ast.walk(located):
-        for name in ("lineno", "end_lineno"):
-            if getattr(node, name, None) is not None:
-                setattr(node, name, getattr(node, name) + source.first_line - 1)
-        for name in ("col_offset", "end_col_offset"):
-            if getattr(node, name, None) is not None:
-                setattr(node, name, getattr(node, name) + source.indent)
+        for attribute in ("lineno", "end_lineno"):
+            if getattr(node, attribute, None) is not None:
+                setattr(node, attribute, getattr(node, attribute) + source.first_line - 1)
+        for attribute in ("col_offset", "end_col_offset"):
+            if getattr(node, attribute, None) is not None:
+                setattr(node, attribute, getattr(node, attribute) + source.indent)
     return located
 
 
@@ -219,8 +219,8 @@ class _Rewriter:
             statement.body = inner.block(statement.body)
             return [statement]
         if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
-            value = ast.BinOp(ast.Name(statement.target.id, ast.Load()), statement.op, statement.value)
-            plain = ast.Assign([statement.target], _placed(value, statement))
+            operation = ast.BinOp(ast.Name(statement.target.id, ast.Load()), statement.op, statement.value)
+            plain = ast.Assign([statement.target], _placed(operation, statement))
             return [self.expressions.visit(_placed(plain, statement))]
         return [self.expressions.visit(statement)]
 
@@ -232,14 +232,14 @@ class _Rewriter:
         exits = (ast.Return,)
         then = [*statement.body, *([] if _ends(statement.body, exits) else copy.deepcopy(rest))]
         other = [*statement.orelse, *([] if _ends(statement.orelse, exits) else rest)]
-        names = [name for name in _assigned([*then, *other]) if name in self.locals]
+        names = [variable for variable in _assigned([*then, *other]) if variable in self.locals]
         functions = [self._function(kind, names, self.block(body)) for kind, body in (("then", then), ("other", other))]
         test = self.expressions.visit(statement.test)
         call = _call("returned", test, *(_name(function.name) for function in functions), _gets(names), _texts(names))
         return [_placed(function, statement.test) for function in (*functions, ast.Return(call))]
 
     def _choice(self, statement: ast.If) -> list[ast.stmt]:
-        names = [name for name in _assigned([*statement.body, *statement.orelse]) if name in self.locals]
+        names = [variable for variable in _assigned([*statement.body, *statement.orelse]) if variable in self.locals]
         functions = []
         for kind, body in (("then", statement.body), ("other", statement.orelse)):
             statements = [new_statement for nested in body for new_statement in self.statement(nested)]
@@ -255,7 +255,7 @@ class _Rewriter:
         if flag:
             going = ast.UnaryOp(ast.Not(), _name(flag))
             test = _placed(ast.BoolOp(ast.And(), [going, test]), loop)
-        names = [name for name in _assigned(body) if name in self.locals or name == flag]
+        names = [variable for variable in _assigned(body) if variable in self.locals or variable == flag]
         read = sorted((_read([*loop.body, loop.test]) & self.locals) - set(names))
         statements = [new_statement for statement in body for new_statement in self.statement(statement)]
         parameters = [*names, *read]
@@ -350,8 +350,8 @@ class _Expressions(ast.NodeTransformer):
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         """Rewrite ``a and b`` and ``a or b``."""
         self.generic_visit(node)
-        name = "both" if isinstance(node.op, ast.And) else "either"
-        return _placed(_call(name, node.values[0], *map(_thunk, node.values[1:])), node)
+        helper = "both" if isinstance(node.op, ast.And) else "either"
+        return _placed(_call(helper, node.values[0], *map(_thunk, node.values[1:])), node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
         """Rewrite ``not a``."""
@@ -367,9 +367,9 @@ class _Expressions(ast.NodeTransformer):
             [], [ast.arg("\N{SECTION SIGN}x"), ast.arg("\N{SECTION SIGN}y")], None, [], [], None, []
         )
         pairs: list[ast.expr] = []
-        for operator, value in zip(node.ops, node.comparators, strict=True):
+        for operator, comparator in zip(node.ops, node.comparators, strict=True):
             compared = ast.Compare(_name("\N{SECTION SIGN}x"), [operator], [_name("\N{SECTION SIGN}y")])
-            pairs.append(ast.Tuple([ast.Lambda(copy.deepcopy(parameters), compared), _thunk(value)], ast.Load()))
+            pairs.append(ast.Tuple([ast.Lambda(copy.deepcopy(parameters), compared), _thunk(comparator)], ast.Load()))
         return _placed(_call("chain", node.left, *pairs), node)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:

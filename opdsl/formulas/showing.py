@@ -46,7 +46,7 @@ def _graph(form: Form, elements: ElementFunction) -> str:
     numbers = elements.function.parameters[len(tensors) :]
     dtypes = [*tensors, *[number.dtype for number in elements.numbers]]
     graph = elements.function.specialise(
-        {name: dtype.name for name, dtype in zip(elements.function.parameters, dtypes, strict=True)},
+        {parameter: dtype.name for parameter, dtype in zip(elements.function.parameters, dtypes, strict=True)},
         results=[precision_of(dtype).name for dtype in elements.dtypes],
         default_float=precision_of(form.default).name,
     )

@@ -225,7 +225,5 @@ class KernelBuilder:
         needed = self.graph.needed(results)
         for at, node in enumerate(self.graph.nodes):
             if at not in moved and at in needed:
-                moved[at] = builder.add(
-                    node._replace(arguments=tuple([moved[argument] for argument in node.arguments]))
-                )
+                moved[at] = builder.add(node._replace(arguments=tuple([moved[operand] for operand in node.arguments])))
         return TypedGraph(self.name, tuple(builder.nodes), tuple([moved[node] for node in results]))

@@ -43,5 +43,5 @@ def holds(truth: Tensor) -> bool:
     recorder = lowering.get()
     if recorder is None or type(array) is not SymbolicArray:
         return bool(array.item())
-    (name,) = recorder.run(bool, (array,), ["truth"])
-    return recorder.ask(name, True)
+    (variable,) = recorder.run(bool, (array,), ["truth"])
+    return recorder.ask(variable, True)

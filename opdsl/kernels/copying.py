@@ -65,7 +65,7 @@ class Copier:
             own, builder = self.kernel.loops[loop], self.builder
             values = self.results(own.values)
             if isinstance(own, Fold):
-                over = [self.ranges[name] for name in own.over]
+                over = [self.ranges[range_name] for range_name in own.over]
                 self._parts[loop] = builder.fold(
                     over,
                     values,
@@ -90,14 +90,14 @@ class Copier:
         """Copy a write, to be called in order for all writes that are copied."""
         own = self.kernel.writes[write]
         place, guards = self.results(own.at), self.results(own.guards)
-        over = [self.ranges[name] for name in own.over]
+        over = [self.ranges[range_name] for range_name in own.over]
         self.builder.write(own.operand, self.result(own.value), place, own.padding, guards, over)
 
     def _source(self, source: Source, at: int) -> int:
         builder, kind = self.builder, self.kernel.graph.nodes[at].type
         match source:
             case Index(ranges):
-                return builder.index(*(self.ranges[name] for name in ranges))
+                return builder.index(*(self.ranges[range_name] for range_name in ranges))
             case Count(name):
                 return builder.count(self.ranges[name])
             case Word(name):

@@ -89,7 +89,7 @@ class _Interpreter:
         node = self.kernel.graph.results[at]
         if node not in self.values:
             graph, used = part_of(self.kernel.graph, (node,))
-            names = [name for name, _ in graph.parameters]
+            names = [parameter for parameter, _ in graph.parameters]
             (value,) = evaluate(graph, dict(zip(names, map(self.source, used), strict=True)))
             self.values[node] = value.reshape((1,) * (self.ndim - value.ndim) + value.shape)
         return self.values[node]
@@ -104,7 +104,7 @@ class _Interpreter:
         source = self.kernel.sources[at]
         match source:
             case Index(ranges):
-                return self._number([axis for name in ranges for axis in self.axes[name]], ranges)
+                return self._number([axis for range_name in ranges for axis in self.axes[range_name]], ranges)
             case Count(name):
                 return self._same(int(np.prod(self.sizes[name], dtype=np.int64)))
             case Word(name):
@@ -131,7 +131,7 @@ class _Interpreter:
 
     def _number(self, axes: Sequence[int], ranges: Sequence[str]) -> NDArray[Any]:
         total = self._same(0)
-        for axis, size in zip(axes, (size for name in ranges for size in self.sizes[name]), strict=True):
+        for axis, size in zip(axes, (size for range_name in ranges for size in self.sizes[range_name]), strict=True):
             total = total * size + self._along(axis, size)
         return total
 
@@ -140,8 +140,8 @@ class _Interpreter:
         operand, array = self.kernel.operand(access.operand), self.operands[access.operand]
         index = [
             self._along(axis, size)
-            for name in operand.ranges
-            for axis, size in zip(self.axes[name], self.sizes[name], strict=True)
+            for range_name in operand.ranges
+            for axis, size in zip(self.axes[range_name], self.sizes[range_name], strict=True)
         ]
         inside = self._same(True)
         for at, size in zip(access.at, array.shape[len(index) :], strict=True):
@@ -180,18 +180,18 @@ class _Interpreter:
     def _spread(self, value: NDArray[Any], ranges: Iterable[str]) -> NDArray[Any]:
         """Return a value that has all elements along ranges."""
         shape = list(value.shape)
-        for name in ranges:
-            for axis, size in zip(self.axes[name], self.sizes[name], strict=True):
+        for range_name in ranges:
+            for axis, size in zip(self.axes[range_name], self.sizes[range_name], strict=True):
                 shape[axis] = size
         return np.broadcast_to(value, shape)
 
     def _fold(self, fold: Fold) -> list[NDArray[Any]]:
-        axes = [axis for name in fold.over for axis in self.axes[name]]
+        axes = [axis for range_name in fold.over for axis in self.axes[range_name]]
         counts = self._spread(self._counts(fold.needs), fold.over)
         values = [self._spread(self.result(at), fold.over) for at in fold.values]
         kinds = fold.combine.result_types
         total = [self._same(number).astype(kind.value) for number, kind in zip(fold.init, kinds, strict=True)]
-        for turn in itertools.product(*(range(size) for name in fold.over for size in self.sizes[name])):
+        for turn in itertools.product(*(range(size) for range_name in fold.over for size in self.sizes[range_name])):
             place: list[Any] = [slice(None)] * self.ndim
             for axis, index in zip(axes, turn, strict=True):
                 place[axis] = slice(index, index + 1)
@@ -211,12 +211,12 @@ class _Interpreter:
             one = [np.take(value, [turn], axis) for value in values]
             computed = _evaluated(scan.step, [*carried, *one])
             carried = computed[:count]
-            for result, value in zip(results, computed, strict=True):
-                result.append(value)
+            for collected, value in zip(results, computed, strict=True):
+                collected.append(value)
         if not size:
             return [np.zeros([0 if k == axis else 1 for k in range(self.ndim)], kind.value) for kind in kinds]
         order = slice(None, None, -1 if scan.is_reverse else 1)
-        return [np.concatenate(np.broadcast_arrays(*result)[order], axis) for result in results]
+        return [np.concatenate(np.broadcast_arrays(*parts)[order], axis) for parts in results]
 
     # --------------------------------------------------------------------------------------------------------- writes
 
@@ -240,7 +240,7 @@ class _Interpreter:
     def _update(self, write: Write, old: int, index: Sequence[NDArray[Any]], counts: NDArray[Any]) -> None:
         """Replace elements one after another, each by a function of itself."""
         graph, used = part_of(self.kernel.graph, (self.kernel.graph.results[write.value],))
-        names = [name for name, _ in graph.parameters]
+        names = [parameter for parameter, _ in graph.parameters]
         others = [self.source(at) for at in used if at != old]
         parts = [part.reshape(-1) for part in np.broadcast_arrays(*index, counts, *others)]
         places, here, others = parts[: len(index)], parts[len(index)], parts[len(index) + 1 :]
@@ -254,7 +254,7 @@ class _Interpreter:
 
 
 def _evaluated(graph: Any, values: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
-    names = [name for name, _ in graph.parameters]
+    names = [parameter for parameter, _ in graph.parameters]
     return list(evaluate(graph, dict(zip(names, values, strict=True))))
 
 

@@ -276,12 +276,12 @@ def resize_output(tensor: Tensor, shape: tuple[int, ...]) -> bool:
     return True
 
 
-def _warn_of_resize(tensor: Tensor, shape: tuple[int, ...]) -> None:
-    if tensor.geometry.numel == 0:
+def _warn_of_resize(resized: Tensor, shape: tuple[int, ...]) -> None:
+    if resized.geometry.numel == 0:
         return
     warn(
-        f"An output with one or more elements was resized since it had shape {list(tensor.geometry.shape)}, which does "
-        f"not match the required output shape {list(shape)}. This behavior is deprecated, and in a future PyTorch "
+        f"An output with one or more elements was resized since it had shape {list(resized.geometry.shape)}, which "
+        f"does not match the required output shape {list(shape)}. This behavior is deprecated, and in a future PyTorch "
         "release outputs will not be resized unless they have zero elements. You can explicitly reuse an out tensor t "
         "by resizing it, inplace, to zero elements with t.resize_(0)."
     )
@@ -321,7 +321,7 @@ def check_written(output: Tensor, inputs: Sequence[Tensor], others: Sequence[Ten
             "Please clone() the tensor before performing the operation."
         )
     relations = [overlap(output, input) for input in inputs]
-    if Overlap.PARTIAL in relations or any(overlap(output, tensor) is not Overlap.NONE for tensor in others):
+    if Overlap.PARTIAL in relations or any(overlap(output, other) is not Overlap.NONE for other in others):
         raise OverlapError(
             "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
             "memory location. Please clone() the tensor before performing the operation."

@@ -49,7 +49,7 @@ class _Text:
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
         self.ranges = {axis.name: f"*{axis.name}" if axis.is_pack else axis.name for axis in kernel.ranges}
-        self.parameters = [name for name, _ in kernel.graph.parameters]
+        self.parameters = [parameter for parameter, _ in kernel.graph.parameters]
         self.names = dict(enumerate(self.parameters))
         graphs = dict.fromkeys(loop.combine if isinstance(loop, Fold) else loop.step for loop in kernel.loops)
         self.graphs = {graph: f"{graph.name}_{place}" for place, graph in enumerate(graphs)}
@@ -90,7 +90,7 @@ class _Text:
     def _source(self, source: Source) -> str:
         match source:
             case Index(ranges):
-                return f"number of ({', '.join(self.ranges[name] for name in ranges)})"
+                return f"number of ({', '.join(self.ranges[range_name] for range_name in ranges)})"
             case Count(name):
                 return f"count of {self.ranges[name]}"
             case Read():
@@ -108,14 +108,14 @@ class _Text:
         values = ", ".join(self._result(at) for at in own.values)
         if isinstance(own, Fold):
             order = " in order" if own.in_order else ""
-            over = f"fold over {', '.join(self.ranges[name] for name in own.over)}{order}"
+            over = f"fold over {', '.join(self.ranges[range_name] for range_name in own.over)}{order}"
         else:
             way = "scan" if own.is_associative else "recurrence"
             over = f"{way} over {self.ranges[own.over]}{' in reverse' if own.is_reverse else ''}"
         yield f"{', '.join(parts)} = {over} of {self.graphs[graph]} from {own.init}: {values}"
 
     def _element(self, access: Access) -> str:
-        ranges = [self.ranges[name] for name in self.kernel.operand(access.operand).ranges]
+        ranges = [self.ranges[range_name] for range_name in self.kernel.operand(access.operand).ranges]
         place = ", ".join([*ranges, *(self._result(at) for at in access.at)])
         padding = "" if access.padding is None else f" outside {access.padding!r}"
         return f"{access.operand}[{place}]{padding}"
@@ -136,5 +136,5 @@ class _Text:
             yield from self._nodes(own.arguments)
             self.names[node] = f"t{node}"
             arguments = ", ".join(self._name(at) for at in own.arguments)
-            along = "".join(f" {name}" for name in self.ranges if name in varying(self.kernel)[node])
+            along = "".join(f" {range_name}" for range_name in self.ranges if range_name in varying(self.kernel)[node])
             yield f"t{node}: {own.type.value} = {own.op}({arguments})  # along{along or ' nothing'}"

@@ -76,23 +76,23 @@ def compare(old: Iterable[NativeFunction], new: Iterable[NativeFunction]) -> lis
     before = {function.name.qualified: function for function in old}
     after = {function.name.qualified: function for function in new}
     changes = []
-    for name, entry in before.items():
-        function = after.get(name)
+    for operator_name, entry in before.items():
+        function = after.get(operator_name)
         differences = _gone(entry, after) if function is None else list(differences_of(entry, function))
         location = (function or entry).location("func")
-        changes += [Change(name, message, breaks, location) for message, breaks in differences]
-    for name, entry in after.items():
-        if name not in before:
-            changes.append(Change(name, f"is new: {entry.schema}", False, entry.location("func")))
+        changes += [Change(operator_name, message, breaks, location) for message, breaks in differences]
+    for operator_name, entry in after.items():
+        if operator_name not in before:
+            changes.append(Change(operator_name, f"is new: {entry.schema}", False, entry.location("func")))
     return sorted(changes, key=lambda change: not change.breaks)
 
 
 def _gone(entry: NativeFunction, after: dict[str, NativeFunction]) -> list[Difference]:
     """Return the difference for a removed operator, with the name of an operator that may replace it."""
     same = [
-        value.name
-        for value in after.values()
-        if value.name.base == entry.name.base and _nameless(value.schema) == _nameless(entry.schema)
+        other.name
+        for other in after.values()
+        if other.name.base == entry.name.base and _nameless(other.schema) == _nameless(entry.schema)
     ]
     hint = f" It may be {same[0]} now: an overload's name is part of what callers write." if same else ""
     return [(f"is gone: {entry.schema}.{hint}", True)]

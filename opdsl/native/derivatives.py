@@ -273,7 +273,7 @@ class Reader:
     def _differentiability(self, entry: NativeFunction, node: Node) -> tuple[bool, ...] | str | None:
         """Read ``output_differentiability``: ``[True, False]``, or a condition for a single result."""
         items = node.items if isinstance(node, Sequence) else None
-        texts = [tensor.text for tensor in items or () if isinstance(tensor, Scalar)]
+        texts = [element.text for element in items or () if isinstance(element, Scalar)]
         if items is None or len(texts) != len(items) or not texts:
             self.fault("output-differentiability", "expected a list of True and False, one for each result", node)
             return None

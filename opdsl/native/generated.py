@@ -54,7 +54,7 @@ def variants_made(kinds: Kinds) -> tuple[NativeFunction, ...]:
         return ()
     base = next(kinds[kind] for kind in BASES if kind in kinds)
     functions = []
-    if SchemaKind.out not in kinds and can_have_out(base) and any("out" in str(name) for name in base.autogen):
+    if SchemaKind.out not in kinds and can_have_out(base) and any("out" in str(variant) for variant in base.autogen):
         functions.append(_made(base, out_schema(base.schema)))
     if SchemaKind.functional not in kinds and (functions or SchemaKind.out in kinds):
         functions.append(_made(base, functional_schema(base.schema)))
@@ -111,8 +111,12 @@ def _made(base: NativeFunction, schema: FunctionSchema) -> NativeFunction:
 
 
 def _kernel(schema: FunctionSchema) -> str:
-    name = schema.name
-    return f"{name.base}_{name.overload}" if schema.out and name.overload else name.base
+    operator_name = schema.name
+    return (
+        f"{operator_name.base}_{operator_name.overload}"
+        if schema.out and operator_name.overload
+        else operator_name.base
+    )
 
 
 def _takes_symbolic(schema: FunctionSchema) -> bool:

@@ -45,12 +45,12 @@ def json_schema() -> dict[str, Any]:
 
 def entry_value(entry: NativeFunction) -> dict[str, Any]:
     """Convert an entry to JSON values."""
-    name = entry.name
+    operator_name = entry.name
     return {
-        "name": name.qualified,
-        "namespace": name.namespace or DEFAULT_NAMESPACE,
-        "base": name.base,
-        "overload": name.overload,
+        "name": operator_name.qualified,
+        "namespace": operator_name.namespace or DEFAULT_NAMESPACE,
+        "base": operator_name.base,
+        "overload": operator_name.overload,
         "schema": str(entry.schema),
         "kind": entry.kind.value,
         "is_view": entry.is_view,
@@ -63,7 +63,7 @@ def entry_value(entry: NativeFunction) -> dict[str, Any]:
         "tags": list(entry.tags),
         "all_tags": sorted(entry.all_tags),
         "structure": _structure(entry),
-        "autogen": [name.qualified for name in entry.autogen],
+        "autogen": [variant.qualified for variant in entry.autogen],
         "device_check": entry.device_check.name,
         "device_guard": entry.device_guard,
         "python_module": entry.python_module,
@@ -135,7 +135,7 @@ def _structure(entry: NativeFunction) -> dict[str, Any]:
             "replaced": {
                 name: [_argument(argument) for argument in arguments] for name, arguments in precomputed.replaced
             },
-            "added": [_argument(argument) for argument in precomputed.added],
+            "added": [_argument(added) for added in precomputed.added],
         },
         "ufunc_inner_loop": {
             loop.key.name: {"name": loop.name, "dtypes": list(loop.supported)} for loop in structure.ufunc

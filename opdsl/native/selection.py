@@ -153,7 +153,7 @@ def _operators(reading: Reading, node: Node) -> dict[str, SelectedOperator]:
     operators = {}
     for (key, _), value in zip(node.pairs, _values(reading, node, None).values(), strict=False):
         try:
-            name = parse_operator_name(key.text)
+            operator_name = parse_operator_name(key.text)
         except SchemaError as error:
             reading.fault(RULE, str(error).split(" [", 1)[0], key)
             continue
@@ -162,7 +162,7 @@ def _operators(reading: Reading, node: Node) -> dict[str, SelectedOperator]:
             continue
         values = _values(reading, value, OPERATOR_KEYS)
         flags = [_flag(reading, values.get(flag), default=True) for flag in FLAGS]
-        operators[name.qualified] = SelectedOperator(*flags)
+        operators[operator_name.qualified] = SelectedOperator(*flags)
     return operators
 
 

@@ -168,7 +168,7 @@ def _variants(reading: Reading, node: Node) -> frozenset[Variant] | None:
     if text is None:
         return None
     variants = set()
-    names = [name for _, name in _pieces(text, ",")]
+    names = [variant for _, variant in _pieces(text, ",")]
     for start, name in _pieces(text, ","):
         if name in Variant.__members__:
             variants.add(Variant[name])

@@ -49,16 +49,16 @@ def _source(step: Step) -> str | None:
     names = [operand for operand in call.operands if isinstance(operand, Expression)]
     if len(tensors) != 1 or len(names) != 1:
         return None
-    tensor: Tensor = call.arguments[tensors[0]]
+    source: Tensor = call.arguments[tensors[0]]
     # 16-bit results are rounded, so the operand must not be of such a dtype.
-    is_alike = tensor.dtype is result.dtype not in PRECISION and sizes_of(tensor.shape) == result.shape
+    is_alike = source.dtype is result.dtype not in PRECISION and sizes_of(source.shape) == result.shape
     # Only 0 and 1 can be neutral elements.
     has_neutral = any(type(argument) in (int, float) and argument in (0, 1) for argument in call.arguments)
-    if not is_alike or not has_neutral or tensor.geometry.form.order is None:
+    if not is_alike or not has_neutral or source.geometry.form.order is None:
         return None
     composition = Composition((step,), {})
     try:
-        graph = composition.function([result.name]).specialise(dict.fromkeys(composition.tensors, tensor.dtype.name))
+        graph = composition.function([result.name]).specialise(dict.fromkeys(composition.tensors, source.dtype.name))
     except ScalarFunctionError:
         return None
     return names[0].text if graph.nodes[graph.results[0]].op == "parameter" else None

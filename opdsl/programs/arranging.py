@@ -186,7 +186,7 @@ class _Known:
             self.note(step)
         self._memory, self._returned = Memory(program), returned_by(program)
         self._counts: Counter[str] = Counter()
-        self._taken = {*self.shapes, *self.dtypes, *(name for name, _ in program.sizes)}
+        self._taken = {*self.shapes, *self.dtypes, *(size for size, _ in program.sizes)}
 
     def free(self, stem: str) -> str:
         """Return a name that no tensor or size has."""
@@ -196,16 +196,16 @@ class _Known:
 
     def note(self, step: Step) -> None:
         """Register a new step: as a reader of its operands, and as the maker of its results."""
-        for name in step.reads:
-            self._readers[name].append(step)
+        for read in step.reads:
+            self._readers[read].append(step)
         for result in step.results:
             if result is not None:
                 self.shapes[result.name], self.dtypes[result.name] = result.shape, result.dtype
 
     def forget(self, step: Step) -> None:
         """Unregister a removed step as a reader of its operands."""
-        for name in step.reads:
-            self._readers[name] = [reader for reader in self._readers[name] if reader is not step]
+        for read in step.reads:
+            self._readers[read] = [reader for reader in self._readers[read] if reader is not step]
 
     def readers(self, name: str) -> list[Step]:
         """Return the steps that read a tensor."""

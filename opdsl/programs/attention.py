@@ -61,14 +61,14 @@ class _Known:
     def __init__(self, program: Program) -> None:
         results = [(step, result) for step in program.steps for result in step.results if result is not None]
         self.makers = {result.name: step for step, result in results}
-        self.uses = Counter(name for step in program.steps for name in step.reads)
+        self.uses = Counter(read for step in program.steps for read in step.reads)
         self.uses.update(names_in(program.outputs))
         self.tensors: dict[str, tuple[DType | None, tuple[Size, ...]]] = {
-            **{value.name: (value.dtype, value.shape) for value in program.inputs if value.kind is None},
-            **{name: (tensor.dtype, tensor.shape) for name, tensor in program.constants.items()},
+            **{input.name: (input.dtype, input.shape) for input in program.inputs if input.kind is None},
+            **{name: (constant.dtype, constant.shape) for name, constant in program.constants.items()},
             **{result.name: (result.dtype, result.shape) for _, result in results},
         }
-        self.sizes = {size for value in program.inputs for size in value.shape if isinstance(size, str)}
+        self.sizes = {size for input in program.inputs for size in input.shape if isinstance(size, str)}
         self.places = {name: at for at, step in enumerate(program.steps) for name in step.result_names}
         self.writes = [at for at, step in enumerate(program.steps) if step.writes]
 

@@ -120,9 +120,9 @@ def _instruction(code: CodeType, error: BaseException | None) -> _Instruction | 
                 place = list(code.co_positions())[traceback.tb_lasti // 2]
                 if None in place:
                     return None
-                name = dis.opname[code.co_code[traceback.tb_lasti]]
+                opcode = dis.opname[code.co_code[traceback.tb_lasti]]
                 line, end_line, column, end_column = (int(part or 0) for part in place)
-                return _Instruction(name, line, end_line, column, end_column)
+                return _Instruction(opcode, line, end_line, column, end_column)
         error = error.__cause__
     return None
 
@@ -277,14 +277,14 @@ def _set_by(nodes: Iterable[ast.AST]) -> Iterator[str]:
 
 def _is_mangled(node: ast.AST) -> bool:
     """Return whether a name is mangled inside of a class (``__name``), so that it cannot be moved out of the class."""
-    name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
-    return name.startswith("__") and not name.endswith("__")
+    identifier = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+    return identifier.startswith("__") and not identifier.endswith("__")
 
 
 def _is_ours(node: ast.AST) -> bool:
     """Return whether a name or parameter collides with a variable that the splitter adds."""
-    name = node.id if isinstance(node, ast.Name) else node.arg if isinstance(node, ast.arg) else ""
-    return name in (_KEPT, _LOOKED_AT)
+    identifier = node.id if isinstance(node, ast.Name) else node.arg if isinstance(node, ast.arg) else ""
+    return identifier in (_KEPT, _LOOKED_AT)
 
 
 def _computed(node: ast.AST) -> Iterator[ast.AST]:

@@ -75,14 +75,14 @@ def checked(program: Program) -> Program:
     """
     scope = _Scope()
     inputs = scope.inputs(program.inputs)
-    for name, tensor in program.constants.items():
-        scope.bind(name, _Kind("tensor", tensor.ndim))
+    for name, constant in program.constants.items():
+        scope.bind(name, _Kind("tensor", constant.ndim))
     sizes = []
-    for name, text in program.sizes:
+    for size, text in program.sizes:
         tree = scope.tree(text)
         kind = scope.number(tree)
-        scope.bind(name, kind, is_size=True)
-        sizes.append((name, written(tree)))
+        scope.bind(size, kind, is_size=True)
+        sizes.append((size, written(tree)))
     return program.replace(
         inputs=inputs,
         sizes=tuple(sizes),
@@ -148,7 +148,7 @@ class _Scope:
 
     def step(self, step: Step) -> Step:
         """Check the operands of a step and bind its results; return it with its expressions printed again."""
-        operands, options = self.value(step.operands), {name: self.value(one) for name, one in step.options.items()}
+        operands, options = self.value(step.operands), {option: self.value(one) for option, one in step.options.items()}
         results = tuple([None if result is None else self._result(result) for result in step.results])
         return attrs.evolve(step, operands=operands, options=options, results=results)
 

@@ -122,7 +122,7 @@ class Composition:
         dims = tuple(map(example_value, dims))
 
         def meta(ctx: Any, *arguments: Any) -> tuple[int, ...]:
-            tensors = [argument for argument in arguments if isinstance(argument, Tensor)]
+            tensors = [input for input in arguments if isinstance(input, Tensor)]
             # A bool operand may have the shape of the results, but not their dtype.
             like = max(tensors, key=lambda tensor: (tensor.dtype is not bool_, tensor.ndim))
             shape = broadcast_all(tensor.shape for tensor in tensors)

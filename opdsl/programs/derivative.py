@@ -60,11 +60,11 @@ def differentiated(function: Callable[..., Any], leaves: Leaves) -> Differentiat
         TraceError: the function cannot be traced; it writes; it returns an argument, or a view of one; or an operator
             that it calls has no derivative.
     """
-    name = getattr(function, "__name__", "program")
+    function_name = getattr(function, "__name__", "program")
     with tracing(function, leaves) as tracer:
         outputs = tracer.run(function, leaves)
         returned = tensors_returned(outputs)
-        _check(tracer, returned, name)
+        _check(tracer, returned, function_name)
         count, constants = len(tracer.steps), dict(tracer.constants)
         targets = {id(tensor): tensor for tensor in tracer.kept if id(tensor) in tracer.required}
         with no_grad():
@@ -75,7 +75,7 @@ def differentiated(function: Callable[..., Any], leaves: Leaves) -> Differentiat
             within = tracer.within(lambda: pulled_back(calls, pairs))
         named = {tracer.names[at]: within.get(at) for at in targets}
         gradients = tuple(tracer.operand(value) for value in named.values())
-        whole = tracer.program(name, tracer.specs, (tracer.operand(outputs), gradients), keeps_sizes=True)
+        whole = tracer.program(function_name, tracer.specs, (tracer.operand(outputs), gradients), keeps_sizes=True)
         seeded = [(tracer.names[id(seed)], seed) for seed in seeds]
         kinds = {text: tensor for tensor in tracer.kept if (text := tracer.names.get(id(tensor))) is not None}
     forward, backward = _cut(whole, count, constants, seeded, kinds)
@@ -256,7 +256,7 @@ def _names_of_sizes(inputs: Sequence[Input]) -> set[str]:
 def _words_of_sizes(sizes: Sequence[tuple[str, str]], words: frozenset[str]) -> frozenset[str]:
     """Return the given names, together with the names that their definitions as expressions of sizes contain."""
     expanded = set(words)
-    for name, text in reversed(sizes):
-        if name in expanded:
+    for size, text in reversed(sizes):
+        if size in expanded:
             expanded |= names_in(Expression(text))
     return frozenset(expanded)

@@ -66,7 +66,7 @@ def svg(inputs: Sequence[Input], steps: Sequence[Step], outputs: Any, constants:
 def _boxes(inputs: Sequence[Input], steps: Sequence[Step], outputs: Any, constants: Iterable[str]) -> list[_Box]:
     """Return the boxes of the graph: inputs and constants, then the steps in order, then the output."""
     boxes = [_Box(input.name, str(input).partition(": ")[2], (), 0) for input in inputs]
-    boxes += [_Box(name, "a constant", (), 0) for name in constants]
+    boxes += [_Box(constant, "a constant", (), 0) for constant in constants]
     makers = {box.title: at for at, box in enumerate(boxes)}
     for step in steps:
         texts = [str(result).partition(": ")[2] for result in step.results or () if result is not None]

@@ -64,10 +64,10 @@ def _tensors(program: Program) -> dict[str, int]:
 def _values(program: Program, example: Mapping[str, Any]) -> dict[str, Any]:
     """Return the numbers of an example and the sizes computed from them, as far as these do not depend on tensors."""
     values = {name: value for name, value in example.items() if not isinstance(value, tuple)}
-    for name, text in program.sizes:
+    for size, text in program.sizes:
         tree = read(text)
         if not _asks_tensors(tree):
-            values[name] = computed(tree, values)
+            values[size] = computed(tree, values)
     return values
 
 
@@ -177,8 +177,8 @@ class _Rehearsal:
 
     def run(self) -> Any:
         """Run all steps and return the outputs."""
-        for name, text in self.program.sizes:
-            self.values[name] = computed(read(text), self.values)
+        for size, text in self.program.sizes:
+            self.values[size] = computed(read(text), self.values)
         for step in self.program.steps:
             self._run(step)
         return self._value(self.program.outputs)

@@ -44,9 +44,9 @@ def functional(program: Program) -> Program:
         now = renamed(step, names)
         if operator is not None:
             written = writes.results[step.operands[0].text]
-            result = attrs.evolve(written, name=_unused(f"{written.name}_{place}", taken))
-            now = Step(operator, now.operands, {**_defaults(step), **now.options}, (result,))
-            names[written.name] = result.name
+            updated = attrs.evolve(written, name=_unused(f"{written.name}_{place}", taken))
+            now = Step(operator, now.operands, {**_defaults(step), **now.options}, (updated,))
+            names[written.name] = updated.name
         steps.append(now)
     if not names:
         return program

@@ -76,7 +76,7 @@ def with_fused_recorded_steps(program: Program) -> Program:
 def _fused(program: Program, apart: frozenset[int]) -> Program:
     """Return a program with fused steps, except for those at the given places."""
     groups = _grouped(program, apart)
-    readers = Counter([*names_in(program.outputs), *(name for group in groups for name in group.reads)])
+    readers = Counter([*names_in(program.outputs), *(read for group in groups for read in group.reads)])
     steps: list[Step] = []
     for group in _in_order(_side_by_side(groups, readers)):
         steps += _as_one(group, readers)
@@ -122,7 +122,7 @@ class _Groups:
 
     def before(self, group: _Group) -> list[_Group]:
         """Return the groups whose results a group reads, the latest first."""
-        groups = {id(maker): maker for name in group.reads if (maker := self.by_name.get(name)) is not None}
+        groups = {id(maker): maker for read in group.reads if (maker := self.by_name.get(read)) is not None}
         return sorted(groups.values(), key=lambda group: group.places, reverse=True)
 
     def leads_around(self, first: _Group, second: _Group) -> bool:

@@ -182,9 +182,9 @@ def _identifiers(names: Sequence[str]) -> tuple[str, ...]:
     texts: list[str] = []
     for text in names:
         letters = [letter if letter.isascii() and letter.isalnum() else "_" for letter in text]
-        name = "".join(letters).lstrip("_") or "argument"
-        name = f"argument_{name}" if name[0].isdecimal() else name
-        while name in texts or name in RESERVED:
-            name += "_"
-        texts.append(name)
+        identifier = "".join(letters).lstrip("_") or "argument"
+        identifier = f"argument_{identifier}" if identifier[0].isdecimal() else identifier
+        while identifier in texts or identifier in RESERVED:
+            identifier += "_"
+        texts.append(identifier)
     return tuple(texts)

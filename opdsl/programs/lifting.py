@@ -73,8 +73,8 @@ class _Lifting:
         self.makers = {name: place for place, step in enumerate(steps) for name in step.result_names}
         self.readers: dict[str, set[int]] = {name: {-1} for name in names_in(program.outputs)}
         for place, step in enumerate(steps):
-            for name in step.reads:
-                self.readers.setdefault(name, set()).add(place)
+            for read in step.reads:
+                self.readers.setdefault(read, set()).add(place)
         memory = Memory(program)
         self.is_still = [not memory.of(step.reads | step.result_names) & memory.written for step in steps]
 
@@ -295,10 +295,10 @@ def _computed(builder: GraphBuilder, step: Step, names: Mapping[str, int]) -> in
         )
     )
     positions = builder.inline(graph, numbers)
-    result = positions[graph.results[0]]
+    position = positions[graph.results[0]]
     if iteration.result not in PRECISION:
-        return result
-    return builder.node(f"round_{iteration.result.name}", (result,), ScalarType.FLOAT32)
+        return position
+    return builder.node(f"round_{iteration.result.name}", (position,), ScalarType.FLOAT32)
 
 
 def _with(function: ScalarFunction, known: Mapping[str, Any]) -> ScalarFunction:
@@ -322,11 +322,11 @@ def _operator(lifted: Lifted, steps: Iterable[Step], elements: _Elements) -> Ope
     described = repr((graphs, kinds, len(elements.tensors), options))
     digest = hashlib.blake2b(described.encode(), digest_size=8).hexdigest()
     names = (step.name.partition("::")[2].partition(".")[0].strip("_") for step in steps)
-    name = f"fused::{'_'.join(dict.fromkeys(names))[:48].strip('_')}_{digest}"
+    operator_name = f"fused::{'_'.join(dict.fromkeys(names))[:48].strip('_')}_{digest}"
     arguments = [f"Tensor x{at}" for at in range(len(elements.tensors))]
     arguments += [f"float number{at}" for at in range(len(elements.numbers))]
     returns = "Tensor" if len(state.results) == 1 else f"({', '.join(['Tensor'] * len(state.results))})"
-    schema = parse_schema(f"{name}({', '.join(arguments)}) -> {returns}")
+    schema = parse_schema(f"{operator_name}({', '.join(arguments)}) -> {returns}")
     function: Any = known_operator(schema)
     if function is None:
         definition = LiftedDefinition(schema, schema.name.qualified, lifted)

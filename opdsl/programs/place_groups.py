@@ -118,7 +118,7 @@ class PlaceGroup(ElementNodes):
         last.
         """
         self.steps[id(self.root)] = self.root
-        indices = {name: self.add("parameter", value=name) for name in self.output.sizes}
+        indices = {size: self.add("parameter", value=size) for size in self.output.sizes}
         if is_copy(self.root):
             return self.element(self.root.operands[0].text, tuple(indices.values()), self.root)
         if self.root.name != SUM:

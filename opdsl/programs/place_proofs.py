@@ -101,9 +101,9 @@ class _Proof:
         if _is_at_least(bound, low):
             return True
         is_handed_on = _is_kept(node) or node.op in _EXTREMA
-        flags = [self.is_from(argument, low) for argument in node.arguments if is_handed_on]
+        flags = [self.is_from(operand, low) for operand in node.arguments if is_handed_on]
         if node.op == "select":
-            flags = [self.is_from(argument, low) for argument in node.arguments[1:]]
+            flags = [self.is_from(operand, low) for operand in node.arguments[1:]]
         if node.op == "remainder":
             return low <= 0 and _is_at_least(self.bounds[node.arguments[1]].low, 1)
         return bool(flags) and (any(flags) if node.op == "maximum" else all(flags))
@@ -114,9 +114,9 @@ class _Proof:
         if bound is not None and _is_at_least(size - 1 - bound, 0):
             return True
         is_handed_on = _is_kept(node) or node.op in _EXTREMA
-        answers = [self.is_below(argument, size) for argument in node.arguments if is_handed_on]
+        answers = [self.is_below(operand, size) for operand in node.arguments if is_handed_on]
         if node.op == "select":
-            answers = [self.is_below(argument, size) for argument in node.arguments[1:]]
+            answers = [self.is_below(operand, size) for operand in node.arguments[1:]]
         if node.op == "remainder":
             low, high = self.bounds[node.arguments[1]]
             return high is not None and _is_at_least(low, 1) and _is_at_least(size - high, 0)

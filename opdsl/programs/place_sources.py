@@ -35,9 +35,9 @@ class Sources:
         self.symbols: dict[str, Any] = {}
         self.readers: dict[str, list[Step | None]] = defaultdict(list)
         memory = Memory(program)
-        for name, tensor in program.constants.items():
-            self.shapes[name], self.dtypes[name] = sizes_of(tensor.shape), tensor.dtype
-            self.devices[name] = tensor.device
+        for name, constant in program.constants.items():
+            self.shapes[name], self.dtypes[name] = sizes_of(constant.shape), constant.dtype
+            self.devices[name] = constant.device
         for step in program.steps:
             is_plain = not (step.writes or step.is_random or memory.of(step.reads | step.result_names) & memory.written)
             for result in step.results:

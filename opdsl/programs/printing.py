@@ -159,7 +159,7 @@ class _Source:
         head = [*sizes.lines, *(line for check in sizes.checks for line in self._guard(check))]
         steps = [line for call in self._calls() for line in call]
         returned = f"return {self._text(program.outputs)}"
-        computed = [f"{name} = {text}" for name, text in self.sizes.items()]
+        computed = [f"{size} = {text}" for size, text in self.sizes.items()]
         computed += [*self._early, *(line for guard in program.guards for line in self._guard(guard))]
         if self.namespace is not None:
             computed = self._attempted(computed)
@@ -234,15 +234,15 @@ class _Source:
             return text
         if not self._known.issuperset(word for word in WORDS.findall(text) if f"math.{word}" not in text):
             return f"{OWN_NAMES}_attempt(lambda: {text})"
-        name = f"{OWN_NAMES}_number_{next(self._numbers)}"
-        self._early.append(f"{name} = {text}")
-        return name
+        variable = f"{OWN_NAMES}_number_{next(self._numbers)}"
+        self._early.append(f"{variable} = {text}")
+        return variable
 
     def _constant(self, value: Any) -> str:
         assert self.namespace is not None, "a program that is run"
-        name = f"{OWN_NAMES}_{len(self.namespace)}"
-        self.namespace[name] = value
-        return name
+        variable = f"{OWN_NAMES}_{len(self.namespace)}"
+        self.namespace[variable] = value
+        return variable
 
 
 def _needed_sizes(program: Printed) -> dict[str, str]:
@@ -251,9 +251,9 @@ def _needed_sizes(program: Printed) -> dict[str, str]:
     needed |= names_in(program.outputs)
     needed |= {word for guard in program.guards for word in WORDS.findall(guard)}
     kept: list[tuple[str, str]] = []
-    for name, text in reversed(program.sizes):
-        if name in needed:
-            kept.append((name, text))
+    for size, text in reversed(program.sizes):
+        if size in needed:
+            kept.append((size, text))
             needed.update(WORDS.findall(text))
     return dict(reversed(kept))
 

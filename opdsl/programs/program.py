@@ -77,7 +77,7 @@ class Program:
     def __reduce__(self) -> tuple[Callable[..., Program], tuple[object, ...]]:
         """Pickle or deep-copy the program as the text that ``save`` writes, and its tensors."""
         text = importlib.import_module("opdsl.programs.saving").text_of(self)
-        constants = {name: tensor.detach() for name, tensor in self.constants.items()}
+        constants = {name: constant.detach() for name, constant in self.constants.items()}
         return importlib.import_module("opdsl.programs.loading").unpickled, (text, constants)
 
     def __call__(self, *arguments: Any) -> Any:

@@ -57,10 +57,10 @@ def pulled_back(
         TraceError: a composite that was recorded as one step has no derivative.
         MissingDerivativeError: an operator has no derivative.
     """
-    tensors = {id(tensor): seed for tensor, seed in seeds}
+    tensors = {id(root): seed for root, seed in seeds}
     for call, recorder in reversed(calls):
         incoming = [tensors.get(id(result)) for result in call.results]
-        if all(tensor is None for tensor in incoming):
+        if all(seed is None for seed in incoming):
             continue
         if recorder.formulas is None and COMPOSITE_KEY in call.operator.registrations:
             raise TraceError(f"{call.operator.name} does more than call operators, and has no derivative")

@@ -44,7 +44,7 @@ def save(path: str | os.PathLike[str], program: Program) -> None:
         )
     text = text_of(program)
     if program.constants:
-        tensors = {name: tensor.detach() for name, tensor in program.constants.items()}
+        tensors = {name: constant.detach() for name, constant in program.constants.items()}
         save_tensors(tensors, place.with_suffix(TENSORS))
     place.write_text(text, encoding="utf-8")
 
@@ -146,9 +146,9 @@ def _operator_with_results(value: tuple[Any, ...]) -> str:
     Raises:
         ProgramError: it is a class of the user's own, which a file cannot contain.
     """
-    for name in sorted(registry.operators):
-        if registry.operators[name].result_type is type(value):
-            return name
+    for operator_name in sorted(registry.operators):
+        if registry.operators[operator_name].result_type is type(value):
+            return operator_name
     raise _refused(value)
 
 

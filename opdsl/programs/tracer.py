@@ -214,12 +214,12 @@ class Tracer(DispatchMode):
         seed_gradients = [None] * len(tensors) if gradients is None else gradients
         with no_grad():
             pairs = []
-            for tensor, gradient in zip(tensors, seed_gradients, strict=True):
-                fits = tensor.numel() == 1 if gradient is None else tensor.shape == gradient.shape
-                if id(tensor) not in known or not fits:
+            for root, gradient in zip(tensors, seed_gradients, strict=True):
+                fits = root.numel() == 1 if gradient is None else root.shape == gradient.shape
+                if id(root) not in known or not fits:
                     return None
-                seed = tensor.new_ones(tensor.shape) if gradient is None else self.standing_in(gradient)
-                pairs += [(tensor, seed)] if id(tensor) in reached else []
+                seed = root.new_ones(root.shape) if gradient is None else self.standing_in(gradient)
+                pairs += [(root, seed)] if id(root) in reached else []
             return pulled_back(calls, pairs)
 
     def _followed(self, required: set[int] | None = None) -> tuple[list[Followed], set[int]]:
@@ -329,8 +329,8 @@ class Tracer(DispatchMode):
         """
         is_alike = operator.name in _ALIKE
         if is_alike:
-            name, arranged = _ALIKE[operator.name]
-            operator, arguments = operator_named(name), arranged(*arguments)
+            alike, arranged = _ALIKE[operator.name]
+            operator, arguments = operator_named(alike), arranged(*arguments)
         definition = None if operator.schema.is_mutable else self.definition_of(operator)
         if not isinstance(definition, (PointwiseDefinition, ReductionDefinition, RowDefinition)):
             return None

@@ -231,19 +231,19 @@ class BackendTable:
         Raises:
             DeviceError: no backend has that name, or it has no such module.
         """
-        name = f"{self.module_of(device_type)}.{part}"
-        loaded = sys.modules.get(name)
+        module_name = f"{self.module_of(device_type)}.{part}"
+        loaded = sys.modules.get(module_name)
         if loaded is not None and not getattr(loaded.__spec__, "_initializing", False):
             return loaded
         import importlib
 
         try:
-            return importlib.import_module(name)
+            return importlib.import_module(module_name)
         except ModuleNotFoundError as error:
-            if error.name is None or not name.startswith(error.name):
+            if error.name is None or not module_name.startswith(error.name):
                 raise
             raise DeviceError(
-                f"device {device_type!r}: its backend is not installed (no module {name}). "
+                f"device {device_type!r}: its backend is not installed (no module {module_name}). "
                 "Use device='cpu'; `opdsl doctor` shows which backends there are."
             ) from error
 
@@ -251,9 +251,9 @@ class BackendTable:
         """Return whether a backend has a module of that name; see ``entry`` for errors."""
         import importlib.util
 
-        name = f"{self.module_of(device_type)}.{part}"
+        module_name = f"{self.module_of(device_type)}.{part}"
         try:
-            return name in sys.modules or importlib.util.find_spec(name) is not None
+            return module_name in sys.modules or importlib.util.find_spec(module_name) is not None
         except (ModuleNotFoundError, ValueError):  # the package is not installed, or is a module object without a spec
             return False
 

@@ -76,7 +76,9 @@ def _release_all(held: list[_Lock]) -> None:
 def _others_import() -> bool:
     """Return whether another thread is importing a module of opdsl or one that opdsl imports lazily."""
     nobody = (None, threading.get_ident())
-    locks = [reference() for name, reference in list(_importing.items()) if name.partition(".")[0] in _ROOTS]
+    locks = [
+        reference() for module_name, reference in list(_importing.items()) if module_name.partition(".")[0] in _ROOTS
+    ]
     return any(lock is not None and lock.owner not in nobody for lock in locks)
 
 

@@ -101,7 +101,7 @@ class Generator:
         recorder = lowering.get()
         if recorder is not None:  # each call of a plan reserves its own blocks
             words: Any = [
-                recorder.size(name, 0, None) for name in recorder.run(self.advance, (count,), ["word", "word"])
+                recorder.size(variable, 0, None) for variable in recorder.run(self.advance, (count,), ["word", "word"])
             ]
             return words[0], words[1]
         elsewhere = drawn_from.get()

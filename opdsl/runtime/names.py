@@ -17,8 +17,8 @@ _names: dict[int, tuple[weakref.ref[TensorBase], Names]] = {}
 
 def names_of(tensor: TensorBase) -> Names:
     """Return the names of a tensor's dimensions, with None for unnamed ones."""
-    name = _names.get(id(tensor))
-    return (None,) * tensor.geometry.ndim if name is None or name[0]() is not tensor else name[1]
+    entry = _names.get(id(tensor))
+    return (None,) * tensor.geometry.ndim if entry is None or entry[0]() is not tensor else entry[1]
 
 
 def set_names(tensor: TensorBase, names: Sequence[str | None]) -> None:

@@ -91,7 +91,7 @@ def overlap(first: Tensor, second: Tensor) -> Overlap:
         return _overlap_of_arrays(first, second)
     if not share_storage(first, second):
         return Overlap.NONE if recorder is None else _asked(recorder, first, second)
-    begin, other_begin = (tensor.storage_offset() * tensor.geometry.dtype.itemsize for tensor in (first, second))
+    begin, other_begin = (side.storage_offset() * side.geometry.dtype.itemsize for side in (first, second))
     if begin == other_begin and _same_steps(form, other):
         return Overlap.FULL
     if begin + _extent(form) <= other_begin or other_begin + _extent(other) <= begin:
@@ -137,7 +137,7 @@ def _asked(recorder: Lowering, first: Tensor, second: Tensor) -> Overlap:
     rows of a matrix, so the guard compares elements. Autograd relates tensors that share storage to each other, so that
     a plan which records nodes requires separate storage.
     """
-    roots = [storage_root(tensor) for tensor in (first, second)]
+    roots = [storage_root(side) for side in (first, second)]
     texts = [recorder.arguments.get(root) for root in roots]
     if None in texts:
         return Overlap.NONE
@@ -155,7 +155,7 @@ def _asked(recorder: Lowering, first: Tensor, second: Tensor) -> Overlap:
     if examples[0] == examples[1] and relation_of(*map(_examples, places)) is Overlap.FULL:
         recorder.ask(f"{shared} and {relation}(*{text}) is {recorder.constant(Overlap.FULL)}", True)
         return Overlap.FULL
-    arrays = [recorder.arrays.get(id(tensor)) for tensor in (first, second)]
+    arrays = [recorder.arrays.get(id(side)) for side in (first, second)]
     if None in arrays:
         apart = f"{relation}(*{text}) is {recorder.constant(Overlap.NONE)}"
     else:

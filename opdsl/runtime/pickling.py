@@ -23,18 +23,18 @@ def reduced(tensor: Tensor) -> tuple[object, ...]:
     return _rebuild_view, (*place, form.is_conj, form.is_neg)
 
 
-def _offset(root: Tensor, tensor: Tensor) -> int | None:
+def _offset(root: Tensor, view: Tensor) -> int | None:
     """Return the byte offset of a view in its root's elements; None if the view has to be pickled by itself.
 
     Only the elements of the root are written: a view of memory between or after them would have none. A root that was
     resized may have other memory than its views.
     """
-    own, form = root.geometry, tensor.geometry
+    own, form = root.geometry, view.geometry
     if form.device.type != "cpu" or not is_non_overlapping_and_dense(own.shape, own.strides):
         return None
-    offset = values.address(tensor) - values.address(root)
+    offset = values.address(view) - values.address(root)
     last = sum((size - 1) * stride for size, stride in zip(form.shape, form.strides, strict=True))
-    end = offset + (last + 1) * form.dtype.itemsize if tensor.numel() else offset
+    end = offset + (last + 1) * form.dtype.itemsize if view.numel() else offset
     return offset if offset >= 0 and end <= root.numel() * own.dtype.itemsize else None
 
 

@@ -68,7 +68,7 @@ def set_printoptions(
     if profile is not None and profile not in _PROFILES:
         raise OptionError(f"set_printoptions: no profile {profile!r}. Use one of: {', '.join(_PROFILES)}.")
     numbers = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
-    changed: dict[str, Any] = {name: value for name, value in numbers.items() if value is not None}
+    changed: dict[str, Any] = {option: value for option, value in numbers.items() if value is not None}
     for name, value in changed.items():
         if not (isinstance(value, (int, float)) and value >= 0):
             raise OptionError(f"set_printoptions: {name} has to be a number that is not negative (got {value!r})")

@@ -199,8 +199,8 @@ def _decoded(value: Any, tensors: dict[str, Tensor]) -> Any:
 _KINDS: dict[str, Callable[[Any, dict[str, Tensor]], object]] = {
     "tensor": lambda name, tensors: tensors[name],
     "dict": lambda pairs, tensors: {key: _decoded(entry, tensors) for key, entry in pairs},
-    "list": lambda items, tensors: [_decoded(tensor, tensors) for tensor in items],
-    "tuple": lambda items, tensors: tuple(_decoded(tensor, tensors) for tensor in items),
+    "list": lambda items, tensors: [_decoded(entry, tensors) for entry in items],
+    "tuple": lambda items, tensors: tuple(_decoded(entry, tensors) for entry in items),
 }
 
 

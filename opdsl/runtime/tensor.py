@@ -43,7 +43,7 @@ _Parts = tuple[_NumpyArray | None, DType, Device, tuple[int, ...], tuple[int, ..
 class Tensor(Differentiable):
     """Tensor. Make one with ``opdsl.tensor``, ``opdsl.from_numpy`` or an operator; ``Tensor()`` has no data.
 
-    Its data attributes are documented at ``TensorBase``.
+    ``array`` has the elements, on the CPU as a ``numpy.ndarray``; ``geometry`` has dtype, device, shape and strides.
 
     >>> import opdsl
     >>> x = opdsl.tensor([[1.0, 2.0], [3.0, 4.0]])

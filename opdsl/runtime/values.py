@@ -129,13 +129,13 @@ def require_no_bits(tensor: TensorBase, call: str) -> None:
     Raises:
         InterchangeError: one of the bits is set.
     """
-    for is_set, name, remedy in (
+    for is_set, bit, remedy in (
         (tensor.geometry.is_conj, "conjugate", "resolve_conj"),
         (tensor.geometry.is_neg, "negative", "resolve_neg"),
     ):
         if is_set:
             raise InterchangeError(
-                f"Can't call {call} on Tensor that has {name} bit set. Use tensor.{remedy}().{call} instead."
+                f"Can't call {call} on Tensor that has {bit} bit set. Use tensor.{remedy}().{call} instead."
             )
 
 

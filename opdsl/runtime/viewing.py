@@ -65,24 +65,24 @@ def make_view(
     return _attach(tensor, shape, strides, before, dtype)
 
 
-def _attach(tensor: Tensor, shape: Sizes, strides: Sizes, offset: int, dtype: DType) -> Tensor:
+def _attach(base: Tensor, shape: Sizes, strides: Sizes, offset: int, dtype: DType) -> Tensor:
     """Return a view of a tensor; ``offset`` counts bytes from the tensor's first element."""
-    form = tensor.geometry
+    form = base.geometry
     output = Tensor()
     output.geometry = view_geometry(form, shape, strides, dtype)
     output._writes = 0
-    output._base = base_for_view(tensor)
-    if type(getattr(tensor, "array", None)) is SymbolicArray:
-        output.array = _symbolic_view(tensor, shape, strides, offset, dtype)
+    output._base = base_for_view(base)
+    if type(getattr(base, "array", None)) is SymbolicArray:
+        output.array = _symbolic_view(base, shape, strides, offset, dtype)
     elif form.device.type == "cpu":
         steps = byte_strides(strides, dtype.itemsize)
-        output.array = view_array(tensor.array, shape, steps, offset, dtype.numpy, storage_root(tensor))
+        output.array = view_array(base.array, shape, steps, offset, dtype.numpy, storage_root(base))
     elif form.device.type == "meta":
-        before = tensor.storage_offset() * form.dtype.itemsize
+        before = base.storage_offset() * form.dtype.itemsize
         output.array = MetaArray((before + offset) // dtype.itemsize)
     else:
         memory = device_memory(form.device)
-        output.array = memory.view(tensor.array, shape, strides, offset // dtype.itemsize, dtype)
+        output.array = memory.view(base.array, shape, strides, offset // dtype.itemsize, dtype)
     return output
 
 
@@ -92,29 +92,29 @@ def _leaves(form: TensorMeta, shape: Sizes, strides: Sizes, offset: int, dtype: 
     return offset < 0 or reach > required_storage(form.shape, form.strides) * form.dtype.itemsize
 
 
-def _symbolic_view(tensor: Tensor, shape: Sizes, strides: Sizes, offset: int, dtype: DType) -> SymbolicArray:
+def _symbolic_view(base: Tensor, shape: Sizes, strides: Sizes, offset: int, dtype: DType) -> SymbolicArray:
     """Return the symbolic array of a view during lowering; the view must stay within the tensor."""
-    form, recorder = tensor.geometry, lowering.get()
+    form, recorder = base.geometry, lowering.get()
     # Without a plan, this guard would only limit the calls that a traced program serves.
     if recorder is None or (recorder.compiles and _leaves(form, shape, strides, offset, dtype)):
         raise NotLoweredError("a view that leaves its tensor")
-    source, start = tensor.array.source
+    source, start = base.array.source
     if recorder.is_exact and (dtype, shape, strides, offset) == (form.dtype, form.shape, form.strides, 0):
-        symbolic_view = SymbolicArray(tensor.array.text, dtype.numpy, tensor.storage_offset(), (tensor, 0))
+        symbolic_view = SymbolicArray(base.array.text, dtype.numpy, base.storage_offset(), (base, 0))
         symbolic_view.source = source, start
         return symbolic_view
     memory: Any = device_memory(form.device)
-    before = tensor.storage_offset() * form.dtype.itemsize
+    before = base.storage_offset() * form.dtype.itemsize
     if form.device.type == "cpu":
         steps = byte_strides(strides, dtype.itemsize)
         function = memory.array_viewer(dtype.numpy, len(shape))
         operands: tuple[Any, ...] = (source, start + offset, *shape, *steps)
     else:
-        function, operands = memory.view, (tensor.array, shape, strides, offset // dtype.itemsize, dtype)
-    (name,) = recorder.run(function, operands, ["view"])
+        function, operands = memory.view, (base.array, shape, strides, offset // dtype.itemsize, dtype)
+    (variable,) = recorder.run(function, operands, ["view"])
     is_fixed = recorder.is_exact and dtype is form.dtype and type(offset) is int
-    viewed = (tensor, offset // dtype.itemsize) if is_fixed else None
-    symbolic_view = SymbolicArray(name, dtype.numpy, (before + offset) // dtype.itemsize, viewed)
+    viewed = (base, offset // dtype.itemsize) if is_fixed else None
+    symbolic_view = SymbolicArray(variable, dtype.numpy, (before + offset) // dtype.itemsize, viewed)
     if form.device.type == "cpu":
         symbolic_view.source = source, start + offset
     return symbolic_view

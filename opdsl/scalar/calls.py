@@ -33,7 +33,7 @@ def parameter_names(source: FunctionSource) -> tuple[str, ...]:
     for star in (arguments.vararg, arguments.kwarg):
         if star is not None:
             raise source.error(star, "star parameters have no fixed number of operands", "Name each parameter.")
-    return tuple(argument.arg for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs))
+    return tuple(parameter.arg for parameter in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs))
 
 
 def parameter_defaults(function: Any) -> dict[str, object]:

@@ -97,7 +97,7 @@ class _Builder(GrowingGraph):
         """Return the nodes that depend on a parameter; others need no gradient."""
         dependent: set[int] = set()
         for at, node in enumerate(self.function.nodes):
-            if node.op == "parameter" or any(argument in dependent for argument in node.arguments):
+            if node.op == "parameter" or any(operand in dependent for operand in node.arguments):
                 dependent.add(at)
         return dependent
 
@@ -143,13 +143,13 @@ class _Builder(GrowingGraph):
             raise error
         for guards, gradient in gradients.items():
             sent = rule(self, gradient, node.arguments, position)
-            for argument, number in zip(node.arguments, sent, strict=True):
+            for operand, number in zip(node.arguments, sent, strict=True):
                 if isinstance(number, Guarded):
                     together = _together(guards, number.guards)
                     if together is not None:
-                        self.send(argument, {together: number.value}, of_element=position in self.varies)
+                        self.send(operand, {together: number.value}, of_element=position in self.varies)
                 elif number is not None:
-                    self.send(argument, {guards: number}, of_element=position in self.varies)
+                    self.send(operand, {guards: number}, of_element=position in self.varies)
 
     def collected(self, position: int, numbers: dict[int, Gradients] | None = None) -> int:
         """Return a node's gradient with its conditions applied; 0 if it has none."""
@@ -211,10 +211,10 @@ class _Builder(GrowingGraph):
         needed = {instead.get(at, at) for at in results}
         for at in range(len(self.nodes) - 1, -1, -1):
             if at in needed:
-                needed.update(instead.get(argument, argument) for argument in self.nodes[at].arguments)
+                needed.update(instead.get(operand, operand) for operand in self.nodes[at].arguments)
         # Nodes computed from the result were added last; move them in front of the nodes that use them.
         shared = needed.intersection(instead.values())
-        ahead = sorted({*shared, *(argument for at in shared for argument in self.nodes[at].arguments)})
+        ahead = sorted({*shared, *(operand for at in shared for operand in self.nodes[at].arguments)})
         needed.update(ahead)
         kept = tuple(name for name in (*self.function.parameters, result) if self.parameter(name) in needed)
         heads = [*(self.add("parameter", value=name) for name in gradients), *ahead]
@@ -226,7 +226,7 @@ class _Builder(GrowingGraph):
             (*gradients, *kept),
             {},
             tuple(
-                node._replace(arguments=tuple(places[instead.get(argument, argument)] for argument in node.arguments))
+                node._replace(arguments=tuple(places[instead.get(operand, operand)] for operand in node.arguments))
                 for node in nodes
             ),
             tuple(self.places[at] for at in order),

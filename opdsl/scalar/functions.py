@@ -100,8 +100,12 @@ _UNARY: Final = [
 ]
 
 FUNCTIONS: Final[dict[Any, Fold]] = {
-    **{getattr(math, name): _direct(name, 1) for name in _UNARY},
-    **{getattr(cmath, name): _direct(name, 1) for name in _UNARY if hasattr(cmath, name)},
+    **{getattr(math, function_name): _direct(function_name, 1) for function_name in _UNARY},
+    **{
+        getattr(cmath, function_name): _direct(function_name, 1)
+        for function_name in _UNARY
+        if hasattr(cmath, function_name)
+    },
     math.log: Fold(_log, 1, 2),
     cmath.log: Fold(_log, 1, 2),
     math.fabs: Fold(lambda add, value: add("absolute", add("to_floating", value)), 1, 1),
@@ -121,7 +125,7 @@ FUNCTIONS: Final[dict[Any, Fold]] = {
     intrinsics.double: _direct("to_double", 1),
     intrinsics.fma: _direct("fma", 3),
     intrinsics.trunc_divide: _direct("trunc_divide", 2),
-    **{getattr(intrinsics, name): _direct(name, 1) for name in sorted(OF_ROWS)},
+    **{getattr(intrinsics, function_name): _direct(function_name, 1) for function_name in sorted(OF_ROWS)},
     builtins.abs: _direct("absolute", 1),
     builtins.min: _reduced("minimum"),
     builtins.max: _reduced("maximum"),

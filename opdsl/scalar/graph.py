@@ -127,7 +127,7 @@ def show(graph: TypedGraph) -> str:
     Returns: several lines without a final newline.
     """
     names = _names(graph)
-    parameters = ", ".join(f"{name}: {kind.value}" for name, kind in graph.parameters)
+    parameters = ", ".join(f"{parameter}: {kind.value}" for parameter, kind in graph.parameters)
     results = ", ".join(kind.value for kind in graph.result_types)
     lines = [f"def {graph.name}({parameters}) -> {results}:"]
     for position, node in enumerate(graph.nodes):
@@ -139,7 +139,7 @@ def show(graph: TypedGraph) -> str:
 
 
 def _names(graph: TypedGraph) -> list[str]:
-    taken = {name for name, _ in graph.parameters}
+    taken = {parameter for parameter, _ in graph.parameters}
     names: list[str] = []
     count = 0
     for node in graph.nodes:

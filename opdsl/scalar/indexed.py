@@ -192,7 +192,7 @@ def _with(function: ScalarFunction, parameters: Sequence[str], results: Sequence
     kept = sorted(needed)
     moved = {node: place for place, node in enumerate(kept)}
     nodes = [
-        function.nodes[at]._replace(arguments=tuple(moved[argument] for argument in function.nodes[at].arguments))
+        function.nodes[at]._replace(arguments=tuple(moved[operand] for operand in function.nodes[at].arguments))
         for at in kept
     ]
     return ScalarFunction(
@@ -345,8 +345,8 @@ def read_indexed(
     reader = _Reader(leads)
     values: dict[str, Any] = dict(constants)
     source = function_source(plain_function(function) or function)
-    for name, margin in tensors.items():
-        values[name] = _Array(name, margin, reader)
+    for array, margin in tensors.items():
+        values[array] = _Array(array, margin, reader)
     known = _with_numbers(values, source, reader.graph, (*own, *over), numbers)
     names = parameter_names(source)
     results = _results(reader.graph, source, {name: known[name] for name in names if name in known})

@@ -91,7 +91,7 @@ def adjoint(
     """
     function, nodes = indexed.function, _Nodes()
     place = function.places[0]
-    at = [nodes.parameter(name, place) for name in indexed.at]
+    at = [nodes.parameter(index, place) for index in indexed.at]
     over, numbers, found_at, seeding = indexed.over, {}, [], []
     if indexed.fold in ("max", "min"):
         found_at.append(Access(PLACE, PLACE, tuple(at), indexed.leads, None))
@@ -281,7 +281,7 @@ def unfinished(indexed: IndexedFunction, grads: Sequence[str], *, is_complex: bo
     derivative = differentiate(finish, values, is_complex=is_complex)
     heads = derivative.parameters[: len(finish.results)]
     nodes = _Nodes()
-    at = tuple(nodes.parameter(name, place) for name in indexed.at)
+    at = tuple(nodes.parameter(index, place) for index in indexed.at)
     seeds = {name: nodes.parameter(f"{grads[k]}@", place) for k, name in enumerate(heads)}
     folded = {
         name: nodes.parameter(f"folded{k}@", place) for k, name in enumerate(values) if name in derivative.parameters

@@ -78,7 +78,7 @@ def _loop(loop: Loop, operands: list[Array]) -> list[Array]:
     """Run a loop for all elements together; elements whose loop has ended keep their values."""
     count = len(loop.carried)
     goes_on, carried, same = operands[0], operands[1 : count + 1], operands[count + 1 :]
-    names = [name for name, _ in loop.body.parameters]
+    names = [parameter for parameter, _ in loop.body.parameters]
     turn = 0
     while goes_on.any() and turn != loop.most:
         more, *arrays = evaluate(loop.body, dict(zip(names, [*carried, *same], strict=True)))
@@ -121,9 +121,9 @@ def _multiply(first: Array, second: Array) -> Array:
     if first.dtype.kind != "c":
         return np.multiply(first, second)
     real = first.real * second.real - first.imag * second.imag
-    tensor = np.empty(real.shape, first.dtype)
-    tensor.real, tensor.imag = real, first.real * second.imag + first.imag * second.real
-    return tensor
+    product = np.empty(real.shape, first.dtype)
+    product.real, product.imag = real, first.real * second.imag + first.imag * second.real
+    return product
 
 
 def _floor_divide(first: Array, second: Array) -> Array:
@@ -188,9 +188,9 @@ def _shift_right(value: Array, amount: Array) -> Array:
 
 
 def _complex(real: Array, imaginary: Array) -> Array:
-    tensor = np.empty(np.broadcast_shapes(real.shape, imaginary.shape), f"c{2 * real.dtype.itemsize}")
-    tensor.real, tensor.imag = real, imaginary
-    return tensor
+    combined = np.empty(np.broadcast_shapes(real.shape, imaginary.shape), f"c{2 * real.dtype.itemsize}")
+    combined.real, combined.imag = real, imaginary
+    return combined
 
 
 def _round_bfloat16(value: Array) -> Array:
@@ -221,8 +221,8 @@ def _nextafter_bfloat16(value: Array, other: Array) -> Array:
     moved = order + np.sign(other - value).astype("int64")
     moved_bits = np.where(moved < 0, -moved | 0x8000, moved)
     zero = np.where(moved == 0, np.signbit(value).astype("int64") << 15, moved_bits)
-    tensor = (zero << 16).astype("uint32").view("float32")
-    return np.where(value == other, other, np.where(np.isnan(value) | np.isnan(other), value + other, tensor))
+    adjacent = (zero << 16).astype("uint32").view("float32")
+    return np.where(value == other, other, np.where(np.isnan(value) | np.isnan(other), value + other, adjacent))
 
 
 def _bits_right_logical(value: Array, amount: Array) -> Array:
@@ -353,5 +353,5 @@ _EVALUATORS: Final[dict[str, Evaluator]] = {
     "copysign": np.copysign,
     "bits": _bits,
     "from_bits": _from_bits,
-    **{name: _libm(name) for name in LIBM if name != "power"},
+    **{function_name: _libm(function_name) for function_name in LIBM if function_name != "power"},
 }

@@ -124,7 +124,7 @@ def run_loop(frame: Frame, turns: Turns) -> None:
     carried = _carried(frame, turns)
     first = _goes_on(frame, turns, dict(frame.names), True)
     inner = frame.within(Graph())
-    names = [name for name, count in carried.items() for _ in range(count)]
+    names = [variable for variable, count in carried.items() for _ in range(count)]
     symbols = iter([inner.graph.parameter(f"carried{k}", place) for k in range(len(names))])
     for name in carried:
         inner.names[name] = _rebuilt(frame.names[name], symbols)
@@ -133,7 +133,7 @@ def run_loop(frame: Frame, turns: Turns) -> None:
     captured = inner.graph.captured
     parameters = (*(f"carried{k}" for k in range(len(names))), *(name for _, name in captured))
     body = UntypedLoop(tuple(inner.graph.nodes), tuple(inner.graph.places), positions, parameters, turns.most)
-    begin = [leaf for name in carried for leaf in leaves(frame.names[name])]
+    begin = [leaf for variable in carried for leaf in leaves(frame.names[variable])]
     loop = frame.graph.add("loop", [first, *begin, *(symbol for symbol, _ in captured)], place, body)
     items = iter([frame.graph.add("item", [loop], place, k) for k in range(len(names))])
     for name in _assigned(turns):
@@ -158,11 +158,11 @@ def _assigned(turns: Turns) -> list[str]:
 def _carried(frame: Frame, turns: Turns) -> dict[str, int]:
     """Return the names that are carried from iteration to iteration, and how many numbers each holds."""
     carried: dict[str, int] = {}
-    for name in [*([] if turns.counter is None else [COUNT]), *_assigned(turns)]:
-        if name in frame.names:
-            values = leaves(frame.names[name])
+    for variable in [*([] if turns.counter is None else [COUNT]), *_assigned(turns)]:
+        if variable in frame.names:
+            values = leaves(frame.names[variable])
             if all(map(is_value, values)):
-                carried[name] = len(values)
+                carried[variable] = len(values)
     return carried
 
 
@@ -182,7 +182,7 @@ def _turn(frame: Frame, turns: Turns, carried: dict[str, int]) -> list[Any]:
     frame.names[GOES_ON] = True
     if counter is not None:
         frame.assign(counter.target, frame.names[COUNT])
-    before = {name: frame.names[name] for name in carried}
+    before = {variable: frame.names[variable] for variable in carried}
     frame.turn(turns.body)
     if frame.returned is not False:
         place = next(node for node in ast.walk(turns.statement) if isinstance(node, ast.Return))

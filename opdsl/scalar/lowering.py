@@ -40,7 +40,7 @@ def lower(graph: TypedGraph, *, coarse: bool = False) -> TypedGraph:
     builder = GraphBuilder()
     positions: list[int] = []
     for at, node in enumerate(graph.nodes):
-        arguments = tuple(positions[argument] for argument in node.arguments)
+        arguments = tuple(positions[operand] for operand in node.arguments)
         if isinstance(node.value, Loop):
             node = node._replace(value=node.value._replace(body=lower(node.value.body)))
         kind = graph.nodes[node.arguments[0]].type if arguments else None

@@ -88,11 +88,11 @@ OPERATIONS: Final[dict[str, Operation]] = _table(
     ("trunc", 1, "rounding", "trunc"),
     ("round", 1, "rounding", "round"),
     # mathematics: operands become floating point
-    *((name, 1, "floating", name) for name in (
+    *((operation, 1, "floating", operation) for operation in (
         "sqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan",
         "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "gamma", "lgamma", "cbrt",
     )),
-    *((name, 2, "floating", name) for name in ("atan2", "hypot", "copysign", "ieee_remainder")),
+    *((operation, 2, "floating", operation) for operation in ("atan2", "hypot", "copysign", "ieee_remainder")),
     # operations that depend on the dtype that operands are stored in; those named after a 16-bit dtype compute in
     # float32
     ("rounded", 1, "rounded", "rounded"),
@@ -135,8 +135,8 @@ OF_ROWS: Final[frozenset[str]] = ROW_VALUES | {"row_index"}
 
 # The name of each operation in the C math library; the name of the float32 function ends in "f".
 LIBM: Final[dict[str, str]] = {
-    name: name
-    for name in (
+    operation: operation
+    for operation in (
         "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh",
         "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "lgamma", "cbrt", "atan2", "hypot", "nextafter",
     )

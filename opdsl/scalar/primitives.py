@@ -72,7 +72,7 @@ def substituted(expression: Expression, operands: tuple[Expression, ...]) -> Exp
     if isinstance(expression, Operand):
         return operands[expression.at]
     if isinstance(expression, Applied):
-        return Applied(expression.name, tuple([substituted(argument, operands) for argument in expression.arguments]))
+        return Applied(expression.name, tuple([substituted(operand, operands) for operand in expression.arguments]))
     return expression
 
 
@@ -86,13 +86,13 @@ def scalar_function(expression: Expression, parameters: tuple[str, ...], functio
     """
     tree = ast.Lambda(_NOTHING, ast.Constant(None), lineno=1, col_offset=0)  # a dummy, since its text is not traced
     source = FunctionSource(function, tree, function.__code__.co_firstlineno, 0)
-    nodes = [UntypedNode("parameter", (), name) for name in parameters]
+    nodes = [UntypedNode("parameter", (), parameter) for parameter in parameters]
 
     def add(part: Expression) -> int:
         if isinstance(part, Operand):
             return part.at
         if isinstance(part, Applied):
-            node = UntypedNode(part.name, tuple([add(argument) for argument in part.arguments]), None)
+            node = UntypedNode(part.name, tuple([add(operand) for operand in part.arguments]), None)
         else:
             node = UntypedNode("constant", (), part)
         nodes.append(node)

@@ -44,8 +44,8 @@ class FunctionSource:
     @property
     def name(self) -> str:
         """Return the function's name; ``function`` for a lambda without a name."""
-        name = self.function.__name__ if isinstance(self.tree, ast.Lambda) else self.tree.name
-        return name if name.isidentifier() else "function"
+        function_name = self.function.__name__ if isinstance(self.tree, ast.Lambda) else self.tree.name
+        return function_name if function_name.isidentifier() else "function"
 
     @property
     def body(self) -> list[ast.stmt]:

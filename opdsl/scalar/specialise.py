@@ -59,14 +59,16 @@ def specialise(
     storage: str | None,
 ) -> TypedGraph:
     """Infer the types of a function for given parameter types; see ``ScalarFunction.specialise``."""
-    missing = [name for name in function.parameters if name not in types]
+    missing = [parameter for parameter in function.parameters if parameter not in types]
     if missing:
         raise ScalarFunctionError(
             f"scalar function {function.name}: no type is given for {', '.join(missing)} "
             f"(got {', '.join(types) or 'none'})"
         )
-    kinds = [types[name] for name in function.parameters]
-    signature = ", ".join(f"{name}: {kind.value}" for name, kind in zip(function.parameters, kinds, strict=True))
+    kinds = [types[parameter] for parameter in function.parameters]
+    signature = ", ".join(
+        f"{parameter}: {kind.value}" for parameter, kind in zip(function.parameters, kinds, strict=True)
+    )
     kernel = Kernel(reduce(promote, kinds) if kinds else None, default_float, storage, signature)
     typer = Typer(kernel)
     literals = typer.run(function, types)
@@ -80,8 +82,8 @@ class Typer(TypedBuilder):
     def run(self, untyped: Untyped, types: Mapping[str, ScalarType]) -> list[Operand]:
         """Add all nodes of an untyped graph, and return its results."""
         literals: list[Operand] = []
-        for name in untyped.parameters:  # so that the graph has unused parameters, too
-            self.builder.parameter(name, types[name])
+        for parameter in untyped.parameters:  # so that the graph has unused parameters, too
+            self.builder.parameter(parameter, types[parameter])
         for node, index in zip(untyped.nodes, untyped.places, strict=True):
             operands = [literals[at] for at in node.arguments]
             try:

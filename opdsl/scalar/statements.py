@@ -115,8 +115,8 @@ class Frame:
         """Return the local names after two paths join, each selected by a condition."""
         missing = Unusable("it is assigned on some paths only")
         return {
-            name: self.choose(condition, chosen.get(name, missing), other.get(name, missing), node)
-            for name in {**chosen, **other}
+            variable: self.choose(condition, chosen.get(variable, missing), other.get(variable, missing), node)
+            for variable in {**chosen, **other}
         }
 
     def branch(self, names: dict[str, Any]) -> Frame:

@@ -88,12 +88,12 @@ def _alias_sets(text: str, side: str) -> tuple[str, ...]:
 def _advice(text: str, side: str) -> str:
     """Return an error text with the correct form of a faulty alias text."""
     before, arrow, after = (part.strip() for part in text.partition("->"))
-    name = before.rstrip("!") or "a"
+    alias_set = before.rstrip("!") or "a"
     if arrow:
         write = ", write=True" if before.endswith("!") else ""
-        return f'the set after the call is an argument of its own: Alias("{name}"{write}, after="{after}")'
+        return f'the set after the call is an argument of its own: Alias("{alias_set}"{write}, after="{after}")'
     if text.endswith("!"):
-        return f'a write is said with an argument: Alias("{name}", write=True)'
+        return f'a write is said with an argument: Alias("{alias_set}", write=True)'
     if WILDCARD in text:
         return f'"*" has to be alone, and after the call: Alias("a", after="*") (got it {side})'
     return 'alias sets have names of one lower-case letter, several of them joined by "|"'

@@ -196,9 +196,9 @@ def inv_8_before_self(schema: FunctionSchema) -> Iterator[Violation]:
 
 def inv_9(schema: FunctionSchema) -> Iterator[Violation]:
     """Yield violations of INV-9: the i-th return is the i-th out argument."""
-    for index, (argument, value) in enumerate(zip(schema.out, schema.returns, strict=False)):
-        if argument.alias != value.alias:
-            message = f"return {index} has to be the out argument {argument.name}, with its annotation {argument.alias}"
+    for index, (out, value) in enumerate(zip(schema.out, schema.returns, strict=False)):
+        if out.alias != value.alias:
+            message = f"return {index} has to be the out argument {out.name}, with its annotation {out.alias}"
             yield Violation("INV-9", message, return_part(index))
 
 
@@ -225,7 +225,7 @@ def inv_11(schema: FunctionSchema) -> Iterator[Violation]:
 def inv_12(schema: FunctionSchema) -> Iterator[Violation]:
     """Yield violations of INV-12: a written return is an out argument or ``self``."""
     own = schema.self_argument
-    aliases = [argument.alias for argument in schema.out] + ([] if own is None else [own.alias])
+    aliases = [out.alias for out in schema.out] + ([] if own is None else [own.alias])
     for index, value in enumerate(schema.returns):
         if value.is_written and value.alias not in aliases:
             message = f"no out argument and no self is annotated {value.alias}. Is an out argument not keyword-only?"
@@ -239,12 +239,12 @@ def inv_13(schema: FunctionSchema) -> Iterator[Violation]:
     if not schema.out:
         return
     part = return_part(0) if schema.returns else NAME
-    if any(argument.type is not BaseType.Tensor for argument in schema.out):
+    if any(out.type is not BaseType.Tensor for out in schema.out):
         if schema.returns:
             message = "an operator with an out argument that is no plain Tensor returns nothing: write -> ()"
             yield Violation("INV-13", message, part)
         return
-    expected = sum(not argument.name.startswith(SCRATCH_PREFIX) for argument in schema.out)
+    expected = sum(not out.name.startswith(SCRATCH_PREFIX) for out in schema.out)
     if expected != len(schema.returns):
         message = f"all {expected} out arguments have to be returned (got {len(schema.returns)} returns)"
         yield Violation("INV-13", message, part)
@@ -314,22 +314,24 @@ def defaults_come_last(schema: FunctionSchema) -> Iterator[Violation]:
 def out_has_no_default(schema: FunctionSchema) -> Iterator[Violation]:
     """Yield violations of the rule that out arguments have no default."""
     first = len(schema.positional) + len(schema.keyword_only)
-    for index, argument in enumerate(schema.out, first):
-        if argument.default is not None:
-            message = f"the out argument {argument.name} cannot have a default"
+    for index, out in enumerate(schema.out, first):
+        if out.default is not None:
+            message = f"the out argument {out.name} cannot have a default"
             yield Violation("out-default", message, argument_part(index), "default")
 
 
 def returns_alias_arguments(schema: FunctionSchema) -> Iterator[Violation]:
     """Yield violations of the rule that every alias set of a return is that of an argument."""
     known = {
-        name
+        alias_set
         for argument in schema.arguments
         if argument.alias is not None
-        for name in argument.alias.before + argument.alias.after
+        for alias_set in argument.alias.before + argument.alias.after
     }
     for index, value in enumerate(schema.returns):
-        unbound = [] if value.alias is None else [name for name in value.alias.before if name not in known]
+        unbound = (
+            [] if value.alias is None else [alias_set for alias_set in value.alias.before if alias_set not in known]
+        )
         if unbound:
             message = f"no argument belongs to the alias set {', '.join(unbound)}"
             yield Violation("unbound-alias", message, return_part(index))
@@ -339,11 +341,12 @@ def written_sets_are_apart(schema: FunctionSchema) -> Iterator[Violation]:
     """Yield violations of the rule that no alias set is written by two arguments."""
     owners: dict[str, Argument] = {}
     for index, argument in enumerate(schema.arguments):
-        for name in argument.alias.before if argument.alias is not None and argument.alias.write else ():
-            if name in owners:
-                message = f"{owners[name].name} and {argument.name} both write the alias set {name}: give each its own"
+        for alias_set in argument.alias.before if argument.alias is not None and argument.alias.write else ():
+            if alias_set in owners:
+                names = f"{owners[alias_set].name} and {argument.name}"
+                message = f"{names} both write the alias set {alias_set}: give each its own"
                 yield Violation("written-twice", message, argument_part(index), "type")
-            owners.setdefault(name, argument)
+            owners.setdefault(alias_set, argument)
 
 
 def _parts(schema: FunctionSchema) -> tuple[tuple[str, Sequence[Argument | Return]], ...]:

@@ -286,7 +286,7 @@ class FunctionSchema:
         if self.name.is_inplace:
             return SchemaKind.inplace
         if self.out:
-            scratch = any(argument.name.startswith(SCRATCH_PREFIX) for argument in self.out)
+            scratch = any(out.name.startswith(SCRATCH_PREFIX) for out in self.out)
             return SchemaKind.scratch if scratch else SchemaKind.out
         for argument in self.after_self:
             if argument.alias is not None and argument.alias.write:
@@ -361,10 +361,10 @@ def tensor_options_start(keyword_only: tuple[Argument, ...]) -> int | None:
     count = len(TENSOR_OPTIONS)
     if len(keyword_only) < count:
         return None
-    names = [argument.name for argument in keyword_only]
+    names = [keyword.name for keyword in keyword_only]
     for start in range(len(names) - count + 1):
         if names[start : start + count] == _OPTION_NAMES:
-            types = [argument.type for argument in keyword_only[start : start + count]]
+            types = [keyword.type for keyword in keyword_only[start : start + count]]
             if [type_.element if isinstance(type_, OptionalType) else type_ for type_ in types] == _OPTION_TYPES:
                 return start
     return None

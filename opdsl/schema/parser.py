@@ -300,13 +300,13 @@ def base_type(cursor: Cursor) -> BaseType | ClassType:
     start = cursor.position
     if cursor.accept(CLASS_PREFIX):
         return ClassType(cursor.read(DOTTED, "the name of a custom class", "INV-5"))
-    name = cursor.read(IDENTIFIER, "a type", "INV-5")
-    known = BASE_TYPES.get(name)
+    type_name = cursor.read(IDENTIFIER, "a type", "INV-5")
+    known = BASE_TYPES.get(type_name)
     if not isinstance(known, BaseType):
-        name += "*" if cursor.former and cursor.accept("*") else ""
-        if name in cursor.former:
-            return FormerType(name)
-        cursor.fail(f"{name} is no schema type{_meant(name)}", start, cursor.position, "INV-5")
+        type_name += "*" if cursor.former and cursor.accept("*") else ""
+        if type_name in cursor.former:
+            return FormerType(type_name)
+        cursor.fail(f"{type_name} is no schema type{_meant(type_name)}", start, cursor.position, "INV-5")
     return known
 
 
@@ -376,8 +376,8 @@ def value(cursor: Cursor, type: Type) -> DefaultValue:
     text = cursor.match(NUMBER)
     if text is not None:
         return _number(cursor, text, start)
-    name = cursor.read(IDENTIFIER, "a default value", "default-type")
-    return CONSTANTS[name] if name in CONSTANTS else resolved(Symbol(name), type)
+    word = cursor.read(IDENTIFIER, "a default value", "default-type")
+    return CONSTANTS[word] if word in CONSTANTS else resolved(Symbol(word), type)
 
 
 def remembered_returns(cursor: Cursor) -> tuple[Return, ...]:

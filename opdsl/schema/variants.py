@@ -21,8 +21,8 @@ def functional_schema(schema: FunctionSchema) -> FunctionSchema:
     'f_functional.a(Tensor self, Tensor state) -> (Tensor, Tensor state_out)'
     """
     suffix = FUNCTIONAL_SUFFIX if schema.kind is SchemaKind.mutable else ""
-    name = OperatorName(schema.name.namespace, schema.name.functional_base + suffix, schema.name.overload)
-    return attrs.evolve(schema.signature(keep_return_names=True), name=name)
+    operator_name = OperatorName(schema.name.namespace, schema.name.functional_base + suffix, schema.name.overload)
+    return attrs.evolve(schema.signature(keep_return_names=True), name=operator_name)
 
 
 def out_schema(schema: FunctionSchema) -> FunctionSchema:

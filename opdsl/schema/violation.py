@@ -54,9 +54,9 @@ def part_span(schema: FunctionSchema, part: Part, focus: str = "") -> tuple[int,
         return 0, len(str(schema.name))
     start = _start(schema, part)
     argument = (schema.arguments if part.kind == "argument" else schema.returns)[part.place]
-    type, name = len(typed(argument.type, argument.alias)), len(argument.name or "")
+    type, name_length = len(typed(argument.type, argument.alias)), len(argument.name or "")
     whole = len(str(argument))
-    pieces = {"type": (0, type), "name": (type + 1, type + 1 + name), "default": (type + 2 + name, whole)}
+    pieces = {"type": (0, type), "name": (type + 1, type + 1 + name_length), "default": (type + 2 + name_length, whole)}
     first, last = pieces.get(focus, (0, whole))
     return start + first, start + last
 

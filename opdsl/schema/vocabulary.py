@@ -246,7 +246,7 @@ class TensorOptions:
         return TensorOptions(**{**self, **changes})
 
     def __repr__(self) -> str:
-        return f"TensorOptions({', '.join(f'{name}={getattr(self, name)!r}' for name in sorted(self.__slots__))})"
+        return f"TensorOptions({', '.join(f'{field}={getattr(self, field)!r}' for field in sorted(self.__slots__))})"
 
 
 class Reduction(enum.IntEnum):

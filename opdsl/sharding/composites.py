@@ -73,10 +73,10 @@ class _Following(DispatchMode):
         result = operator(*args, **kwargs)
         self.kept += tensors_in(result)
         arguments = unbox(called, args, kwargs)
-        placed = [self.dim_of(tensor) for tensor in tensors_in(arguments)]
+        placed = [self.dim_of(input) for input in tensors_in(arguments)]
         rule = self.rule_of(called)
         others = () if isinstance(rule, Moved) else tuple(repr(tensors) for tensors in map(_without_tensors, arguments))
-        waiting = [self.reductions.get(id(tensor)) for tensor in tensors_in(arguments)]
+        waiting = [self.reductions.get(id(input)) for input in tensors_in(arguments)]
         if any(waiting):
             pending = self._pending(called, rule, arguments, placed, waiting)
             self.steps.append(Step(called, pending, others))
@@ -87,14 +87,14 @@ class _Following(DispatchMode):
         if cut is not None and cut.partial is not None:
             self._await(result, (cut.partial.reduction(arguments),) * len(cut.outputs))
         elif cut is not None:
-            for tensor, dim in zip(tensors_in(result), cut.outputs, strict=True):
-                self.mark(tensor, dim)
+            for output, dim in zip(tensors_in(result), cut.outputs, strict=True):
+                self.mark(output, dim)
         return result
 
     def _await(self, result: object, reductions: Sequence[str | None]) -> None:
-        for tensor, reduction in zip(tensors_in(result), reductions, strict=True):
+        for output, reduction in zip(tensors_in(result), reductions, strict=True):
             if reduction is not None:
-                self.reductions[id(tensor)] = reduction
+                self.reductions[id(output)] = reduction
 
     def _pending(
         self, called: Operator, rule: Rule, arguments: Arguments, placed: list[int | None], waiting: list[str | None]
@@ -208,7 +208,7 @@ class ByItsCalls:
         if cut.partial is not None:
             whole = tuple(with_tensors(argument, _without_memory) for argument in arguments)
             results = tensors_in(self._kernel(whole)(*whole))
-            return [result.shape for result in results] == [tensor.shape for tensor in tensors_in(result)]
+            return [result.shape for result in results] == [output.shape for output in tensors_in(result)]
         return all(dim is not None and tensor.ndim > dim and tensor.shape[dim] == 1 for tensor, dim in pairs)
 
     def _waiting(self, arguments: Arguments, inputs: tuple[str | None, ...]) -> tuple[str | None, ...]:
@@ -232,7 +232,7 @@ class ByItsCalls:
                 result = kernel(*tensors)
         except (OpdslError, NotImplementedError):
             return ()
-        return tuple(following.reductions.get(id(tensor)) for tensor in tensors_in(result))
+        return tuple(following.reductions.get(id(output)) for output in tensors_in(result))
 
     def _run(self, arguments: Arguments, inputs: tuple[int | None, ...], growth: int) -> tuple[Cut, list[Step]] | None:
         following = _Following(self.rule_of, folds=self.folds)
@@ -255,8 +255,8 @@ class ByItsCalls:
                 result = kernel(*tensors)
         except (OpdslError, NotImplementedError):
             return None
-        outputs = tuple(following.dim_of(tensor) for tensor in tensors_in(result))
-        waiting = [following.reductions.get(id(tensor)) for tensor in tensors_in(result)]
+        outputs = tuple(following.dim_of(output) for output in tensors_in(result))
+        waiting = [following.reductions.get(id(output)) for output in tensors_in(result)]
         if waiting and all(waiting):
             place = next(at for at, dim in enumerate(inputs) if dim is not None)
             partial = Combined(tuple(text for text in waiting if text is not None), place)

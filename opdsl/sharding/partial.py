@@ -90,8 +90,8 @@ def shifted(lift: TypedGraph, state: State, offset: int, elements: int = 1) -> S
     if not moved or not offset:
         return state
     return tuple(
-        elementwise(_sum("int64", "int64"), [tensor], [tensor.dtype], offset)[0] if index in moved else tensor
-        for index, tensor in enumerate(state)
+        elementwise(_sum("int64", "int64"), [part], [part.dtype], offset)[0] if index in moved else part
+        for index, part in enumerate(state)
     )
 
 
@@ -201,7 +201,7 @@ class Combined:
     def _scaled(self, op: str, state: State, count: int) -> State:
         """Multiply averages by a number, or divide them by it; other results stay unchanged."""
         pairs = zip(state, self.reductions, strict=True)
-        return tuple(_of_number(op, tensor, count) if name == "avg" else tensor for tensor, name in pairs)
+        return tuple(_of_number(op, part, count) if name == "avg" else part for part, name in pairs)
 
     def __str__(self) -> str:
         return "combined"
@@ -212,9 +212,9 @@ def _of_two(op: str, first: Tensor, second: Tensor) -> Tensor:
     return elementwise(_pairwise(op, kind, kind), [first, second], [first.dtype])[0]
 
 
-def _of_number(op: str, tensor: Tensor, number: int) -> Tensor:
-    kind = precision_of(tensor.dtype).name
-    return elementwise(_pairwise(op, kind, kind), [tensor], [tensor.dtype], float(number))[0]
+def _of_number(op: str, part: Tensor, number: int) -> Tensor:
+    kind = precision_of(part.dtype).name
+    return elementwise(_pairwise(op, kind, kind), [part], [part.dtype], float(number))[0]
 
 
 @frozen
@@ -255,7 +255,7 @@ class Folded:
     def merge(self, whole: Arguments, first: State, second: State) -> State:
         """See ``Partial``."""
         combine = self.definition.prepare(whole, ()).state.functions.combine
-        return elementwise(combine, [*first, *second], [tensor.dtype for tensor in first])
+        return elementwise(combine, [*first, *second], [part.dtype for part in first])
 
     def finish(self, whole: Arguments, state: State, count: int) -> State:
         """See ``Partial``."""
@@ -312,12 +312,12 @@ class Carried:
     def last(self, whole: Arguments, state: State) -> State:
         """Return the accumulators of all elements of a nonempty piece: those at its last element."""
         (dim,) = self.definition.prepare(whole, ()).state.dims
-        return tuple(_last(tensor, dim) for tensor in state)
+        return tuple(_last(part, dim) for part in state)
 
     def merge(self, whole: Arguments, first: State, second: State) -> State:
         """Combine the accumulators of an earlier piece with those at each element of a later one."""
         combine = self._scanning(whole).combine
-        return elementwise(combine, [*first, *second], [tensor.dtype for tensor in second])
+        return elementwise(combine, [*first, *second], [part.dtype for part in second])
 
     def count(self, arguments: Arguments) -> int:
         """See ``Partial``."""
@@ -339,7 +339,7 @@ class Carried:
         return "carried on"
 
 
-def _last(tensor: Tensor, dim: int) -> Tensor:
-    shape = (*tensor.shape[:dim], 1, *tensor.shape[dim + 1 :])
-    offset = (tensor.shape[dim] - 1) * tensor.strides[dim]
-    return make_view(tensor, shape, tensor.strides, tensor.storage_offset() + offset)
+def _last(part: Tensor, dim: int) -> Tensor:
+    shape = (*part.shape[:dim], 1, *part.shape[dim + 1 :])
+    offset = (part.shape[dim] - 1) * part.strides[dim]
+    return make_view(part, shape, part.strides, part.storage_offset() + offset)

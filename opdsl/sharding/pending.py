@@ -97,7 +97,7 @@ _CONSTANT, _LINEAR, _AFFINE, _OTHER = "constant", "linear", "affine", "other"
 def _degrees(graph: TypedGraph, pending: Collection[int]) -> list[str]:
     degrees: list[str] = []
     for at, node in enumerate(graph.nodes):
-        texts = [degrees[argument] for argument in node.arguments]
+        texts = [degrees[operand] for operand in node.arguments]
         if at in pending:
             degrees.append(_LINEAR)
         elif all(text == _CONSTANT for text in texts):
@@ -178,7 +178,7 @@ def _ordered(
 ) -> tuple[str | None, ...] | None:
     orders: list[_Order | None] = []
     for at, node in enumerate(graph.nodes):
-        operand_orders = [orders[argument] for argument in node.arguments]
+        operand_orders = [orders[operand] for operand in node.arguments]
         known = [order for order in operand_orders if order is not None]
         if node.type.category == COMPLEX:
             orders.append(None)

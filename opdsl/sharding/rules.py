@@ -147,7 +147,7 @@ def _broadcast_cuts(shapes: Sequence[tuple[int, ...]], rows: Sequence[int], resu
 
 def _along(arguments: Arguments, shape: Sequence[int], dim: int) -> tuple[int | None, ...]:
     """Return for each tensor its dimension that aligns with a dimension of the broadcast shape, see ``_aligned``."""
-    return tuple(_aligned(tensor.shape, dim - len(shape), shape[dim]) for tensor in tensors_in(arguments))
+    return tuple(_aligned(input.shape, dim - len(shape), shape[dim]) for input in tensors_in(arguments))
 
 
 def _aligned(shape: Sequence[int], from_the_end: int, size: int) -> int | None:
@@ -170,7 +170,7 @@ class AllButRows(Called):
     def cuts(self, arguments: Arguments) -> Iterator[Cut]:
         """See ``Rule``."""
         rows = self.definition.prepare(arguments, ()).state.dims
-        shapes = [tensor.shape for tensor in tensors_in(arguments)]
+        shapes = [input.shape for input in tensors_in(arguments)]
         yield from _broadcast_cuts(shapes, rows, self.definition.results)
 
     def __str__(self) -> str:

@@ -69,7 +69,7 @@ def build(
     kernels = Kernels()
     shipped, refused = _compiled(project, operators, recorded or {}, kernels, report)
     if not shipped:
-        names = ", ".join(f"{name} ({reason})" for name, reason in refused.items())
+        names = ", ".join(f"{operator_name} ({reason})" for operator_name, reason in refused.items())
         raise OptionError(f"{project.module} has no operator that can be shipped: {names}.")
     wheels = _wheels(project, shipped, kernels, targets, output, report)
     return Built(tuple(wheels), tuple(shipped), refused, len(kernels.sources))
@@ -128,7 +128,7 @@ def _recorded_forms(
     """Return the recorded forms of an operator's calls, and of those of its variants, without outputs."""
     forms = list(recorded.get(operator.name, ()))
     for variant in variants:
-        outputs = [argument.python_name for argument in variant.schema.out]
+        outputs = [out.python_name for out in variant.schema.out]
         for form in recorded.get(variant.name, ()):
             named = {name: value for name, value in form.named.items() if name not in outputs}
             forms.append(attrs.evolve(form, named=named))

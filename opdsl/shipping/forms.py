@@ -131,11 +131,11 @@ def _value(node: ast.expr) -> Any:
     if isinstance(node, ast.Subscript):
         return TensorForm(_dtype(node.value), _sizes(node.slice))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "order":
-        tensor = _value(node.func.value)
+        form = _value(node.func.value)
         order = tuple(ast.literal_eval(argument) for argument in node.args)
-        if not isinstance(tensor, TensorForm) or sorted(order) != list(range(len(tensor.sizes))):
+        if not isinstance(form, TensorForm) or sorted(order) != list(range(len(form.sizes))):
             raise ValueError(f"{ast.unparse(node)} has to order the dimensions of a tensor")
-        return attrs.evolve(tensor, order=None if order == tuple(sorted(order)) else order)
+        return attrs.evolve(form, order=None if order == tuple(sorted(order)) else order)
     if isinstance(node, ast.Name):
         return _dtype(node)
     try:
@@ -145,10 +145,10 @@ def _value(node: ast.expr) -> Any:
 
 
 def _dtype(node: ast.expr) -> DType:
-    name = ast.unparse(node)
-    if name not in _DTYPES:
-        raise ValueError(f"there is no dtype {name}")
-    return _DTYPES[name]
+    type_name = ast.unparse(node)
+    if type_name not in _DTYPES:
+        raise ValueError(f"there is no dtype {type_name}")
+    return _DTYPES[type_name]
 
 
 def _sizes(node: ast.expr) -> tuple[Size, ...]:

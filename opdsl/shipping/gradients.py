@@ -73,7 +73,7 @@ def backward_of(operator: Operator, values: Sequence[Any]) -> Backward | None:
 
 def _function_of(operator: Operator) -> Callable[..., Any]:
     """Return an operator as a function of all its arguments, in the order of the schema."""
-    names = [argument.python_name for argument in operator.schema.keyword_only]
+    names = [keyword.python_name for keyword in operator.schema.keyword_only]
     count = len(operator.schema.positional)
 
     def call(*values: Any) -> Any:

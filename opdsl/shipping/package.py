@@ -96,7 +96,7 @@ def _definition(shipped: ShippedOperator, into: ShippedOperator | None, prefix: 
     name, kinds = _module(operator), dict(shipped.function.parameters)
     keywords = operator.schema.keyword_only
     parameters = [_parameter(argument, kinds) for argument in operator.schema.positional]
-    parameters += ["*"] * bool(keywords or into) + [_parameter(argument, kinds) for argument in keywords]
+    parameters += ["*"] * bool(keywords or into) + [_parameter(keyword, kinds) for keyword in keywords]
     called = name if prefix else operator.schema.name.base
     passed = ", ".join(argument.python_name for argument in operator.schema.arguments)
     returns = "Array" if len(operator.schema.returns) == 1 else "tuple[Array, ...]"

@@ -47,7 +47,7 @@ def ship_variant(
         NotShippedError: it cannot run without opdsl.
     """
     schema = variant.schema
-    kinds = [kind_of(argument) for argument in schema.written_arguments]
+    kinds = [kind_of(written) for written in schema.written_arguments]
     if len(kinds) != len(schema.returns) or any(kind is not Kind.TENSOR for kind in kinds):
         raise NotShippedError("it writes other arguments than tensors that it returns")
     shipping = _WriterShipping(variant, functional.operator, kernels)

@@ -146,13 +146,13 @@ def _on_device(sample: Sample, operator: Operator, task: Task) -> Sample:
     return Sample(*map(moved, sample.positional), **named)
 
 
-def _moved(tensor: Tensor, device: Device) -> Tensor:
+def _moved(source: Tensor, device: Device) -> Tensor:
     """Copy a tensor to a device, with the same strides."""
-    if tensor.numel() == 0:
-        return tensor.to(device)
-    size = 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.strides, strict=True))
-    flat: Tensor = tensor.as_strided((size,), (1,), tensor.storage_offset()).to(device)
-    return flat.as_strided(tensor.shape, tensor.strides, 0)
+    if source.numel() == 0:
+        return source.to(device)
+    size = 1 + sum((size - 1) * stride for size, stride in zip(source.shape, source.strides, strict=True))
+    flat: Tensor = source.as_strided((size,), (1,), source.storage_offset()).to(device)
+    return flat.as_strided(source.shape, source.strides, 0)
 
 
 def _record(task: Task) -> str | None:

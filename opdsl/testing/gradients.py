@@ -160,7 +160,7 @@ def gradient_of(
 
     def first(*arguments: Any) -> tuple[Tensor, ...]:
         own, gradients = arguments[:count], arguments[count:]
-        wanted = [tensor for tensor in own if isinstance(tensor, Tensor) and tensor.requires_grad]
+        wanted = [leaf for leaf in own if isinstance(leaf, Tensor) and leaf.requires_grad]
         derivatives = grad(
             differentiable(function(*own)), wanted, gradients, create_graph=True, allow_unused=True,
             materialize_grads=True,
@@ -168,7 +168,7 @@ def gradient_of(
         return tuple(derivative for derivative in derivatives if derivative.requires_grad)
 
     first.__name__ = f"the gradient of {getattr(function, '__name__', repr(function))}"
-    return first, [*inputs, *(tensor.detach().requires_grad_() for tensor in tensors)]
+    return first, [*inputs, *(leaf.detach().requires_grad_() for leaf in tensors)]
 
 
 class GradientCheck:
@@ -220,8 +220,8 @@ class GradientCheck:
 
     def values_beside(self, place: int, change: _Array) -> list[_Array]:
         """Return the outputs, as real numbers, after adding a change to one input."""
-        tensor = self.inputs[place]
-        moved = tensor.detach().clone()
+        source = self.inputs[place]
+        moved = source.detach().clone()
         numbers = moved.numpy()
         numbers[...] = numbers + change
         inputs = [moved if at == place else input for at, input in enumerate(self.inputs)]
@@ -254,7 +254,7 @@ class GradientCheck:
         seeds = [random_like(output, random) for output in outputs]
         if self.finite_only:
             arrays = self.gradients(outputs, seeds)
-            directions = [_masked(direction, [tensor]) for direction, tensor in zip(directions, arrays, strict=True)]
+            directions = [_masked(direction, [array]) for direction, array in zip(directions, arrays, strict=True)]
         differences = [
             self.difference(index, numpy.asarray(direction))
             for index, direction in zip(self.wanted, directions, strict=True)
@@ -288,8 +288,8 @@ class GradientCheck:
         directions = [random_like(self.inputs[index], random) for index in self.wanted]
         seeds = [random_like(output, random) for output in outputs]
         tensors = pushed(outputs, [self.inputs[index] for index in self.wanted], directions, create_graph=False)
-        tangents = [(seed, tensor) for seed, tensor in zip(seeds, tensors, strict=True) if tensor is not None]
-        forward = sum(_product(_real(seed), _real(tensor)) for seed, tensor in tangents)
+        tangents = [(seed, tangent) for seed, tangent in zip(seeds, tensors, strict=True) if tangent is not None]
+        forward = sum(_product(_real(seed), _real(tangent)) for seed, tangent in tangents)
         backward = sum(map(_product, map(_real, directions), self.gradients(outputs, seeds)))
         if self.finite_only and not (numpy.isfinite(forward) and numpy.isfinite(backward)):
             return
@@ -343,12 +343,12 @@ def _real(tensor: Tensor) -> _Array:
     return numbers.view(numpy.float64) if tensor.dtype.is_complex else numbers.astype(numpy.float64)
 
 
-def _masked(tensor: Tensor, numbers: Sequence[_Array]) -> Tensor:
+def _masked(source: Tensor, numbers: Sequence[_Array]) -> Tensor:
     """Copy a tensor, with 0 where one of several arrays of its real numbers is not finite."""
     kept = numpy.logical_and.reduce([numpy.isfinite(number) for number in numbers])
-    output = tensor.clone()
+    output = source.clone()
     array = output.numpy()
-    array[...] = numpy.where(kept, _real(tensor), 0.0).view(array.dtype).reshape(tensor.shape)
+    array[...] = numpy.where(kept, _real(source), 0.0).view(array.dtype).reshape(source.shape)
     return output
 
 

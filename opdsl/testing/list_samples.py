@@ -61,8 +61,8 @@ _STEPS: dict[str, tuple[int, dict[str, Any]]] = {
 }
 
 TABLE = {
-    f"aten::_fused_{name}_{'.tensor_lr' if tensor_lr else ''}": optimizer_steps(name, tensor_lr=tensor_lr)
-    for name in ("adam", "adamw", "sgd", "adagrad")
+    f"aten::_fused_{optimizer}_{'.tensor_lr' if tensor_lr else ''}": optimizer_steps(optimizer, tensor_lr=tensor_lr)
+    for optimizer in ("adam", "adamw", "sgd", "adagrad")
     for tensor_lr in (False, True)
 }
 

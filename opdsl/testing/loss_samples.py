@@ -20,8 +20,8 @@ _NO_CLASS = -100
 
 
 def _classes(*shape: int) -> Tensor:
-    tensor = numpy.arange(numpy.prod(shape, dtype=int), dtype=numpy.int64).reshape(shape) % _CLASSES
-    return from_numpy(tensor)
+    classes = numpy.arange(numpy.prod(shape, dtype=int), dtype=numpy.int64).reshape(shape) % _CLASSES
+    return from_numpy(classes)
 
 
 def _probabilities(make: Maker, *shape: int) -> Tensor:
@@ -133,25 +133,25 @@ def _sequences(*, tensors: bool, backward: bool = False) -> Samples:
     def samples(make: Maker) -> Iterator[Sample]:
         targets = from_numpy(numpy.array([[1, 2, 2], [3, 1, 0]]))
         lengths: tuple[Any, ...] = ([5, 4], [3, 2])
-        tensor = make(5, 2, 4)
+        scores = make(5, 2, 4)
         more: tuple[Any, ...] = ()
         if make.dtype.is_floating_point:
-            tensor = tensor.log_softmax(-1)
+            scores = scores.log_softmax(-1)
         if backward:
             outputs = (
-                _ctc_loss(tensor, targets, *lengths) if make.dtype in (float32, float64) else (make(2), make(2, 5, 7))
+                _ctc_loss(scores, targets, *lengths) if make.dtype in (float32, float64) else (make(2), make(2, 5, 7))
             )
             more = (*outputs, 0)
         if tensors:
             lengths = tuple(from_numpy(numpy.array(length)) for length in lengths)
-        yield Sample(*((make(2),) if backward else ()), tensor, targets, *lengths, *more)
+        yield Sample(*((make(2),) if backward else ()), scores, targets, *lengths, *more)
 
     return samples
 
 
 TABLE: dict[str, Samples] = {
-    **{f"aten::{name}": _sequences(tensors=False) for name in ("_ctc_loss", "ctc_loss.IntList")},
-    **{f"aten::{name}.Tensor": _sequences(tensors=True) for name in ("_ctc_loss", "ctc_loss")},
+    **{f"aten::{base}": _sequences(tensors=False) for base in ("_ctc_loss", "ctc_loss.IntList")},
+    **{f"aten::{base}.Tensor": _sequences(tensors=True) for base in ("_ctc_loss", "ctc_loss")},
     "aten::_ctc_loss_backward": _sequences(tensors=False, backward=True),
     "aten::_ctc_loss_backward.Tensor": _sequences(tensors=True, backward=True),
     "aten::cosine_similarity": _vectors,

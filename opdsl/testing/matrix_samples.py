@@ -273,7 +273,7 @@ TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     "aten::nuclear_norm.dim": lambda make: iter([Sample(make(2, 3, 4), (0, 2))]),
     "aten::norm_except_dim": lambda make: iter([Sample(make(3, 4), 2, 0), Sample(make(2, 3, 4), 2, 2)]),
     "aten::linalg_cond": _conditions,
-    "aten::linalg_cond.p_str": lambda make: iter([Sample(_regular(make, 3, 3), name) for name in ("fro", "nuc")]),
+    "aten::linalg_cond.p_str": lambda make: iter([Sample(_regular(make, 3, 3), order) for order in ("fro", "nuc")]),
     **dict.fromkeys(("aten::linalg_matrix_power", "aten::matrix_power"), _powers),
     **dict.fromkeys(("aten::linalg_pinv.atol_rtol_tensor", "aten::linalg_matrix_rank.atol_rtol_tensor"), _tolerances),
     **dict.fromkeys(

@@ -115,7 +115,7 @@ def _resized_by_factors(dims: int, aligned: tuple[bool, ...]) -> Samples:
 
 # Number of dimensions of each, and the value of align_corners if it takes that argument.
 _INTERPOLATIONS: dict[str, tuple[int, tuple[bool, ...]]] = {
-    **{f"{name}{dims}d": (dims, ()) for name in ("upsample_nearest", "_upsample_nearest_exact") for dims in (1, 2, 3)},
+    **{f"{base}{dims}d": (dims, ()) for base in ("upsample_nearest", "_upsample_nearest_exact") for dims in (1, 2, 3)},
     "upsample_linear1d": (1, (False,)),
     "upsample_bilinear2d": (2, (False,)),
     "upsample_bicubic2d": (2, (False,)),
@@ -325,9 +325,9 @@ TABLE: dict[str, Samples] = {
     **{f"aten::max_unpool{dims}d": _unpooled(dims) for dims in (2, 3)},
     **{f"aten::fractional_max_pool{dims}d": _random_windows(dims, backward=False) for dims in (2, 3)},
     **{f"aten::fractional_max_pool{dims}d_backward": _random_windows(dims, backward=True) for dims in (2, 3)},
-    **{f"aten::{name}": _resized(*interpolation) for name, interpolation in _INTERPOLATIONS.items()},
-    **{f"aten::{name}.vec": _resized_by_factors(*interpolation) for name, interpolation in _INTERPOLATIONS.items()},
-    **{f"aten::{name}_backward": _resized_gradients(*interpolation) for name, interpolation in _INTERPOLATIONS.items()},
+    **{f"aten::{base}": _resized(*interpolation) for base, interpolation in _INTERPOLATIONS.items()},
+    **{f"aten::{base}.vec": _resized_by_factors(*interpolation) for base, interpolation in _INTERPOLATIONS.items()},
+    **{f"aten::{base}_backward": _resized_gradients(*interpolation) for base, interpolation in _INTERPOLATIONS.items()},
     **{f"aten::conv{dims}d": _convolutions(dims) for dims in (1, 2, 3)},
     **{f"aten::conv{dims}d.padding": _named_convolutions(dims) for dims in (1, 2, 3)},
     "aten::conv_transpose1d": _transposed_convolutions(1),

@@ -102,7 +102,7 @@ TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     "aten::tril_indices": _rows_and_columns,
     "aten::triu_indices": _rows_and_columns,
     "aten::trace": _matrix,
-    **{f"aten::{name}": _lists for name in ("stack", "hstack", "vstack", "row_stack", "dstack", "column_stack")},
+    **{f"aten::{base}": _lists for base in ("stack", "hstack", "vstack", "row_stack", "dstack", "column_stack")},
     "aten::block_diag": _blocks,
     "aten::slice_scatter": _sliced,
     "aten::select_scatter": _selected,

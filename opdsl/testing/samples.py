@@ -30,9 +30,11 @@ from opdsl.errors import (
     ArgumentError,
     DeviceError,
     DimensionError,
+    DimError,
     DTypeError,
     NumberError,
     OptionError,
+    PositionError,
     ShapeError,
     TorchError,
 )
@@ -66,7 +68,10 @@ TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
 }
 
 # Errors by which an operator may refuse a sample that was not made for it.
-REFUSALS = (ShapeError, DimensionError, DTypeError, ArgumentError, NumberError, OptionError, DeviceError, TorchError)
+REFUSALS = (
+    *(ShapeError, DimensionError, DTypeError, ArgumentError, NumberError, OptionError, DeviceError, TorchError),
+    *(DimError, PositionError),
+)
 
 
 def samples_of(operator: Operator, dtype: DType = float32) -> Iterator[Sample]:
@@ -200,19 +205,19 @@ def _inputs(operator: Operator, make: Maker, form: Callable[[Maker, int], Tensor
     return Sample(*positional, **named)
 
 
-def _value(argument: Argument, make: Maker, tensor: Callable[[], Tensor]) -> object:
+def _value(argument: Argument, make: Maker, make_tensor: Callable[[], Tensor]) -> object:
     """Return a value for an argument of a schema; None if its type is not supported."""
     kind = argument.type
     if isinstance(kind, OptionalType):
         kind = kind.element
     if isinstance(kind, ListType):
         if str(kind.element).startswith("Tensor"):
-            return [tensor(), tensor()]
+            return [make_tensor(), make_tensor()]
         values: dict[str, object] = {"int": 1, "SymInt": 1, "float": 0.5, "bool": True, "Scalar": 2}
         element = values.get(str(kind.element))
         return None if element is None else [element] * (kind.size or 1)
     makers: dict[str, Callable[[], object]] = {
-        "Tensor": tensor,
+        "Tensor": make_tensor,
         "Scalar": lambda: 2,
         "float": lambda: 0.5,
         "int": lambda: 1,

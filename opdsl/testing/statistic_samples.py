@@ -136,7 +136,7 @@ TABLE: dict[str, Samples] = {
     "aten::histogramdd.TensorList_bins": _points_between_edges,
     "aten::segment_reduce": _segments(backward=False),
     "aten::_segment_reduce_backward": _segments(backward=True),
-    **{f"aten::{name}": _parameters(1) for name in ("poisson", "_standard_gamma", "_sample_dirichlet")},
+    **{f"aten::{base}": _parameters(1) for base in ("poisson", "_standard_gamma", "_sample_dirichlet")},
     "aten::_standard_gamma_grad": _parameters(2),
     "aten::_dirichlet_grad": _parts,
     "aten::binomial": _trials,

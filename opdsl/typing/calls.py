@@ -85,9 +85,9 @@ def calls_in(block: Iterable[Statement]) -> Iterator[Calls]:
     with_out: dict[str, bool] = {}
     for statement in block:
         if isinstance(statement, AssignmentStmt):
-            packet, argument = _number_overload(statement.rvalue)
+            packet, parameter = _number_overload(statement.rvalue)
             if packet:
-                overloads.setdefault(packet, []).append(_NUMBER + argument)
+                overloads.setdefault(packet, []).append(_NUMBER + parameter)
         if not isinstance(statement, Decorator):
             continue
         for decorator in filter(is_declaring, statement.original_decorators):
@@ -197,11 +197,11 @@ def _without(signature: CallableType, names: Sequence[str]) -> CallableType:
     )
 
 
-def _with_number(signature: CallableType, argument: str, checker: TypeChecker) -> CallableType:
+def _with_number(signature: CallableType, parameter: str, checker: TypeChecker) -> CallableType:
     """Return a signature with a number in place of a tensor."""
     number = checker.named_type("builtins.complex")  # int and float are promoted to it
     pairs = zip(signature.arg_names, signature.arg_types, strict=True)
-    return signature.copy_modified(arg_types=[number if name == argument else kind for name, kind in pairs])
+    return signature.copy_modified(arg_types=[number if name == parameter else kind for name, kind in pairs])
 
 
 def _known(packet: Decorator, checker: TypeChecker) -> dict[str, Calls]:

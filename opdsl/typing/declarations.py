@@ -115,8 +115,8 @@ def _put_together(argument: Argument) -> Statement:
     assert isinstance(annotation, UnboundType), "it is TensorOptions"
     first, *rest = annotation.name.split(".")
     called: Expression = NameExpr(first)
-    for name in rest:
-        called = MemberExpr(called, name)
+    for attribute in rest:
+        called = MemberExpr(called, attribute)
     call = CallExpr(called, [NameExpr(text) for text in OPTIONS], [ARG_NAMED] * len(OPTIONS), list(OPTIONS))
     assignment = AssignmentStmt([NameExpr(argument.variable.name)], call)
     for node in (assignment, call, called, *call.args, *assignment.lvalues):
@@ -139,18 +139,18 @@ def _as_called(
 
 def _widened(annotation: Type, accepts_numbers: bool) -> Type:
     if isinstance(annotation, UnionType):
-        items = [_widened(tensor, accepts_numbers) for tensor in annotation.items]
+        items = [_widened(item, accepts_numbers) for item in annotation.items]
         same = all(a is b for a, b in zip(items, annotation.items, strict=True))
         return annotation if same else UnionType(items, annotation.line, annotation.column, uses_pep604_syntax=True)
     if not isinstance(annotation, UnboundType):
         return annotation
-    name = annotation.name.rpartition(".")[2]
-    if name == "list" and len(annotation.args) == 1:
+    base_name = annotation.name.rpartition(".")[2]
+    if base_name == "list" and len(annotation.args) == 1:
         return _written("SequenceOf", annotation.args[0], annotation)
-    if name == "Annotated" and annotation.args:
+    if base_name == "Annotated" and annotation.args:
         first, *rest = annotation.args
         return annotation.copy_modified(args=[_widened(first, accepts_numbers), *rest])
-    return _written("OrNumber", annotation, annotation) if name == "Tensor" and accepts_numbers else annotation
+    return _written("OrNumber", annotation, annotation) if base_name == "Tensor" and accepts_numbers else annotation
 
 
 def _written(name: str, inner: Type, annotation: Type) -> UnboundType:

@@ -112,8 +112,8 @@ def _callee(decorator: ast.expr) -> ast.expr:
 
 def _decorates(decorator: ast.expr) -> bool:
     callee = _callee(decorator)
-    name = callee.attr if isinstance(callee, ast.Attribute) else getattr(callee, "id", "")
-    return name in DECLARING
+    decorator_name = callee.attr if isinstance(callee, ast.Attribute) else getattr(callee, "id", "")
+    return decorator_name in DECLARING
 
 
 def _faults(
@@ -190,17 +190,17 @@ def _parameters(arguments: ast.arguments) -> Iterator[ParameterSpec]:
         raise _Unknown
     positional = [*arguments.posonlyargs, *arguments.args]
     missing = [None] * (len(positional) - len(arguments.defaults))
-    for argument, default in zip(positional, [*missing, *arguments.defaults], strict=True):
-        yield _parameter(argument, default, "positional")
-    for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
-        yield _parameter(argument, default, "keyword_only")
+    for parameter, default in zip(positional, [*missing, *arguments.defaults], strict=True):
+        yield _parameter(parameter, default, "positional")
+    for parameter, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+        yield _parameter(parameter, default, "keyword_only")
 
 
-def _parameter(argument: ast.arg, default: ast.expr | None, kind: Any) -> ParameterSpec:
-    if argument.annotation is None:
+def _parameter(parameter: ast.arg, default: ast.expr | None, kind: Any) -> ParameterSpec:
+    if parameter.annotation is None:
         raise _Unknown
     value = MISSING if default is None else _default(default)
-    return ParameterSpec(argument.arg, evaluated(argument.annotation), value, kind)
+    return ParameterSpec(parameter.arg, evaluated(parameter.annotation), value, kind)
 
 
 def _default(node: ast.expr) -> object:

@@ -62,7 +62,7 @@ def _handed_over(place: Place, declared: Declared) -> Fault | None:
     optional = set(place.keyword_only) & set(place.defaulted)  # the operator may lack these
     names = [parameter for parameter in place.parameters if parameter in expected or parameter not in optional]
     problem = names_fault(names, expected, first=first, last=last) or keyword_only_fault(
-        argument for argument in place.keyword_only if argument in by_place and argument not in optional
+        keyword for keyword in place.keyword_only if keyword in by_place and keyword not in optional
     )
     with_default = {argument.python_name for argument in schema.arguments if argument.default is not None}
     for text in place.defaulted:

@@ -130,7 +130,7 @@ def _mark(function: FuncDef, attaching: Expression, known: Known) -> bool:
     place = _place(function, attaching, known)
     if not place.operator:
         return False
-    names = [*(argument.variable.name for argument in function.arguments), ""]
+    names = [*(parameter.variable.name for parameter in function.arguments), ""]
     filled: list[Type] = []
     for name, written in zip(names, written_types(function), strict=True):
         if written is not None and name and name not in place.parameters:
@@ -158,9 +158,9 @@ def _place(function: FuncDef, attaching: Expression, known: Known) -> Place:
         texts=texts,
         handed=_handed(kind, texts, options),
         function=function.name,
-        parameters=tuple(argument.variable.name for argument in arguments),
-        keyword_only=tuple(argument.variable.name for argument in arguments if argument.kind.is_named()),
-        defaulted=tuple(argument.variable.name for argument in arguments if argument.kind.is_optional()),
+        parameters=tuple(parameter.variable.name for parameter in arguments),
+        keyword_only=tuple(parameter.variable.name for parameter in arguments if parameter.kind.is_named()),
+        defaulted=tuple(parameter.variable.name for parameter in arguments if parameter.kind.is_optional()),
         returned=_returned(function),
         returns_value=has_return_statement(function),
         precomputed=known.precomputed.get(operator),
@@ -176,7 +176,7 @@ def _returned(function: FuncDef) -> tuple[int, ...]:
         value = waiting.pop()
         if isinstance(value, ConditionalExpr):
             waiting += [value.if_expr, value.else_expr]
-        elif isinstance(value, TupleExpr) and not any(isinstance(tensor, StarExpr) for tensor in value.items):
+        elif isinstance(value, TupleExpr) and not any(isinstance(item, StarExpr) for item in value.items):
             numbers.append(len(value.items))
     return tuple(numbers)
 

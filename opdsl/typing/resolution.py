@@ -294,25 +294,25 @@ def _items(result: Type) -> Sequence[Type]:
     return kind.items if isinstance(kind, TupleType) else [kind]
 
 
-def _handed_over(api: TypeAnalyser, declared: Type, place: Place, tensor: str = "Tensor") -> Type:
+def _handed_over(api: TypeAnalyser, declared: Type, place: Place, tensor_name: str = "Tensor") -> Type:
     """Return the type of an argument as an implementation receives it: tuples for lists, and arrays if numba compiles
     it.
 
     Args:
-        tensor: the class of tensors, if the implementation receives tensors.
+        tensor_name: the class of tensors, if the implementation receives tensors.
     """
     kind = get_proper_type(declared)
     if isinstance(kind, UnionType):
         return UnionType.make_union(
-            [_handed_over(api, without_element, place, tensor) for without_element in _without_elements(kind)]
+            [_handed_over(api, without_element, place, tensor_name) for without_element in _without_elements(kind)]
         )
     if not isinstance(kind, Instance):
         return kind
     fullname = kind.type.fullname
     if fullname in LISTS:
-        return api.named_type("builtins.tuple", [_handed_over(api, kind.args[0], place, tensor)])
+        return api.named_type("builtins.tuple", [_handed_over(api, kind.args[0], place, tensor_name)])
     if place.handed.endswith("Tensor"):
-        return named(api, f"{TENSOR_MODULE}.{tensor}") if fullname in TENSORS else kind
+        return named(api, f"{TENSOR_MODULE}.{tensor_name}") if fullname in TENSORS else kind
     if fullname in TENSORS:
         return named(api, ARRAY) if place.handed == "Array" else AnyType(TypeOfAny.explicit)
     return named(api, "builtins.str") if fullname == DTYPE else kind
@@ -323,9 +323,9 @@ def _without_elements(union: UnionType) -> list[Type]:
     kept.
     """
     items = [get_proper_type(nested_union) for nested_union in flatten_nested_unions(union.items)]
-    lists = [tensor for tensor in items if isinstance(tensor, Instance) and tensor.type.fullname in LISTS]
+    lists = [item for item in items if isinstance(item, Instance) and item.type.fullname in LISTS]
     elements = {get_proper_type(instance.args[0]) for instance in lists}
-    return [tensor for tensor in items if tensor not in elements]
+    return [item for item in items if item not in elements]
 
 
 def _returned(api: TypeAnalyser, declared: Type) -> Type:
@@ -334,7 +334,7 @@ def _returned(api: TypeAnalyser, declared: Type) -> Type:
     """
     kind = get_proper_type(declared)
     if isinstance(kind, TupleType):
-        items = [_returned(api, tensor) for tensor in kind.items]
+        items = [_returned(api, item) for item in kind.items]
         return TupleType(items, api.named_type("builtins.tuple", [AnyType(TypeOfAny.special_form)]))
     if isinstance(kind, Instance) and kind.type.fullname == "builtins.list":
         return api.named_type("typing.Sequence", list(kind.args))
@@ -378,7 +378,7 @@ def _as_real(api: TypeAnalyser, handed: Type, written: Type) -> Type:
     kind = get_proper_type(written)
     is_real = isinstance(kind, Instance) and kind.type.fullname == "builtins.float"
     items = flatten_nested_unions([handed])
-    is_scalar = any(isinstance(tensor, Instance) and tensor.type.fullname == "builtins.complex" for tensor in items)
+    is_scalar = any(isinstance(item, Instance) and item.type.fullname == "builtins.complex" for item in items)
     return kind if is_real and is_scalar else handed
 
 
@@ -386,7 +386,7 @@ def _as_sequence(api: TypeAnalyser, written: Type) -> Type:
     """Return an annotation with ``list``, as schemas write it, replaced by Sequence."""
     kind = get_proper_type(written)
     if isinstance(kind, UnionType):
-        return UnionType.make_union([_as_sequence(api, tensor) for tensor in kind.items])
+        return UnionType.make_union([_as_sequence(api, item) for item in kind.items])
     if isinstance(kind, Instance) and kind.type.fullname == "builtins.list":
         return api.named_type("typing.Sequence", [_as_sequence(api, arg) for arg in kind.args])
     return kind

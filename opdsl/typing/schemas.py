@@ -57,8 +57,8 @@ def schema_of(
         Argument(text, schema_type(type), Default("...", None) if kind.is_optional() else None)
         for text, kind, type in zip(names, kinds, types, strict=True)
     ]
-    positional = tuple(argument for argument, kind in zip(arguments, kinds, strict=True) if not kind.is_named())
-    named = tuple(argument for argument, kind in zip(arguments, kinds, strict=True) if kind.is_named())
+    positional = tuple(parameter for parameter, kind in zip(arguments, kinds, strict=True) if not kind.is_named())
+    named = tuple(parameter for parameter, kind in zip(arguments, kinds, strict=True) if kind.is_named())
     return FunctionSchema(OperatorName(None, name, ""), positional, named, (), _returns(result))
 
 
@@ -77,7 +77,7 @@ def schema_type(type: Type) -> SchemaType:
 
 def _of_union(union: UnionType) -> SchemaType:
     items = [get_proper_type(nested_union) for nested_union in flatten_nested_unions(union.items)]
-    present = [schema_type(tensor) for tensor in items if not isinstance(tensor, NoneType)]
+    present = [schema_type(item) for item in items if not isinstance(item, NoneType)]
     lists = [base_type for base_type in present if isinstance(base_type, ListType)]
     if BaseType.Tensor in present:
         list_type: SchemaType = BaseType.Tensor  # numbers in the union are accepted for a tensor
@@ -95,12 +95,12 @@ def _returns(result: Type) -> tuple[Return, ...]:
     if not isinstance(kind, TupleType):
         return (Return(None, schema_type(kind)),)
     names = _field_names(kind) or [None] * len(kind.items)
-    return tuple(Return(name, schema_type(tensor)) for name, tensor in zip(names, kind.items, strict=True))
+    return tuple(Return(name, schema_type(item)) for name, item in zip(names, kind.items, strict=True))
 
 
 def _field_names(kind: TupleType) -> list[str | None]:
     """Return the field names of a NamedTuple; an empty list for a plain tuple."""
     symbol = kind.partial_fallback.type.names.get("__match_args__")
     fields = get_proper_type(symbol.node.type) if symbol is not None and isinstance(symbol.node, Var) else None
-    items = [get_proper_type(tensor) for tensor in fields.items] if isinstance(fields, TupleType) else []
-    return [str(tensor.value) for tensor in items if isinstance(tensor, LiteralType)]
+    items = [get_proper_type(field) for field in fields.items] if isinstance(fields, TupleType) else []
+    return [str(item.value) for item in items if isinstance(item, LiteralType)]

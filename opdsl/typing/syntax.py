@@ -161,8 +161,8 @@ def written_types(function: FuncDef) -> list[Type | None]:
 def set_types(function: FuncDef, types: Sequence[Type]) -> None:
     """Set the types of a function's parameters and of its result, as if they were written."""
     *parameters, result = types
-    function.arg_kinds = [argument.kind for argument in function.arguments]
-    function.arg_names = [None if argument.pos_only else argument.variable.name for argument in function.arguments]
+    function.arg_kinds = [parameter.kind for parameter in function.arguments]
+    function.arg_names = [None if parameter.pos_only else parameter.variable.name for parameter in function.arguments]
     function.type = CallableType(
         parameters,
         function.arg_kinds,

@@ -18,8 +18,8 @@ CLASSES = (TARGET > 0).astype(numpy.int64)
 
 def agree(function: Callable[..., Any], *arrays: numpy.ndarray, tolerance: float = 1e-10) -> int:
     """Check that a function returns the same for tensors and for arrays, and tensors for tensors."""
-    ours = function(*(opdsl.from_numpy(tensor.copy()) for tensor in arrays))
-    theirs = function(*(tensor.copy() for tensor in arrays))
+    ours = function(*(opdsl.from_numpy(array.copy()) for array in arrays))
+    theirs = function(*(array.copy() for array in arrays))
     ours, theirs = (output if isinstance(output, (tuple, list)) else (output,) for output in (ours, theirs))
     for one, other in zip(ours, theirs, strict=True):
         assert isinstance(one, (opdsl.Tensor, float, int)), type(one)

@@ -94,9 +94,9 @@ def exp_of_small(self):
 def noted_override() -> Iterator[None]:
     """Register an override of ``exp`` at CPU by the DSL ``mine`` for one test."""
     load()
-    output = register_op_override("mine", "aten", "exp", "CPU", is_small, exp_of_small)
+    override = register_op_override("mine", "aten", "exp", "CPU", is_small, exp_of_small)
     yield
-    overrides.remove(output)
+    overrides.remove(override)
 
 
 @pytest.fixture

@@ -26,8 +26,8 @@ def doubled(self: Tensor) -> Tensor:
 
 
 def run(*arguments: str) -> tuple[int, str]:
-    result = CliRunner().invoke(main, ["bench", *arguments])
-    return result.exit_code, result.output
+    outcome = CliRunner().invoke(main, ["bench", *arguments])
+    return outcome.exit_code, outcome.output
 
 
 TIME = r"([\d.]+) (ns|µs|ms|s)"

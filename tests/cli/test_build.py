@@ -212,10 +212,10 @@ def test_numbers_are_converted_as_by_opdsl() -> None:
             return "refused"
 
     for dtype in ALL_DTYPES:
-        for value in values:
-            assert outcome(ours.convert, value, dtype) == outcome(numbers.convert, value, dtype.name), (value, dtype)
-            if not isinstance(value, complex):
-                assert outcome(ours.wrap, value, dtype) == outcome(numbers.wrap, value, dtype.name), (value, dtype)
+        for number in values:
+            assert outcome(ours.convert, number, dtype) == outcome(numbers.convert, number, dtype.name), (number, dtype)
+            if not isinstance(number, complex):
+                assert outcome(ours.wrap, number, dtype) == outcome(numbers.wrap, number, dtype.name), (number, dtype)
 
 
 @pytest.mark.parametrize("name", ["bfloat16", "float16", "float8_e4m3fn", "float8_e5m2"])
@@ -223,10 +223,10 @@ def test_numbers_are_rounded_to_narrow_dtypes(name: str) -> None:
     from opdsl.shipping.runtime.numbers import round_to
 
     values = np.random.default_rng(0).standard_normal(300) * np.logspace(-9, 6, 300)
-    for value in [*values.tolist(), 65504.0, 7e4, float("inf"), -0.0]:
+    for number in [*values.tolist(), 65504.0, 7e4, float("inf"), -0.0]:
         with np.errstate(over="ignore"):
-            wanted = float(np.array(value).astype(np.dtype(getattr(ml_dtypes, name, name))))
-        np.testing.assert_equal(round_to(value, name), wanted)
+            wanted = float(np.array(number).astype(np.dtype(getattr(ml_dtypes, name, name))))
+        np.testing.assert_equal(round_to(number, name), wanted)
 
 
 def test_numbers_that_take_another_branch_get_plans_of_their_own() -> None:

@@ -35,9 +35,9 @@ def script(tmp_path: Path) -> Path:
 
 
 def test_missing_names_stand_with_the_place_where_they_are_first(run: Run, script: Path) -> None:
-    result = run("compat", str(script))
-    assert result.exit_code == 1
-    lines = [line.removeprefix(f"{script}:").split() for line in result.stdout.splitlines()]
+    outcome = run("compat", str(script))
+    assert outcome.exit_code == 1
+    lines = [line.removeprefix(f"{script}:").split() for line in outcome.stdout.splitlines()]
     assert lines == [
         ["4", "torch.utils.data.DataLoader"],
         ["9", "torch.linalg.nothing"],
@@ -48,11 +48,11 @@ def test_missing_names_stand_with_the_place_where_they_are_first(run: Run, scrip
 
 def test_a_script_of_which_everything_is_here(run: Run, script: Path) -> None:
     script.write_text("import torch as t\nt.add(t.ones(2), 1)\n", encoding="utf-8")
-    result = run("compat", str(script))
-    assert result.exit_code == 0 and result.stdout == ""
+    outcome = run("compat", str(script))
+    assert outcome.exit_code == 0 and outcome.stdout == ""
 
 
 def test_what_is_not_python_is_refused(run: Run, script: Path) -> None:
     script.write_text("def", encoding="utf-8")
-    result = run("compat", str(script))
-    assert result.exit_code == 1 and "is not Python" in result.stderr
+    outcome = run("compat", str(script))
+    assert outcome.exit_code == 1 and "is not Python" in outcome.stderr

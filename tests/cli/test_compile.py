@@ -119,9 +119,9 @@ def test_cuda_kernels_are_compiled_without_a_gpu(compile_: Run, selection: Path,
 )
 def test_what_to_compile_for_is_checked(compile_: Run, options: tuple[str, ...], said: str) -> None:
     pytest.importorskip("cuda.bindings", reason="needs the extra cuda")
-    result = compile_(*options)
-    assert said in result.stderr
-    assert result.exit_code == 1
+    outcome = compile_(*options)
+    assert said in outcome.stderr
+    assert outcome.exit_code == 1
 
 
 SCRIPT = """

@@ -20,9 +20,9 @@ def files(folder: Path) -> Path:
 
 
 def test_a_break_exits_with_1_and_stands_first(run: Run, files: Path) -> None:
-    result = run("diff", "old.yaml", "new.yaml")
-    assert result.exit_code == 1
-    assert result.stdout == (
+    outcome = run("diff", "old.yaml", "new.yaml")
+    assert outcome.exit_code == 1
+    assert outcome.stdout == (
         "breaks callers:\n"
         "    new.yaml:1:9: aten::f: the argument self is called input now\n"
         "does not break callers:\n"
@@ -31,8 +31,8 @@ def test_a_break_exits_with_1_and_stands_first(run: Run, files: Path) -> None:
 
 
 def test_without_a_break_it_exits_with_0(run: Run, files: Path) -> None:
-    result = run("diff", "old.yaml", "more.yaml")
-    assert (result.exit_code, result.stderr) == (0, "0 changes break callers, 1 do not\n")
+    outcome = run("diff", "old.yaml", "more.yaml")
+    assert (outcome.exit_code, outcome.stderr) == (0, "0 changes break callers, 1 do not\n")
 
 
 def test_only_breaks_are_shown_when_asked(run: Run, files: Path) -> None:
@@ -43,8 +43,8 @@ def test_a_module_compares_with_a_file(run: Run, my_ops: Path) -> None:
     run("export", "--module", "my_ops.py", "-o", "my_ops.yaml")
     assert run("diff", "my_ops.yaml", "my_ops.yaml").exit_code == 0
     (my_ops.parent / "other_ops.py").write_text(my_ops.read_text().replace("beta", "gamma"))
-    result = run("diff", "my_ops.yaml", "other_ops.py")
-    assert (result.exit_code, "is gone" in result.stdout) == (1, True)
+    outcome = run("diff", "my_ops.yaml", "other_ops.py")
+    assert (outcome.exit_code, "is gone" in outcome.stdout) == (1, True)
 
 
 def test_a_module_compares_with_itself(run: Run, my_ops: Path) -> None:
@@ -56,8 +56,8 @@ def test_opdsls_own_operators_do_not_differ_from_themselves(run: Run) -> None:
 
 
 def test_a_file_that_is_not_there_is_an_error(run: Run) -> None:
-    result = run("diff", "no.yaml", "opdsl")
-    assert (result.exit_code, "no.yaml" in result.stderr) == (1, True)
+    outcome = run("diff", "no.yaml", "opdsl")
+    assert (outcome.exit_code, "no.yaml" in outcome.stderr) == (1, True)
 
 
 def test_changes_of_modules_show_where_they_are_declared(run: Run, my_ops: Path) -> None:

@@ -43,8 +43,8 @@ def test_with_a_file_stdout_stays_empty(run: Run, folder: Path) -> None:
 
 
 def test_a_file_that_cannot_be_written_is_an_error(run: Run, folder: Path) -> None:
-    result = run("export", "-o", "no/such/folder/entries.yaml")
-    assert (result.exit_code, "no/such/folder/entries.yaml" in result.stderr) == (1, True)
+    outcome = run("export", "-o", "no/such/folder/entries.yaml")
+    assert (outcome.exit_code, "no/such/folder/entries.yaml" in outcome.stderr) == (1, True)
 
 
 def test_what_a_module_prints_does_not_reach_the_yaml(run: Run, my_ops: Path) -> None:
@@ -67,6 +67,6 @@ def test_a_selection_is_all_that_is_written(run: Run, folder: Path) -> None:
     (folder / "selected.yaml").write_text(
         "operators:\n  aten::add.Tensor: {include_all_overloads: False}\n  mine::g: {}\n"
     )
-    result = run("export", "--select", "selected.yaml")
-    assert {str(load.name) for load in loads(result.stdout)} == {"add.Tensor", "add_.Tensor", "add.out"}
-    assert "selected, but not there: mine::g" in result.stderr
+    outcome = run("export", "--select", "selected.yaml")
+    assert {str(load.name) for load in loads(outcome.stdout)} == {"add.Tensor", "add_.Tensor", "add.out"}
+    assert "selected, but not there: mine::g" in outcome.stderr

@@ -48,8 +48,8 @@ def test_declarations_fold_what_they_derive(run: Run, file: Path) -> None:
 
 
 def test_exporting_the_module_gives_the_entries_back(run: Run, file: Path, folder: Path) -> None:
-    result = run("import", str(file), "-o", "imported_ops.py")
-    assert "wrote 3 entries to imported_ops.py; 1 in-place and 1 out= entries are derived" in result.stderr
+    outcome = run("import", str(file), "-o", "imported_ops.py")
+    assert "wrote 3 entries to imported_ops.py; 1 in-place and 1 out= entries are derived" in outcome.stderr
     exported = run("export", "--module", "imported_ops.py").stdout
     names = {entry.name.qualified: entry for entry in loads(exported)}
     assert names == {entry.name.qualified: entry for entry in loads(TEXT)}
@@ -63,8 +63,8 @@ def test_a_module_may_declare_what_opdsl_has(run: Run, file: Path) -> None:
 
 def test_faults_are_shown(run: Run, folder: Path) -> None:
     (folder / "bad.yaml").write_text("- func: f(Tenso self) -> Tensor\n")
-    result = run("import", "bad.yaml")
-    assert (result.exit_code, "bad.yaml:1:11: Tenso is no schema type" in result.stderr) == (1, True)
+    outcome = run("import", "bad.yaml")
+    assert (outcome.exit_code, "bad.yaml:1:11: Tenso is no schema type" in outcome.stderr) == (1, True)
 
 
 def test_pytorchs_file_type_checks_and_comes_back(tmp_path: Path) -> None:
@@ -76,8 +76,8 @@ def test_pytorchs_file_type_checks_and_comes_back(tmp_path: Path) -> None:
 
     def call(module: str, *arguments: str) -> None:
         command = [sys.executable, "-m", module, *arguments]
-        result = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=300)
-        assert result.returncode == 0, result.stdout[-2000:] + result.stderr[-2000:]
+        process = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=300)
+        assert process.returncode == 0, process.stdout[-2000:] + process.stderr[-2000:]
 
     code = "from opdsl.cli import main; main()"
     for arguments in (

@@ -83,9 +83,9 @@ def test_bench(run: Run) -> None:
 def test_check(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "wrong.yaml"
     file.write_text("- func: f(int x) -> int\n  variants: method\n- func: g(Tenso x) -> int\n")
-    result = run("check", str(file), "--json")
-    faults = document(result, "check")["faults"]
-    assert result.exit_code == 1
+    outcome = run("check", str(file), "--json")
+    faults = document(outcome, "check")["faults"]
+    assert outcome.exit_code == 1
     assert [(item["rule"], item["line"], item["column"]) for item in faults] == [("INV-49", 2, 13), ("INV-5", 3, 11)]
     assert faults[0]["file"] == str(file)
 
@@ -107,8 +107,8 @@ def test_check_of_what_is_no_text(run: Run, tmp_path: Path) -> None:
 def test_check_without_faults(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "right.yaml"
     file.write_text("- func: f(int x) -> int\n")
-    result = run("check", str(file), "--json")
-    assert (result.exit_code, document(result, "check")) == (0, {"faults": []})
+    outcome = run("check", str(file), "--json")
+    assert (outcome.exit_code, document(outcome, "check")) == (0, {"faults": []})
 
 
 def test_upgrade_has_no_json(run: Run, tmp_path: Path) -> None:
@@ -121,9 +121,9 @@ def test_diff(run: Run, tmp_path: Path) -> None:
     old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
     old.write_text("- func: f(Tensor self) -> Tensor\n")
     new.write_text("- func: f(Tensor self, int n) -> Tensor\n- func: g(Tensor self) -> Tensor\n")
-    result = run("diff", str(old), str(new), "--json")
-    changes = document(result, "diff")["changes"]
-    assert result.exit_code == 1
+    outcome = run("diff", str(old), str(new), "--json")
+    changes = document(outcome, "diff")["changes"]
+    assert outcome.exit_code == 1
     assert changes[0] == {
         "operator": "aten::f",
         "message": "the new argument int n has no default",

@@ -79,8 +79,8 @@ def test_a_pattern_that_nothing_matches_names_what_is_close(run: Run) -> None:
 
 
 def test_a_namespace_without_operators_is_an_error(run: Run) -> None:
-    result = run("list", "--namespace", "nowhere")
-    assert (result.exit_code, "no operator has the namespace 'nowhere'" in result.stderr) == (1, True)
+    outcome = run("list", "--namespace", "nowhere")
+    assert (outcome.exit_code, "no operator has the namespace 'nowhere'" in outcome.stderr) == (1, True)
 
 
 def test_with_a_module_its_namespaces_are_listed(run: Run, my_ops: Path) -> None:

@@ -83,8 +83,8 @@ def test_an_error_in_a_module_is_one_message_with_its_place(run: Run, folder: Pa
 
 def test_a_declaration_error_has_its_place_once(run: Run, folder: Path) -> None:
     file = write(folder / "wrong_ops.py", "import opdsl\n\n@opdsl.op\ndef f(x) -> opdsl.Tensor: ...\n")
-    result = run("list", "--module", "wrong_ops.py")
-    assert result.stderr.startswith(f"Error: {file}:3: f: the parameter 'x' has no annotation.")
+    outcome = run("list", "--module", "wrong_ops.py")
+    assert outcome.stderr.startswith(f"Error: {file}:3: f: the parameter 'x' has no annotation.")
 
 
 def test_an_error_of_a_call_gets_the_place_of_the_call(run: Run, folder: Path) -> None:
@@ -104,8 +104,8 @@ def test_a_module_that_failed_is_not_kept(run: Run, folder: Path) -> None:
 
 
 def test_a_file_that_is_not_there_is_named(run: Run, folder: Path) -> None:
-    result = run("show", "add", "--module", "absent.py")
-    assert (result.exit_code, result.stderr) == (1, f"Error: there is no file {folder}/absent.py\n")
+    outcome = run("show", "add", "--module", "absent.py")
+    assert (outcome.exit_code, outcome.stderr) == (1, f"Error: there is no file {folder}/absent.py\n")
 
 
 def test_a_module_that_is_not_there_is_named(run: Run, folder: Path) -> None:

@@ -70,9 +70,9 @@ def test_nothing_but_the_folder_is_left(library: Path) -> None:
 
 def test_the_command_says_what_to_try(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(creating, "_write_stubs", lambda name, folder: None)
-    result = run("new", "tides", "-o", str(tmp_path / "work"))
-    assert result.exit_code == 0
-    assert f"cd {tmp_path / 'work' / 'tides'}" in result.stderr
+    outcome = run("new", "tides", "-o", str(tmp_path / "work"))
+    assert outcome.exit_code == 0
+    assert f"cd {tmp_path / 'work' / 'tides'}" in outcome.stderr
     assert (tmp_path / "work" / "tides" / "tides" / "operators.py").is_file()
 
 
@@ -103,8 +103,8 @@ def test_what_is_there_is_never_written_over(run: Run, tmp_path: Path) -> None:
     (tmp_path / "tides").write_text("mine")
     with pytest.raises(DuplicateFileError, match="tides is there already"):
         make_library("tides", tmp_path / "tides")
-    result = run("new", "tides", "-o", str(tmp_path))
-    assert result.exit_code == 1 and "is there already" in result.stderr
+    outcome = run("new", "tides", "-o", str(tmp_path))
+    assert outcome.exit_code == 1 and "is there already" in outcome.stderr
     assert (tmp_path / "tides").read_text() == "mine"
 
 

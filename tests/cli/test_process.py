@@ -130,8 +130,8 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[[Exception], None]:
 
 def test_an_error_of_ours_is_a_message(run: Run, failing: Callable[[Exception], None]) -> None:
     failing(ShapeError("add: shapes differ."))
-    result = run("fail")
-    assert (result.exit_code, result.stdout, result.stderr) == (1, "", "Error: add: shapes differ.\n")
+    outcome = run("fail")
+    assert (outcome.exit_code, outcome.stdout, outcome.stderr) == (1, "", "Error: add: shapes differ.\n")
 
 
 def test_another_error_is_a_bug_and_stays_one(run: Run, failing: Callable[[Exception], None]) -> None:

@@ -182,8 +182,8 @@ def test_a_wrong_name_with_a_namespace_is_answered_with_one(run: Run) -> None:
 
 def test_a_name_of_two_namespaces_has_to_be_whole(run: Run, my_ops: Path) -> None:
     (my_ops.parent / "more_ops.py").write_text(my_ops.read_text(encoding="utf-8"), encoding="utf-8")
-    result = run("show", "affine", "--module", "my_ops.py", "--module", "more_ops.py")
-    assert "'affine' may be my_ops::affine or more_ops::affine" in result.stderr
+    outcome = run("show", "affine", "--module", "my_ops.py", "--module", "more_ops.py")
+    assert "'affine' may be my_ops::affine or more_ops::affine" in outcome.stderr
 
 
 def test_a_name_is_needed(run: Run) -> None:
@@ -240,5 +240,5 @@ def test_why_a_call_has_no_plan_is_shown(run: Run) -> None:
 
 
 def test_what_no_loaded_module_declares_may_be_in_another(run: Run) -> None:
-    result = run("show", "mylib::affine")
-    assert (result.exit_code, "Of a module that is not loaded: --module MODULE." in result.stderr) == (1, True)
+    outcome = run("show", "mylib::affine")
+    assert (outcome.exit_code, "Of a module that is not loaded: --module MODULE." in outcome.stderr) == (1, True)

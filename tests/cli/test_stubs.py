@@ -273,8 +273,8 @@ def test_docstrings_are_those_of_the_declarations(run: Run, library: Path, folde
 def test_check_tells_what_is_stale(run: Run, library: Path, folder: Path) -> None:
     run("stubs", "mine.py")
     library.write_text(LIBRARY.replace("beta: float = 1.0", "beta: float = 2.25"), encoding="utf-8")
-    result = run("stubs", "mine.py", "--check")
-    assert (result.exit_code, result.stdout.splitlines()) == (
+    outcome = run("stubs", "mine.py", "--check")
+    assert (outcome.exit_code, outcome.stdout.splitlines()) == (
         1,
         [f"typings/{name} is not up to date" for name in ("opdsl/_operators.pyi", "opdsl/runtime/tensor.pyi")],
     )
@@ -323,5 +323,5 @@ def test_two_processes_write_the_same(run: Run, library: Path, folder: Path) -> 
 
 def test_a_folder_that_cannot_be_written_is_an_error(run: Run, library: Path, folder: Path) -> None:
     (folder / "file").write_text("")
-    result = run("stubs", "mine.py", "-o", "file/made")
-    assert (result.exit_code, "file/made" in result.stderr) == (1, True)
+    outcome = run("stubs", "mine.py", "-o", "file/made")
+    assert (outcome.exit_code, "file/made" in outcome.stderr) == (1, True)

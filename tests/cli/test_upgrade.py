@@ -41,16 +41,16 @@ def test_the_new_file_is_written(run: Run, old: Path, tmp_path: Path) -> None:
 
 
 def test_every_change_is_listed_with_its_place(run: Run, old: Path, tmp_path: Path) -> None:
-    result = run("check", "--upgrade", str(old), "-o", str(tmp_path / "new.yaml"))
-    assert result.stdout.splitlines() == [
+    outcome = run("check", "--upgrade", str(old), "-o", str(tmp_path / "new.yaml"))
+    assert outcome.stdout.splitlines() == [
         f"{old}:2:9: double is float today",
         f"{old}:2:9: an entry without variants was a function and a method: variants: function, method",
         f"{old}:3:9: double is float today",
         f"{old}:3:9: the name f_ tells that self is written: Tensor(a!) self",
         f"{old}:3:9: an entry without variants was a function and a method: variants: function, method",
     ]
-    assert "PyTorch 0.4 to 0.4.1" in result.stderr
-    assert "5 changes, 0 need a person" in result.stderr
+    assert "PyTorch 0.4 to 0.4.1" in outcome.stderr
+    assert "5 changes, 0 need a person" in outcome.stderr
 
 
 def test_the_text_goes_to_stdout_without_a_file(run: Run, old: Path) -> None:
@@ -60,9 +60,9 @@ def test_the_text_goes_to_stdout_without_a_file(run: Run, old: Path) -> None:
 def test_what_needs_a_person_is_listed_and_exits_with_1(run: Run, old: Path, tmp_path: Path) -> None:
     old.write_text("- func: f(double x, Dimname d) -> Tensor\n  deprecated: True\n")
     new = tmp_path / "new.yaml"
-    result = run("check", "--upgrade", str(old), "-o", str(new))
-    head, _, rest = result.stdout.partition("needs a person:\n")
-    assert result.exit_code == 1
+    outcome = run("check", "--upgrade", str(old), "-o", str(new))
+    head, _, rest = outcome.stdout.partition("needs a person:\n")
+    assert outcome.exit_code == 1
     assert f"{old}:1:9: double is float today" in head
     assert f"{old}:2:15: deprecated is dropped" in rest
     assert f"{new}:1:20: Dimname is no schema type today" in rest
@@ -73,10 +73,10 @@ def test_the_dialect_may_be_told(run: Run, old: Path) -> None:
 
 
 def test_check_says_which_dialect_it_saw(run: Run, old: Path) -> None:
-    result = run("check", str(old))
-    assert result.exit_code == 1
-    assert f"{old} has the form of PyTorch 0.4 to 0.4.1" in result.stderr
-    assert "opdsl check --upgrade" in result.stderr
+    outcome = run("check", str(old))
+    assert outcome.exit_code == 1
+    assert f"{old} has the form of PyTorch 0.4 to 0.4.1" in outcome.stderr
+    assert "opdsl check --upgrade" in outcome.stderr
 
 
 def test_a_faulty_file_of_today_has_no_dialect(run: Run, old: Path) -> None:
@@ -98,8 +98,8 @@ def test_an_older_file_is_imported(run: Run, old: Path, folder: Path) -> None:
 def test_an_older_file_is_compared(run: Run, old: Path, tmp_path: Path) -> None:
     new = tmp_path / "new.yaml"
     new.write_text(NEW)
-    result = run("diff", str(old), str(new), "--dialect", "detect")
-    assert (result.exit_code, result.stdout) == (0, "")
+    outcome = run("diff", str(old), str(new), "--dialect", "detect")
+    assert (outcome.exit_code, outcome.stdout) == (0, "")
 
 
 @pytest.mark.parametrize("arguments", [("--upgrade",), ("-o", "x.yaml"), ("--upgrade", "--dialect", "0.1")])

@@ -226,9 +226,9 @@ def test_what_a_kernel_raises_names_the_block(lib: Library) -> None:
         return opdsl.empty_like(self)
 
     refused.sharding("ij->ij")
-    output = lazy(refused)(da.from_array(X[:4], chunks=((1, 3), (4, 2))))
+    blocks = lazy(refused)(da.from_array(X[:4], chunks=((1, 3), (4, 2))))
     with pytest.raises(ValueError, match="no") as raised:
-        output.compute()
+        blocks.compute()
     assert "raised for chunk (1, 1) of chunked::refused, of shapes (3, 2)" in raised.value.__notes__
 
 
@@ -272,9 +272,9 @@ OF_BLOCKS: dict[str, Any] = {
 def test_dasks_own_operators_compute_on_tensors(name: str) -> None:
     blocks, arrays = (da.from_array(array, chunks=(3, 4)) for array in (opdsl.from_numpy(X), X))
     assert isinstance(blocks.blocks[0, 0].compute(), Tensor)
-    result, expected = (np.asarray(OF_BLOCKS[name](array).compute()) for array in (blocks, arrays))
-    assert (result.dtype, result.shape) == (expected.dtype, expected.shape)
-    np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-5)
+    actual, expected = (np.asarray(OF_BLOCKS[name](array).compute()) for array in (blocks, arrays))
+    assert (actual.dtype, actual.shape) == (expected.dtype, expected.shape)
+    np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5)
 
 
 # ---------------------------------------------------------------------------------------------- windows
@@ -362,9 +362,9 @@ def test_random_numbers_in_a_body(lib: Library) -> None:
 
 def test_random_numbers_of_a_generator_and_of_unknown_places() -> None:
     x = da.from_array(X, chunks=(3, 4))
-    result = lazy(opdsl.bernoulli)(x * 0 + 0.5, generator=opdsl.Generator().manual_seed(3)).compute()
+    actual = lazy(opdsl.bernoulli)(x * 0 + 0.5, generator=opdsl.Generator().manual_seed(3)).compute()
     wanted = opdsl.bernoulli(opdsl.from_numpy(X * 0 + 0.5), generator=opdsl.Generator().manual_seed(3))
-    np.testing.assert_array_equal(result, wanted.numpy())
+    np.testing.assert_array_equal(actual, wanted.numpy())
     with pytest.raises(ShardingError, match="its random numbers depend on the positions of elements"):
         lazy(opdsl.rand_like)(x[x[:, 0] > 0])
 

@@ -49,12 +49,12 @@ def client(faulty: ModuleType) -> Iterator[Client]:
 
 def test_a_worker_that_is_killed(faulty: Any, client: Client, tmp_path: Path) -> None:
     """The chunks of a killed worker are computed again, by the other worker or by a new one."""
-    output = client.compute(lazy(faulty.doubled)(da.from_array(X, chunks=(1, 4)), str(tmp_path)))
+    future = client.compute(lazy(faulty.doubled)(da.from_array(X, chunks=(1, 4)), str(tmp_path)))
     until = time.monotonic() + 30
     while len(list(tmp_path.iterdir())) < 2 and time.monotonic() < until:
         time.sleep(0.02)
     os.kill(int(next(tmp_path.iterdir()).name), signal.SIGKILL)
-    np.testing.assert_array_equal(output.result(timeout=60), X + X)
+    np.testing.assert_array_equal(future.result(timeout=60), X + X)
 
 
 def test_a_kernel_that_raises(faulty: Any, client: Client) -> None:

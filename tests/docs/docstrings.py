@@ -168,4 +168,4 @@ if __name__ == "__main__":
     for path, lacks in faulty.items():
         if lacks:
             print(f"{path}: {', '.join(lacks)}")
-    print(f"{sum(not value for value in faulty.values())} of {len(listed)} say all")
+    print(f"{sum(not fault for fault in faulty.values())} of {len(listed)} say all")

@@ -80,10 +80,10 @@ def _compare(block: Block, place: str, names: dict[str, Any]) -> Iterator[str]:
     example = doctest.DocTestParser().get_doctest(block.text, {}, place, place, 0)
     example.globs = names
     flags = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL if "Traceback" in block.text else doctest.ELLIPSIS
-    result: list[str] = []
-    doctest.DocTestRunner(verbose=False, optionflags=flags).run(example, out=result.append, clear_globs=False)
-    if result:
-        yield f"{place}: {''.join(result)}"
+    report: list[str] = []
+    doctest.DocTestRunner(verbose=False, optionflags=flags).run(example, out=report.append, clear_globs=False)
+    if report:
+        yield f"{place}: {''.join(report)}"
 
 
 def _commands(block: Block, place: str) -> Iterator[str]:

@@ -22,7 +22,7 @@ def rows(header: str) -> Iterator[tuple[str, str]]:
 
 def test_the_documented_differences_are_those_that_the_replay_knows() -> None:
     documented = {}
-    for names, reason in rows("| operator | what is there |"):
+    for names, reason in rows("| operator | difference |"):
         documented |= {name.strip("`"): reason for name in names.split(", ")}
     assert documented == {name: reason for name, reason in EXPLAINED.items() if name not in UNDETERMINED}
 

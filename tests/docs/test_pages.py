@@ -56,11 +56,11 @@ def test_blocks_that_are_not_run_are_few() -> None:
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=lambda page: page.stem)
 def test_links_lead_to_files(page: Path) -> None:
-    output = {DOCS / "operators" / "index.md", DOCS / "reference" / "index.md"}
+    generated = {DOCS / "operators" / "index.md", DOCS / "reference" / "index.md"}
     text = re.sub(r"(?ms)^ *```.*?^ *```$", "", page.read_text())
     for link in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
         target = (page.parent / link).resolve()
-        assert "://" in link or target.exists() or target in output, link
+        assert "://" in link or target.exists() or target in generated, link
 
 
 def test_every_page_is_in_the_contents() -> None:
@@ -121,12 +121,12 @@ def test_every_operator_has_a_page(generators: Any) -> None:
 def test_the_page_of_an_operator_says_what_is_so(base: str, generators: Any) -> None:
     operators, _ = generators
     text = operators.page(base, operators.packets()[base])
-    result = list(blocks(text))
+    parts = list(blocks(text))
     schemas = {
         str(operator.schema) for operator in operators.packets()[base] if operator.schema.kind.name == "functional"
     }
-    assert schemas <= {block.text.strip() for block in result if block.language == "text"}
-    sessions = [block.text for block in result if block.language == "pycon"]
+    assert schemas <= {block.text.strip() for block in parts if block.language == "text"}
+    sessions = [block.text for block in parts if block.language == "pycon"]
     assert sessions
     for session in sessions:
         example = doctest.DocTestParser().get_doctest(session, {"opdsl": opdsl}, base, base, 0)

@@ -157,21 +157,21 @@ class EmulatedDriver:
         While a kernel is missing, launches are skipped, so that the missing kernels of all functions are compiled
         together; then the functions are called again.
         """
-        result: dict[int, T | Exception] = {}
-        while len(result) < len(runs):
+        outcomes: dict[int, T | Exception] = {}
+        while len(outcomes) < len(runs):
             self._left_out = missing = dict[str, Source]()
             try:
                 for place, run in enumerate(runs):
-                    if place in result:
+                    if place in outcomes:
                         continue
                     self._skipped = 0
                     outcome = outcome_of(run)
                     if not missing:  # otherwise it has read results that no kernel has computed
-                        result[place] = outcome
+                        outcomes[place] = outcome
             finally:
                 self._left_out = None
             libraries.build(missing.values())
-        return [result[place] for place in range(len(runs))]
+        return [outcomes[place] for place in range(len(runs))]
 
     # ------------------------------------------------------------------------------------------------------- devices
 

@@ -102,9 +102,9 @@ def grid() -> Any:
         content = _compiled(text, _GRID)
         cache.store(f"emulated grid {name}", content)
     # RTLD_GLOBAL lets kernels of all libraries find the grid's functions.
-    result = _opened(name, content, ctypes.RTLD_GLOBAL)
-    result.emulated_hold.restype = ctypes.c_void_p
-    return result
+    library = _opened(name, content, ctypes.RTLD_GLOBAL)
+    library.emulated_hold.restype = ctypes.c_void_p
+    return library
 
 
 class Started:

@@ -67,8 +67,8 @@ class HostProducts:
                 two = _numbers(_matrix(second, operations[1], inner, columns, at), kind)
                 target = _matrix(out, 0, rows, columns, at)
                 # With beta = 0 the target is not read.
-                output = scale * (one @ two) + (kept * _numbers(target, own) if kept else 0)
-                target[...] = narrow(output.astype(wide), "bfloat16") if own == _BFLOAT16 else output
+                product = scale * (one @ two) + (kept * _numbers(target, own) if kept else 0)
+                target[...] = narrow(product.astype(wide), "bfloat16") if own == _BFLOAT16 else product
 
         self.driver.queue(self.stream, run)
         return 0

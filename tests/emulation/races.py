@@ -98,7 +98,7 @@ class Races:
             A description of the fault ("" if none was detected), and the operands afterwards.
         """
         arena = Arena.of(operands, program.scratch, seed)
-        addresses = [tensor.__array_interface__["data"][0] for tensor in arena.arrays if isinstance(tensor, np.ndarray)]
+        addresses = [array.__array_interface__["data"][0] for array in arena.arrays if isinstance(array, np.ndarray)]
         ends = (ctypes.c_void_p * (2 * len(arena.ranges)))(*(end for both in arena.ranges for end in both))
         for launch in program.variant(addresses).launches:
             parameters = [_parameter(argument, arena) for argument in launch.arguments]
@@ -141,17 +141,17 @@ def _loaded(text: str) -> ctypes.CDLL:
     content = cache.load(key)
     with tempfile.TemporaryDirectory(prefix="opdsl-races-") as name:
         folder = Path(name)
-        output = folder / "races.so"
+        library = folder / "races.so"
         if content is None:
             (folder / "kernels.cpp").write_text(text)
             _run("-O0", "-fsanitize=thread", "-c", str(folder / "kernels.cpp"), "-o", str(folder / "kernels.o"))
             _run("-O1", "-c", str(_HERE / "races.cpp"), "-o", str(folder / "grid.o"))
             linked = ("-shared", "-Wl,-Bsymbolic", "-pthread")
-            _run(*linked, str(folder / "kernels.o"), str(folder / "grid.o"), "-o", str(output))
-            content = output.read_bytes()
+            _run(*linked, str(folder / "kernels.o"), str(folder / "grid.o"), "-o", str(library))
+            content = library.read_bytes()
             cache.store(key, content)
-        output.write_bytes(content)
-        return ctypes.CDLL(str(output))
+        library.write_bytes(content)
+        return ctypes.CDLL(str(library))
 
 
 def _run(*arguments: str) -> None:

@@ -23,11 +23,11 @@ needs_standin = pytest.mark.skipif(
 
 def standin(folder: Path) -> Path:
     """Compile the stand-in library into a folder, and return its path."""
-    output = folder / "libcuda.so.1"
+    library = folder / "libcuda.so.1"
     language = () if shutil.which("cc") else ("-x", "c")
-    command = [str(_COMPILER), *language, "-shared", "-fPIC", "-O1", "-w", str(_HERE / "libcuda.c"), "-o", str(output)]
+    command = [str(_COMPILER), *language, "-shared", "-fPIC", "-O1", "-w", str(_HERE / "libcuda.c"), "-o", str(library)]
     subprocess.run([*command, "-lpthread"], check=True, capture_output=True, timeout=120)
-    return output
+    return library
 
 
 def run(library: Path, script: str, **settings: int) -> str:
@@ -36,7 +36,7 @@ def run(library: Path, script: str, **settings: int) -> str:
     environment = os.environ | {
         "LD_LIBRARY_PATH": ":".join(filter(None, places)),
         "PYTHONPATH": str(_ROOT),
-        **{f"STANDIN_{name.upper()}": str(value) for name, value in settings.items()},
+        **{f"STANDIN_{name.upper()}": str(setting) for name, setting in settings.items()},
     }
     ended = subprocess.run(
         [sys.executable, "-X", "faulthandler", "-c", script],

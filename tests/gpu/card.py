@@ -64,8 +64,9 @@ def main() -> int:
     """Run all checks, continuing after failures, and return the number of failed ones."""
     versions()
     assert opdsl.cuda.is_available(), "no device can be used"
-    result = opdsl.cuda.get_device_properties()
-    name = f"card: {result.name}, sm_{result.capability[0]}{result.capability[1]}, {result.total_memory >> 30} GiB"
+    properties = opdsl.cuda.get_device_properties()
+    major, minor = properties.capability[:2]
+    name = f"card: {properties.name}, sm_{major}{minor}, {properties.total_memory >> 30} GiB"
     print(name, opdsl.cuda.mem_get_info())
     failures = 0
     for check in (graph_memory, positions, products):

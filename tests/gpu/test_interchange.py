@@ -55,28 +55,28 @@ def test_a_stream_of_torchs_is_ours(torch: Any) -> None:
 
 
 def test_the_array_interface_with_torch(torch: Any) -> None:
-    x = opdsl.arange(4.0).cuda()
-    assert torch.as_tensor(x, device="cuda").data_ptr() == x.data_ptr()
+    ours = opdsl.arange(4.0).cuda()
+    assert torch.as_tensor(ours, device="cuda").data_ptr() == ours.data_ptr()
 
 
 def test_cupy_both_ways() -> None:
     cupy = pytest.importorskip("cupy")
-    x = opdsl.arange(6.0).cuda().reshape(2, 3)
-    y = cupy.asarray(x)
+    ours = opdsl.arange(6.0).cuda().reshape(2, 3)
+    y = cupy.asarray(ours)
     y += 1
     z = opdsl.as_tensor(y, device="cuda")
-    assert z.data_ptr() == x.data_ptr() == y.data.ptr
-    assert x.tolist() == [[1, 2, 3], [4, 5, 6]]
+    assert z.data_ptr() == ours.data_ptr() == y.data.ptr
+    assert ours.tolist() == [[1, 2, 3], [4, 5, 6]]
 
 
 def test_numba_both_ways() -> None:
     pytest.importorskip("numba_cuda")
     from numba import cuda
 
-    x = opdsl.arange(6.0).cuda()
-    y = cuda.as_cuda_array(x)
-    assert y.copy_to_host().tolist() == x.tolist()
-    assert opdsl.as_tensor(y, device="cuda").data_ptr() == x.data_ptr()
+    ours = opdsl.arange(6.0).cuda()
+    y = cuda.as_cuda_array(ours)
+    assert y.copy_to_host().tolist() == ours.tolist()
+    assert opdsl.as_tensor(y, device="cuda").data_ptr() == ours.data_ptr()
 
 
 def test_a_numba_cuda_kernel_overrides_an_operator() -> None:

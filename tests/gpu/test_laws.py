@@ -87,9 +87,9 @@ def cases() -> list[tuple[Operator, tuple[DType, ...]]]:
 def samples(operator: Operator, dtype: DType) -> list[Sample]:
     """Return the calls to make, none if the operator refuses the dtype on the CPU."""
     try:
-        output = samples_of(operator, dtype)
+        calls = samples_of(operator, dtype)
         function = Subject(operator, []).function
-        return fitting(output, function, wanted=math.inf if IS_WHOLE else FEW if is_declared(operator) else FEWEST)
+        return fitting(calls, function, wanted=math.inf if IS_WHOLE else FEW if is_declared(operator) else FEWEST)
     except (opdsl.errors.OptionError, opdsl.errors.DTypeError):
         return []
 
@@ -111,8 +111,8 @@ def test_cuda_agrees_with_the_cpu(place: int, complete: Callable[..., Any]) -> N
     if place not in OUTCOMES:
         first = place - place % TOGETHER
         wanted = {index: checks(*CASES[index]) for index in range(first, min(first + TOGETHER, len(CASES)))}
-        result = iter(complete([check for of_operator in wanted.values() for check in of_operator]))
-        OUTCOMES.update({index: list(itertools.islice(result, len(wanted[index]))) for index in wanted})
+        checked = iter(complete([check for of_operator in wanted.values() for check in of_operator]))
+        OUTCOMES.update({index: list(itertools.islice(checked, len(wanted[index]))) for index in wanted})
     outcomes = OUTCOMES.pop(place)
     assert outcomes or CASES[place][0].name.startswith(WITHOUT_SAMPLES)
     for outcome in outcomes:
@@ -125,7 +125,7 @@ def checks(operator: Operator, dtypes: tuple[DType, ...]) -> list[Callable[[], l
     """Return functions that find how an operator differs from the CPU, one for each dtype to try."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        taken = ((dtype, output) for dtype in dtypes if (output := samples(operator, dtype)))
+        taken = ((dtype, calls) for dtype in dtypes if (calls := samples(operator, dtype)))
         chosen = list(taken if IS_WHOLE else itertools.islice(taken, 1))
     return [partial(differences, operator, *case) for case in chosen]
 
@@ -136,8 +136,8 @@ def differences(operator: Operator, dtype: DType, output: list[Sample]) -> list[
     """
     with warnings.catch_warnings(), lowered_at_once():
         warnings.simplefilter("ignore", UserWarning)
-        result = violations_of(operator, output, laws=[6])
-    return [f"{dtype}: {violation}" for violation in result if not is_missing(violation.problem)]
+        violations = violations_of(operator, output, laws=[6])
+    return [f"{dtype}: {violation}" for violation in violations if not is_missing(violation.problem)]
 
 
 def is_missing(problem: str) -> bool:

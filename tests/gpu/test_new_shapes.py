@@ -40,5 +40,5 @@ def test_a_form_belongs_to_its_device() -> None:
     with lowered_at_once():
         for n in (3, 4):
             for index in range(opdsl.cuda.device_count()):
-                output = opdsl.ones(n, device=f"cuda:{index}") * 2
-                assert (str(output.device), output.tolist()) == (f"cuda:{index}", [2.0] * n)
+                doubled = opdsl.ones(n, device=f"cuda:{index}") * 2
+                assert (str(doubled.device), doubled.tolist()) == (f"cuda:{index}", [2.0] * n)

@@ -24,9 +24,9 @@ OVERLAPPING = ((3, 3), (1, 1))
 
 def written(x: Tensor, index: Any, value: Any) -> Tensor:
     """Return a copy of a tensor with a value written at an index."""
-    output = x.clone()
-    output[index] = value
-    return output
+    copy = x.clone()
+    copy[index] = value
+    return copy
 
 
 CASES: dict[str, Callable[[Tensor, Move], Tensor]] = {
@@ -59,9 +59,9 @@ def test_rows_that_read_elsewhere() -> None:
 def test_a_call_agrees_with_the_cpu(name: str) -> None:
     x = opdsl.arange(24.0).reshape(4, 6)
     expected = CASES[name](x, lambda tensor: tensor)
-    result = CASES[name](x.cuda(), lambda tensor: tensor.cuda())
-    assert result.is_cuda and result.strides == expected.strides
-    assert result.tolist() == expected.tolist()
+    actual = CASES[name](x.cuda(), lambda tensor: tensor.cuda())
+    assert actual.is_cuda and actual.strides == expected.strides
+    assert actual.tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize(

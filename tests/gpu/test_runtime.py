@@ -59,9 +59,9 @@ def test_memory_is_not_overwritten_while_another_stream_reads_it(large: int) -> 
 
 
 def test_copies_that_do_not_wait(large: int) -> None:
-    x = opdsl.arange(float(large)).pin_memory()
-    y = (x.to("cuda", non_blocking=True) + 1).to("cpu", non_blocking=True)
-    assert x.is_pinned() and y.is_pinned()
+    pinned = opdsl.arange(float(large)).pin_memory()
+    y = (pinned.to("cuda", non_blocking=True) + 1).to("cpu", non_blocking=True)
+    assert pinned.is_pinned() and y.is_pinned()
     opdsl.cuda.synchronize()
     assert y[-1].item() == large
 

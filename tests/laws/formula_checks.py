@@ -105,8 +105,8 @@ class Trial:
             self.narrow, seen = drawn.expected(drawn.tensors)
             with wide_numbers():
                 self.leaves = {name: widened(tensor).clone() for name, tensor in drawn.tensors.items()}
-                for tensor in self.leaves.values():
-                    tensor.requires_grad_(_is_inexact(tensor))
+                for leaf in self.leaves.values():
+                    leaf.requires_grad_(_is_inexact(leaf))
                 self.wide, noted = drawn.expected(self.leaves)
         except (IndexError, RuntimeError) as error:
             self.error = error
@@ -171,7 +171,7 @@ class Trial:
                 materialize_grads=True,
             )
             if own_kept:
-                result = opdsl.autograd.grad(
+                gradients = opdsl.autograd.grad(
                     [own[at] for at in own_kept],
                     own_inputs,
                     [ours(weights[at]) for at in own_kept],
@@ -179,14 +179,14 @@ class Trial:
                     materialize_grads=True,
                 )
             else:
-                result = tuple([opdsl.zeros_like(value) for value in own_inputs])
-            for name, one, other in zip(names, result, wanted, strict=True):
+                gradients = tuple([opdsl.zeros_like(value) for value in own_inputs])
+            for name, one, other in zip(names, gradients, wanted, strict=True):
                 known = other.detach()[other.detach().isfinite()].abs()
                 scale = max(self.margin, self.margin * float(known.max()) if known.numel() else 0.0)
                 problem = difference(one, other, _ROUNDINGS[order] * scale, 0.0)
                 if problem:
                     return f"gradient of {name}, order {order}: {problem}"
-            results, own = list(wanted), list(result)
+            results, own = list(wanted), list(gradients)
         return None
 
     # ------------------------------------------------------------------------------------------------------ transforms
@@ -196,7 +196,7 @@ class Trial:
         first, *others = self.arguments()
         several = [first, first * 2, first + first]
         actual = listed(opdsl.vmap(lambda value: self.operator(value, *others))(opdsl.stack(several)))
-        wanted = [listed(self.operator(value, *others)) for value in several]
+        wanted = [listed(self.operator(sample, *others)) for sample in several]
         for at, result in enumerate(actual):
             stacked = torch.stack([theirs(results[at]) for results in wanted])
             problem = self._same(result, stacked)
@@ -226,13 +226,13 @@ class Trial:
             )
             return tuple([results[place] for place in kept])
 
-        _, result = jvp(
+        _, tangent = jvp(
             own, tuple([arguments[place] for place in at]), tuple([ours(direction) for direction in directions])
         )
         inputs = tuple([self.leaves[names[place]].detach() for place in at])
         with wide_numbers():
             _, wanted = torch.autograd.functional.jvp(computed, inputs, tuple(directions))
-        for one, other in zip(listed(result), listed(wanted), strict=True):
+        for one, other in zip(listed(tangent), listed(wanted), strict=True):
             known = other[other.isfinite()].abs()
             scale = self.margin * max(1.0, float(known.max()) if known.numel() else 0.0)
             problem = difference(one, other, _ROUNDINGS[1] * scale, 0.0)
@@ -244,8 +244,8 @@ class Trial:
         """Describe how ``opdsl.compile`` of a call differs from the call itself, or return None."""
         compiled = opdsl.compile(lambda *values: self.operator(*values))
         for _ in range(2):
-            result, wanted = listed(compiled(*self.arguments())), listed(self.operator(*self.arguments()))
-        problems = (self._same(one, theirs(other)) for one, other in zip(result, wanted, strict=True))
+            computed, wanted = listed(compiled(*self.arguments())), listed(self.operator(*self.arguments()))
+        problems = (self._same(one, theirs(other)) for one, other in zip(computed, wanted, strict=True))
         return next((f"compile: {problem}" for problem in problems if problem), None)
 
     def in_torch(self) -> str | None:

@@ -157,12 +157,12 @@ def read(tensor: str, kind: str, at: Sequence[str | Node], batched: bool, has_ba
 
 
 def _gathered(
-    scope: Scope, tensor: torch.Tensor, at: list[torch.Tensor], bare: list[bool], batched: bool, outside: Any
+    scope: Scope, source: torch.Tensor, at: list[torch.Tensor], bare: list[bool], batched: bool, outside: Any
 ) -> torch.Tensor:
     """Gather elements at broadcast indices with an out-of-bounds mode; ``bare`` marks indices that are dims
     themselves.
     """
-    sizes = list(tensor.shape)
+    sizes = list(source.shape)
     indices, inside = [], torch.ones((1,) * RANK, dtype=torch.bool)
     if batched:
         indices.append(torch.arange(sizes[0]).reshape([sizes[0]] + [1] * (RANK - 1)))
@@ -182,11 +182,11 @@ def _gathered(
         outside = 0.0
     shape = torch.broadcast_shapes(*(index.shape for index in indices))
     if 0 in sizes:
-        result = torch.zeros(shape, dtype=tensor.dtype) + tensor.sum().to(tensor.dtype)
+        taken = torch.zeros(shape, dtype=source.dtype) + source.sum().to(source.dtype)
     else:
-        result = tensor[tuple(index.expand(shape) for index in indices)]
-    fill = torch.as_tensor(outside).to(tensor.dtype)
-    return torch.where(inside, result, fill)
+        taken = source[tuple(index.expand(shape) for index in indices)]
+    fill = torch.as_tensor(outside).to(source.dtype)
+    return torch.where(inside, taken, fill)
 
 
 def _require(inside: torch.Tensor, scope: Scope, *others: torch.Tensor) -> None:
@@ -262,8 +262,8 @@ def fold(name: str, kind: str, operand: Node, axes: Sequence[str], options: str 
         value = operand.value(scope.within(axes))
         for axis in axes:
             value = spread(value, axis, scope)
-        result = _FOLDS[name](value, dims)
-        return result if operand.axes.difference(axes) else result.reshape(())
+        folded = _FOLDS[name](value, dims)
+        return folded if operand.axes.difference(axes) else folded.reshape(())
 
     listed = axes[0] if len(axes) == 1 else f"({', '.join(axes)})"
     text = f"{called(operand)}.{name}({listed}{options})"
@@ -304,8 +304,8 @@ def along(name: str, operand: Node, axis: str) -> Node:
 
     def compute(scope: Scope) -> torch.Tensor:
         value = spread(operand.value(scope.within((axis,))), axis, scope)
-        tensor: torch.Tensor = getattr(value, name)(AXES.index(axis))
-        return tensor
+        scanned: torch.Tensor = getattr(value, name)(AXES.index(axis))
+        return scanned
 
     return Node(f"{called(operand)}.{name}({axis})", operand.axes | {axis}, operand.kind, compute, binds=operand.binds)
 

@@ -232,13 +232,13 @@ class Writer:
             ">=": lambda a, b: a >= b,
             "!=": lambda a, b: a != b,
         }
-        output = combined(f"({one.text} {sign} {bound.text})", BOOL, (one, bound), functions[sign], exact=True)
+        comparison = combined(f"({one.text} {sign} {bound.text})", BOOL, (one, bound), functions[sign], exact=True)
         if self.random.random() < 0.25:
             other = self.condition(axes)
             word = self.random.choice(("and", "or"))
             function = torch.logical_and if word == "and" else torch.logical_or
-            return combined(f"({output.text} {word} {other.text})", BOOL, (output, other), function, exact=True)
-        return output
+            return combined(f"({comparison.text} {word} {other.text})", BOOL, (comparison, other), function, exact=True)
+        return comparison
 
     def choice(self, axes: frozenset[str], depth: int, kind: str) -> Node:
         condition = self.condition(axes)

@@ -47,12 +47,12 @@ def program(text: str) -> tuple[Step, ...]:
 # ----------------------------------------------------------------------------------------------------- both libraries
 
 
-def _theirs_strided(tensor: torch.Tensor, *place: Any) -> torch.Tensor:
-    return torch.as_strided(tensor, *place)
+def _theirs_strided(base: torch.Tensor, *place: Any) -> torch.Tensor:
+    return torch.as_strided(base, *place)
 
 
-def _ours_strided(tensor: opdsl.Tensor, *place: Any) -> opdsl.Tensor:
-    return make_view(tensor, *place)
+def _ours_strided(base: opdsl.Tensor, *place: Any) -> opdsl.Tensor:
+    return make_view(base, *place)
 
 
 class World:
@@ -127,17 +127,17 @@ class World:
 
     def _compare_pool(self, scale: float) -> str | None:
         for name, expected, ours in self.pool():
-            result = self._compare(ours, expected, scale)
-            if result is not None:
-                return f"{name} afterwards: {result}"
+            problem = self._compare(ours, expected, scale)
+            if problem is not None:
+                return f"{name} afterwards: {problem}"
         return None
 
     def _compare(self, ours: Any, expected: Any, scale: float, *, offset: bool = True) -> str | None:
         if isinstance(expected, (list, tuple)):
             if not isinstance(ours, (list, tuple)) or len(ours) != len(expected):
                 return f"{ours!r} for {expected!r}"
-            result = (self._compare(one, two, scale) for one, two in zip(ours, expected, strict=True))
-            return next((difference for difference in result if difference), None)
+            problems = (self._compare(one, two, scale) for one, two in zip(ours, expected, strict=True))
+            return next((difference for difference in problems if difference), None)
         if not isinstance(expected, torch.Tensor):
             same = type(ours) is type(expected) and (ours == expected or ours != ours)
             return None if same else f"{ours!r} for {expected!r}"
@@ -164,8 +164,8 @@ def _values(dtype: str, shape: tuple[int, ...], seed: int) -> torch.Tensor:
     return ordinary(getattr(torch, dtype), shape, seed)
 
 
-def _set_item(tensor: Any, index: Any, value: Any) -> None:
-    tensor[index] = value
+def _set_item(target: Any, index: Any, value: Any) -> None:
+    target[index] = value
 
 
 def _outcome(expression: str, names: dict[str, Any]) -> tuple[Any, Exception | None]:
@@ -233,8 +233,8 @@ def _value_difference(ours: torch.Tensor, expected: torch.Tensor, scale: float) 
 
 def _resized(expression: str, names: dict[str, Any]) -> tuple[torch.Tensor, tuple[int, ...]] | None:
     """Return the tensor that an expression passes as ``out`` and its shape before the call, or None."""
-    result = re.search(r"out=(t\d+)", expression)
-    return (names[result[1]], tuple(names[result[1]].shape)) if result else None
+    matched = re.search(r"out=(t\d+)", expression)
+    return (names[matched[1]], tuple(names[matched[1]].shape)) if matched else None
 
 
 def _is_undefined(expression: str, operands: Sequence[torch.Tensor]) -> bool:
@@ -247,7 +247,7 @@ def _is_undefined(expression: str, operands: Sequence[torch.Tensor]) -> bool:
         f"dtype=lib.{integer}" in expression or f"to(lib.{integer}" in expression for integer in INTEGERS
     )
     if floats and (integers or writes_integers):
-        values = torch.cat([tensor.double().flatten() for tensor in floats])
+        values = torch.cat([part.double().flatten() for part in floats])
         if not bool(((values >= 0) & (values < 127)).all()):
             return True
     if "rounding_mode=" in expression and any(bool((integer == 0).any()) or _least(integer) for integer in integers):

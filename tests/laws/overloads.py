@@ -152,22 +152,22 @@ class Draw:
         dtype = self.random.choice(dtypes)
         ndim = self.random.choice((0, 1, 1, 2, 2, 2, 3, 3, 4, 5))
         shape = tuple(self.random.choice(SIZES) for _ in range(ndim))
-        output = self.filled(shape, dtype)
+        drawn = self.filled(shape, dtype)
         chance = self.random.random()
         if chance < 0.15 and ndim:
-            output = output.transpose(0, -1)
+            drawn = drawn.transpose(0, -1)
         elif chance < 0.2:
-            output = opdsl.empty(shape, dtype=dtype, device="meta")
+            drawn = opdsl.empty(shape, dtype=dtype, device="meta")
         elif chance < 0.25:
-            output = output.expand(self.random.choice(((2, *shape), (0, *shape))))
+            drawn = drawn.expand(self.random.choice(((2, *shape), (0, *shape))))
         elif chance < 0.26:
-            output = opdsl.empty((2**31, 2**20), dtype=dtype, device="meta")
+            drawn = opdsl.empty((2**31, 2**20), dtype=dtype, device="meta")
         elif chance < 0.27:
-            output = output.reshape(-1)[:1].expand(2**16, -1)
+            drawn = drawn.reshape(-1)[:1].expand(2**16, -1)
         if chance > 0.9 and (dtype.is_floating_point or dtype.is_complex):
-            output = output.detach().requires_grad_()
-        self.tensors.append(output)
-        return output
+            drawn = drawn.detach().requires_grad_()
+        self.tensors.append(drawn)
+        return drawn
 
     def filled(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
         """Return a tensor of random elements in guarded memory."""
@@ -189,18 +189,18 @@ class Draw:
         with numpy.errstate(all="ignore"):
             return guarded_tensor(opdsl.from_numpy(numpy.asarray(values)).to(dtype))
 
-    def _view(self, tensor: Tensor) -> Tensor:
+    def _view(self, base: Tensor) -> Tensor:
         forms: tuple[Callable[[], Tensor], ...] = (
-            lambda: tensor[1:],
-            lambda: tensor[..., :1],
-            lambda: tensor.t(),
-            lambda: tensor.reshape(-1),
-            lambda: tensor.detach(),
+            lambda: base[1:],
+            lambda: base[..., :1],
+            lambda: base.t(),
+            lambda: base.reshape(-1),
+            lambda: base.detach(),
         )
         try:
             return self.random.choice(forms)()
         except OpdslError:
-            return tensor
+            return base
 
 
 @functools.cache
@@ -233,15 +233,15 @@ def parts(operator: Operator) -> tuple[str, str]:
 
 @functools.cache
 def _samples(operator: Operator, dtype: DType) -> tuple[Sample, ...]:
-    output = []
+    batch = []
     try:
         for sample in samples_of(operator, dtype):
-            output.append(sample)
-            if len(output) == 40:
+            batch.append(sample)
+            if len(batch) == 40:
                 break
     except Exception:
-        return tuple(output)
-    return tuple(output)
+        return tuple(batch)
+    return tuple(batch)
 
 
 class Call(NamedTuple):
@@ -419,7 +419,7 @@ def try_seed(seed: int) -> Failure | None:
 # ---------------------------------------------------------------------------------------------------------- processes
 
 
-def _work(first: int, end: int, at: Synchronized[int], result: Any) -> None:
+def _work(first: int, end: int, at: Synchronized[int], pipe: Any) -> None:
     with open("/proc/self/statm", encoding="ascii") as sizes:
         most = int(sizes.read().split()[0]) * resource.getpagesize() + MEMORY
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
@@ -435,7 +435,7 @@ def _work(first: int, end: int, at: Synchronized[int], result: Any) -> None:
         signal.alarm(0)
         signal.setitimer(signal.ITIMER_PROF, 0)
         if failure is not None:
-            result.send((seed, failure))
+            pipe.send((seed, failure))
     at.value = end
 
 

@@ -41,8 +41,8 @@ def test_a_recurrent_network_is_one_product_of_its_input_and_two_steps_for_each_
     compiled = opdsl.compile(recurrent)
     with opdsl.no_grad():
         for batch in (2, 2, 5, 2):
-            result, wanted = compiled(*arguments(batch)), recurrent(*arguments(batch))
-            numpy.testing.assert_allclose(result.numpy(), wanted.numpy(), rtol=1e-12)
+            computed, wanted = compiled(*arguments(batch)), recurrent(*arguments(batch))
+            numpy.testing.assert_allclose(computed.numpy(), wanted.numpy(), rtol=1e-12)
     (program,) = compiled.explain().programs
     assert names(program).count("mm") == 1 + 3
     assert sum(bool(step.parts) for step in program.steps) == 3 + 1  # the last gate may be narrower
@@ -96,9 +96,9 @@ def test_a_program_gives_what_it_gave(name: str) -> None:
     function, shapes, is_changed = PROGRAMS[name]
     inputs = [drawn(*shape, seed=at) for at, shape in enumerate(shapes)]
     program = opdsl.trace(function, *inputs)
-    output = arranged(program)
-    assert (output is not program) == is_changed
-    for one, other in zip(_listed(output(*inputs)), _listed(function(*inputs)), strict=True):
+    arranged_program = arranged(program)
+    assert (arranged_program is not program) == is_changed
+    for one, other in zip(_listed(arranged_program(*inputs)), _listed(function(*inputs)), strict=True):
         numpy.testing.assert_allclose(one.detach().numpy(), other.detach().numpy(), rtol=1e-13)
 
 

@@ -61,12 +61,12 @@ def drawn(*shape: int, seed: int = 0) -> Any:
 def test_a_function_that_looks_at_elements_gives_what_it_gives(function: Callable[..., Any]) -> None:
     compiled = opdsl.compile(function)
     for size in (3, 3, 3, 9, 4, 1, 3):
-        result, wanted = (variant(drawn(size), drawn(size, seed=1)) for variant in (compiled, function))
-        numpy.testing.assert_allclose(numpy.asarray(result), numpy.asarray(wanted), rtol=1e-13)
-    output = compiled.explain()
-    assert output.reasons == ()
-    assert len(output.breaks) == 1
-    assert all(any(step.parts for step in program.steps) for program in output.programs)
+        computed, wanted = (variant(drawn(size), drawn(size, seed=1)) for variant in (compiled, function))
+        numpy.testing.assert_allclose(numpy.asarray(computed), numpy.asarray(wanted), rtol=1e-13)
+    explanation = compiled.explain()
+    assert explanation.reasons == ()
+    assert len(explanation.breaks) == 1
+    assert all(any(step.parts for step in program.steps) for program in explanation.programs)
 
 
 def test_the_line_of_the_graph_break_is_reported() -> None:
@@ -80,20 +80,20 @@ def test_the_line_of_the_graph_break_is_reported() -> None:
 def test_gradients_flow_through_both_parts() -> None:
     compiled = opdsl.compile(halved)
     for size in (3, 3, 9):
-        result = []
+        gradients = []
         for function in (compiled, halved):
             tensors = [drawn(size, seed=at).requires_grad_() for at in range(2)]
             function(*tensors).square().sum().backward()
-            result.append([tensor.grad.numpy() for tensor in tensors])
-        numpy.testing.assert_allclose(result[0], result[1], rtol=1e-12)
+            gradients.append([leaf.grad.numpy() for leaf in tensors])
+        numpy.testing.assert_allclose(gradients[0], gradients[1], rtol=1e-12)
 
 
 def test_more_arguments_are_handed_on() -> None:
     compiled = opdsl.compile(branching)
     for factor in (2.0, 3.0, 2.0):
         inputs = [drawn(4, seed=at) for at in range(4)]
-        result, wanted = (variant(*inputs, factor=factor) for variant in (compiled, branching))
-        numpy.testing.assert_allclose(result.numpy(), wanted.numpy(), rtol=1e-13)
+        computed, wanted = (variant(*inputs, factor=factor) for variant in (compiled, branching))
+        numpy.testing.assert_allclose(computed.numpy(), wanted.numpy(), rtol=1e-13)
 
 
 def test_closures_methods_and_lambdas_are_cut_too() -> None:
@@ -149,9 +149,9 @@ def unset(x: Any, y: Any) -> Any:
 
 def with_an_object(x: Any, y: Any) -> Any:
     """Create an object that a program cannot return."""
-    result = {1, 2}
+    numbers = {1, 2}
     z = x.exp()
-    return z if z.sum() > 0 else result
+    return z if z.sum() > 0 else numbers
 
 
 def views_alone(x: Any, y: Any) -> Any:
@@ -216,13 +216,13 @@ def test_gradients_may_be_asked_for_within() -> None:
 
     compiled = opdsl.compile(penalised)
     for seed in (0, 0, 2):
-        result = []
+        sides = []
         for function in (compiled, penalised):
             x = drawn(3, seed=seed).requires_grad_()
             loss, other = function(x)
             loss.backward()
-            result.append([loss.detach().numpy(), other.numpy(), x.grad.numpy()])
-        for one, wanted in zip(*result, strict=True):
+            sides.append([loss.detach().numpy(), other.numpy(), x.grad.numpy()])
+        for one, wanted in zip(*sides, strict=True):
             numpy.testing.assert_allclose(one, wanted, rtol=1e-12)
     assert compiled.explain().reasons == ()
     assert len(compiled.explain().programs) == 1
@@ -236,5 +236,5 @@ def test_names_of_the_parts_may_be_the_functions_own() -> None:
         return looked_at - kept_before
 
     compiled = opdsl.compile(function)
-    for value, wanted in ((1.0, 5.0), (-1.0, -5.0), (2.0, 8.0)):
-        assert compiled(opdsl.tensor([value]), 2.0).tolist() == [wanted]
+    for number, wanted in ((1.0, 5.0), (-1.0, -5.0), (2.0, 8.0)):
+        assert compiled(opdsl.tensor([number]), 2.0).tolist() == [wanted]

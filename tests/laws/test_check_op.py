@@ -100,12 +100,12 @@ def test_meta_that_differs_from_the_kernel(library: Library, wrong: str) -> None
 
     @law_meta.kernel("Meta")
     def law_meta_meta(self):
-        output = {
+        choices = {
             "shape": lambda: self.unsqueeze(0).clone(),
             "dtype": lambda: self.to(opdsl.float64),
             "strides": lambda: self.t().clone(),
         }
-        return output[wrong]()
+        return choices[wrong]()
 
     law_meta.non_differentiable("self")
     assert laws(law_meta, samples=[Sample(Maker(opdsl.float32)(3, 3))]) == {3}
@@ -196,9 +196,9 @@ def cubed(library: Library) -> Any:
 
 
 def test_an_operator_without_any_derivative(cubed: Any) -> None:
-    result = violations_of(cubed)
-    assert [violation.law for violation in result] == [5]
-    assert 'self has no derivative: declare one with .derivative("self")' in str(result[0])
+    violations = violations_of(cubed)
+    assert [violation.law for violation in violations] == [5]
+    assert 'self has no derivative: declare one with .derivative("self")' in str(violations[0])
     cubed.non_differentiable("self")
     check_op(cubed)
 
@@ -264,9 +264,9 @@ def test_a_wrong_derivative(cubed: Any) -> None:
     def cubed_derivative(grad, self):
         return grad * self * self * 2
 
-    result = violations_of(cubed)
-    assert {violation.law for violation in result} == {5}
-    assert "with respect to self" in str(result[0])
+    violations = violations_of(cubed)
+    assert {violation.law for violation in violations} == {5}
+    assert "with respect to self" in str(violations[0])
 
 
 def test_a_derivative_that_has_no_second_one(cubed: Any) -> None:
@@ -307,9 +307,9 @@ def test_a_derivative_that_depends_on_the_requested_gradients(library: Library) 
         return grad * other, grad * self * (1 if all(output_mask) else 2)
 
     make = Maker(opdsl.float32)
-    result = violations_of(law_product, [Sample(make(3), make(3))])
-    assert {violation.law for violation in result} == {5}
-    assert "other gets another gradient where it alone requires grad" in str(result[0])
+    violations = violations_of(law_product, [Sample(make(3), make(3))])
+    assert {violation.law for violation in violations} == {5}
+    assert "other gets another gradient where it alone requires grad" in str(violations[0])
 
 
 def test_an_undefined_gradient_that_is_no_zero(library: Library) -> None:
@@ -483,9 +483,9 @@ def test_an_error_that_is_not_ours(library: Library) -> None:
             raise ValueError("elsewhere")
         return copy_(out, self + 1)
 
-    result = violations_of(fragile, laws=[10])
-    assert [violation.law for violation in result] == [10]
-    assert "ValueError is no error of opdsl's" in str(result[0])
+    violations = violations_of(fragile, laws=[10])
+    assert [violation.law for violation in violations] == [10]
+    assert "ValueError is no error of opdsl's" in str(violations[0])
 
 
 def test_a_kernel_that_reads_out_of_bounds(library: Library) -> None:
@@ -502,10 +502,10 @@ def test_a_kernel_that_reads_out_of_bounds(library: Library) -> None:
     def doubled_first_cpu(self: Array, out: Array) -> None:
         out[0] = 2 * self[0]
 
-    result = violations_of(doubled_first, [Sample(opdsl.ones(7))], laws=[10])
-    assert len(result) == 1
-    assert "(float32[7]) with 0 for the size 7" in str(result[0])
-    assert "Segmentation fault" in str(result[0])
+    violations = violations_of(doubled_first, [Sample(opdsl.ones(7))], laws=[10])
+    assert len(violations) == 1
+    assert "(float32[7]) with 0 for the size 7" in str(violations[0])
+    assert "Segmentation fault" in str(violations[0])
 
     @library.op
     def first_or_nothing(self: Tensor) -> Tensor: ...

@@ -37,14 +37,14 @@ def rows_in_torch(keys: tuple[str, ...]) -> dict[str, str]:
 def test_table(keys: tuple[str, ...]) -> None:
     operator = representatives()[keys]
     names = {id(kernels[0]): str(key) for key, kernels in operator.registrations.items()}
-    result = {}
+    table = {}
     for key in RUNTIME_KEYS:
         kernel = operator.entry(key).kernel
         if kernel is not None and kernel is not FALLTHROUGH and id(kernel) in names:
-            result[str(key)] = names[id(kernel)]
-    result.pop("Common", None)
+            table[str(key)] = names[id(kernel)]
+    table.pop("Common", None)
     expected = rows_in_torch(keys)
-    assert result == expected
+    assert table == expected
 
 
 def test_every_operator_has_a_kernel() -> None:

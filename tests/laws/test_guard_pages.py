@@ -65,15 +65,15 @@ def postponed(*functions: Any) -> list[Subject]:
 @pytest.fixture
 def forks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return a list of the processes that are forked."""
-    result: list[int] = []
+    processes: list[int] = []
 
     def counted(fork: Callable[[], int] = os.fork) -> int:
         process = fork()
-        result.append(process)
+        processes.append(process)
         return process
 
     monkeypatch.setattr(os, "fork", counted)
-    return result
+    return processes
 
 
 def test_operators_share_a_process_up_to_a_call_that_ends_it(library: Library, forks: list[int]) -> None:

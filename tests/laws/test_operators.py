@@ -100,9 +100,9 @@ def laws_for(operator: Operator, dtype: Any) -> tuple[int, ...]:
     """Return the laws that an operator is checked against with samples of a dtype; none on days when it is only
     called.
     """
-    result = {opdsl.float32: USUAL, opdsl.complex64: (OF_GRADIENTS,)}.get(dtype, OF_DTYPES)
+    laws = {opdsl.float32: USUAL, opdsl.complex64: (OF_GRADIENTS,)}.get(dtype, OF_DTYPES)
     if FULL and dtype is opdsl.complex64:
-        result = (*OF_DTYPES, OF_GRADIENTS)
+        laws = (*OF_DTYPES, OF_GRADIENTS)
     without = {
         OF_GRADIENTS: operator.name in WITHOUT_DIFFERENCES or not is_differentiated(operator, dtype),
         OF_VARIANTS: operator.name in BEHIND_ANOTHER,
@@ -112,7 +112,7 @@ def laws_for(operator: Operator, dtype: Any) -> tuple[int, ...]:
         OF_PROGRAMS: operator.name not in TRACED,
         OF_PIECES: operator.name not in CUT,
     }
-    return () if is_asked(operator, dtype) else tuple(law for law in result if not without.get(law, False))
+    return () if is_asked(operator, dtype) else tuple(law for law in laws if not without.get(law, False))
 
 
 def is_asked(operator: Operator, dtype: Any) -> bool:
@@ -154,7 +154,8 @@ def is_accepted(operator: Operator, dtype: Any, violation: Violation) -> bool:
         return "no sample changes it" in violation.problem
     if violation.law == OF_GRADIENTS:
         return violation.problem in {
-            f"{argument} has {NO_DERIVATIVE.format(argument)}" for argument in WITHOUT_DERIVATIVE.get(operator.name, ())
+            f"{parameter} has {NO_DERIVATIVE.format(parameter)}"
+            for parameter in WITHOUT_DERIVATIVE.get(operator.name, ())
         }
     return operator.name in FILLED and "expanded" in violation.problem
 

@@ -42,8 +42,8 @@ def masked(x: Any, y: Any) -> Any:
 
 def drawn(*shape: int, requires_grad: bool = False) -> Any:
     values = numpy.random.default_rng(len(shape)).random(shape, dtype=numpy.float32) + numpy.float32(0.5)
-    output = opdsl.from_numpy(values)
-    return output.requires_grad_() if requires_grad else output
+    leaf = opdsl.from_numpy(values)
+    return leaf.requires_grad_() if requires_grad else leaf
 
 
 FORMULAS: dict[str, tuple[Callable[..., Any], Callable[[int], list[Any]]]] = {
@@ -62,8 +62,8 @@ def test_a_compiled_function_gives_what_the_function_gives(name: str) -> None:
         if size == 0 and name == "layer_norm":
             continue
         wanted = function(*arguments(size))
-        result = compiled(*arguments(size))
-        numpy.testing.assert_allclose(result.numpy(), wanted.numpy(), rtol=3e-6, atol=1e-6)
+        computed = compiled(*arguments(size))
+        numpy.testing.assert_allclose(computed.numpy(), wanted.numpy(), rtol=3e-6, atol=1e-6)
     assert compiled.explain().reasons == ()
 
 
@@ -74,9 +74,9 @@ def test_gradients_of_a_compiled_function_are_those_of_the_function(name: str) -
     for size in (4, 4, 5, 4):
         gradients = []
         for variant in (function, compiled):
-            values = [x.requires_grad_() if isinstance(x, opdsl.Tensor) else x for x in arguments(size)]
+            values = [input.requires_grad_() if isinstance(input, opdsl.Tensor) else input for input in arguments(size)]
             variant(*values).square().sum().backward()
-            gradients.append([x.grad.numpy() for x in values if isinstance(x, opdsl.Tensor)])
+            gradients.append([input.grad.numpy() for input in values if isinstance(input, opdsl.Tensor)])
         for one, other in zip(*gradients, strict=True):
             numpy.testing.assert_allclose(one, other, rtol=3e-5, atol=1e-5)
 
@@ -109,9 +109,9 @@ def test_fused_steps_in_16_bits_round_as_they_do_apart(dtype: Any) -> None:
 @pytest.mark.parametrize("function", [softmax, lambda x: x.exp() + 1, lambda x: x + x.t().contiguous().exp() * 2])
 def test_results_lie_as_they_would_without_fusion(function: Any) -> None:
     compiled = opdsl.compile(function)
-    for x in (drawn(4, 4), drawn(4, 4).t(), drawn(4, 8)[:, ::2]):
-        assert compiled(x).stride() == function(x).stride()
-        numpy.testing.assert_allclose(compiled(x).numpy(), function(x).numpy(), rtol=1e-5)
+    for matrix in (drawn(4, 4), drawn(4, 4).t(), drawn(4, 8)[:, ::2]):
+        assert compiled(matrix).stride() == function(matrix).stride()
+        numpy.testing.assert_allclose(compiled(matrix).numpy(), function(matrix).numpy(), rtol=1e-5)
 
 
 def test_one_program_serves_all_sizes() -> None:
@@ -178,8 +178,8 @@ def test_options_choose_the_program() -> None:
 
 def test_numbers_are_arguments_and_no_constants() -> None:
     compiled = opdsl.compile(lambda x, a: x * a)
-    for value in (0.5, 2.0, -0.0, math.inf):
-        assert compiled(opdsl.ones(2), value).tolist() == [value, value]
+    for number in (0.5, 2.0, -0.0, math.inf):
+        assert compiled(opdsl.ones(2), number).tolist() == [number, number]
     assert len(compiled.explain().programs) == 1
 
 
@@ -256,6 +256,6 @@ def test_random_programs_give_what_their_functions_give(seed: int) -> None:
     compiled = opdsl.compile(function)
     for rows, columns in ((3, 4), (3, 4), (3, 4), (5, 7), (1, 2), (4, 4)):
         wanted = function(drawn(rows, columns), drawn(columns))
-        result = compiled(drawn(rows, columns), drawn(columns))
-        for one, other in zip(result, wanted, strict=True):
+        computed = compiled(drawn(rows, columns), drawn(columns))
+        for one, other in zip(computed, wanted, strict=True):
             numpy.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-5, atol=1e-5)

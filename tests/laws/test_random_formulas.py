@@ -101,9 +101,9 @@ def test_text_that_failed(name: str) -> None:
         function = library.op(formula(function_of(source)))
         own = [ours(x).requires_grad_(), ours(y).requires_grad_()]
         for _ in range(3):
-            result = function(*own, ours(ids))
-        torch.testing.assert_close(torch.from_dlpack(result.detach()), wanted.detach())
-        gradients = opdsl.autograd.grad([result], own, [ours(weight)], materialize_grads=True)
+            actual = function(*own, ours(ids))
+        torch.testing.assert_close(torch.from_dlpack(actual.detach()), wanted.detach())
+        gradients = opdsl.autograd.grad([actual], own, [ours(weight)], materialize_grads=True)
         for one, other in zip(gradients, slopes, strict=True):
             torch.testing.assert_close(torch.from_dlpack(one), other)
 

@@ -92,11 +92,11 @@ def test_an_argument_that_gradients_need_must_not_be_written(compiled: bool) -> 
 @pytest.mark.parametrize("compiled", [False, True])
 def test_a_result_that_gradients_need_must_not_be_written(compiled: bool) -> None:
     function = opdsl.compile(lambda x: x.exp()) if compiled else opdsl.exp
-    result = function(drawn(3))
+    computed = function(drawn(3))
     with opdsl.no_grad():
-        result.mul_(2)
+        computed.mul_(2)
     with pytest.raises(SavedTensorChangedError):
-        result.sum().backward()
+        computed.sum().backward()
 
 
 @pytest.mark.parametrize("compiled", [False, True])
@@ -126,8 +126,8 @@ def test_several_results_of_which_one_has_no_gradient() -> None:
     for _ in range(3):
         first, second, third = compiled(x)
         assert (first.requires_grad, second.requires_grad, third.requires_grad) == (True, False, False)
-        (result,) = opdsl.autograd.grad(first.sum(), [x])
-        numpy.testing.assert_allclose(result.numpy(), numpy.exp(x.detach().numpy()))
+        (gradient,) = opdsl.autograd.grad(first.sum(), [x])
+        numpy.testing.assert_allclose(gradient.numpy(), numpy.exp(x.detach().numpy()))
 
 
 def test_the_gradient_of_one_result_of_several() -> None:
@@ -156,17 +156,17 @@ def test_dropout_uses_one_mask_for_both_passes() -> None:
     compiled = opdsl.compile(lambda x: opdsl.nn.functional.dropout(x, 0.5) * 3)
     for _ in range(3):
         x = opdsl.ones(100).requires_grad_()
-        result = compiled(x)
-        assert result.grad_fn.name == "the program of <lambda>"
-        result.sum().backward()
-        assert x.grad.tolist() == result.tolist()
+        computed = compiled(x)
+        assert computed.grad_fn.name == "the program of <lambda>"
+        computed.sum().backward()
+        assert x.grad.tolist() == computed.tolist()
 
 
 def test_random_numbers_are_not_drawn_anew_for_gradients_of_gradients() -> None:
     x = opdsl.ones(10).requires_grad_()
-    result = opdsl.compile(lambda x: opdsl.rand_like(x) * x.exp())(x)
+    computed = opdsl.compile(lambda x: opdsl.rand_like(x) * x.exp())(x)
     with pytest.raises(GradientError, match="draws random numbers"):
-        opdsl.autograd.grad(result.sum(), [x], create_graph=True)
+        opdsl.autograd.grad(computed.sum(), [x], create_graph=True)
 
 
 def test_what_is_cheap_is_computed_again_and_not_kept() -> None:
@@ -187,9 +187,9 @@ def test_steps_fuse_across_writes_to_other_memory() -> None:
     compiled = opdsl.compile(function)
     x = drawn(8)
     for _ in range(3):
-        (result,) = opdsl.autograd.grad(compiled(x).sum(), [x])
+        (gradient,) = opdsl.autograd.grad(compiled(x).sum(), [x])
         (wanted,) = opdsl.autograd.grad(function(x).sum(), [x])
-        numpy.testing.assert_allclose(result.numpy(), wanted.numpy(), rtol=1e-13)
+        numpy.testing.assert_allclose(gradient.numpy(), wanted.numpy(), rtol=1e-13)
 
 
 def test_writes_to_memory_of_its_own_leave_a_function_one_node() -> None:
@@ -202,9 +202,9 @@ def test_writes_to_memory_of_its_own_leave_a_function_one_node() -> None:
     compiled = opdsl.compile(function)
     for _ in range(3):
         x, y = drawn(5), drawn(5)
-        result = compiled(x)
-        assert result.grad_fn.name == "the program of function"
-        result.backward()
+        computed = compiled(x)
+        assert computed.grad_fn.name == "the program of function"
+        computed.backward()
         function(y).backward()
         assert x.grad.tolist() == y.grad.tolist()
 
@@ -239,10 +239,14 @@ def test_writes_give_what_they_give_uncompiled(function: Any) -> None:
     compiled = opdsl.compile(function)
     for _ in range(3):
         x = drawn(3, 4)
-        result, wanted = compiled(x), function(x)
-        assert (result.dtype, result.stride(), result.tolist()) == (wanted.dtype, wanted.stride(), wanted.tolist())
+        computed, wanted = compiled(x), function(x)
+        assert (computed.dtype, computed.stride(), computed.tolist()) == (
+            wanted.dtype,
+            wanted.stride(),
+            wanted.tolist(),
+        )
         if wanted.requires_grad:
-            pairs = [opdsl.autograd.grad(tensor.sum(), [x]) for tensor in (result, wanted)]
+            pairs = [opdsl.autograd.grad(tensor.sum(), [x]) for tensor in (computed, wanted)]
             assert pairs[0][0].tolist() == pairs[1][0].tolist()
 
 
@@ -295,8 +299,8 @@ def test_a_step_saves_its_result_where_its_argument_is_written_later(compiled: b
 
     x = drawn(6)
     expected = numpy.exp(x.detach().numpy()) - 1
-    result, _ = (opdsl.compile(function) if compiled else function)(x * 1)
-    result.sum().backward()
+    computed, _ = (opdsl.compile(function) if compiled else function)(x * 1)
+    computed.sum().backward()
     numpy.testing.assert_allclose(x.grad.numpy(), expected, rtol=1e-12)
 
 
@@ -323,8 +327,8 @@ def test_an_argument_that_is_only_compared_has_no_gradient() -> None:
         return (x.cos()).where(z > 0, y), y
 
     x, y, z = drawn(4), drawn(4, seed=1), drawn(4, seed=2)
-    result, _ = opdsl.compile(function)(x, y, z)
-    result.sum().backward()
+    computed, _ = opdsl.compile(function)(x, y, z)
+    computed.sum().backward()
     assert z.grad is None
     assert x.grad is not None
 
@@ -336,9 +340,9 @@ def test_an_argument_whose_sizes_alone_gradients_need_may_be_written(compiled: b
 
     for n in (3, 4):
         x = drawn(2, n)
-        argument = x * 1
-        result = (opdsl.compile(function) if compiled else function)(argument)
+        copy = x * 1
+        computed = (opdsl.compile(function) if compiled else function)(copy)
         with opdsl.no_grad():
-            argument.zero_()
-        result.sum().backward()
+            copy.zero_()
+        computed.sum().backward()
         numpy.testing.assert_array_equal(x.grad.numpy(), numpy.ones((2, n)))

@@ -77,9 +77,9 @@ def test_compiled_steps_train_as_the_steps_do(name: str) -> None:
     ours, theirs = Model(), Model()
     step = opdsl.compile(getattr(ours, name))
     for number in range(8):
-        result, wanted = step(data(number)), getattr(theirs, name)(data(number))
+        actual, wanted = step(data(number)), getattr(theirs, name)(data(number))
         if wanted is not None:
-            assert float(result.detach()) == pytest.approx(float(wanted.detach()), rel=1e-12)
+            assert float(actual.detach()) == pytest.approx(float(wanted.detach()), rel=1e-12)
         for one, other in zip(ours.weights, theirs.weights, strict=True):
             numpy.testing.assert_allclose(one.detach().numpy(), other.detach().numpy(), rtol=1e-11)
             assert (one.grad is None) is (other.grad is None)

@@ -44,14 +44,14 @@ def test_a_pointwise_operator_and_its_variants(lib: Library) -> None:
 
     x = opdsl.tensor([-1.0, 0.0, 2.0])
     expected = numpy.logaddexp(0, numpy.array([-1.0, 0.0, 2.0]))
-    for result in (
+    for actual in (
         tiny_softplus(x),
         x.tiny_softplus(),
         tiny_softplus(x, out=opdsl.empty(3)),
         tiny_softplus(opdsl.tensor([-1, 0, 2])),
         x.clone().tiny_softplus_(),
     ):
-        numpy.testing.assert_allclose(result.numpy(), expected, rtol=1e-6)
+        numpy.testing.assert_allclose(actual.numpy(), expected, rtol=1e-6)
     assert str(tiny_softplus.schema) == "tiny::tiny_softplus(Tensor self, float beta=1.0) -> Tensor"
     assert tiny_softplus.meta(x).device.type == "meta"
     opdsl.testing.check_op(tiny_softplus)

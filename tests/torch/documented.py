@@ -75,8 +75,8 @@ def without_torch(source: str) -> str:
     return re.sub(r"^from (torch[.\w]*) import (\w+)(?: as (\w+))?", _assigned, source)
 
 
-def _assigned(result: re.Match[str]) -> str:
-    return f"{result[3] or result[2]} = {result[1]}.{result[2]}"
+def _assigned(matched: re.Match[str]) -> str:
+    return f"{matched[3] or matched[2]} = {matched[1]}.{matched[2]}"
 
 
 class Run(NamedTuple):
@@ -131,16 +131,16 @@ class WithDrawnNumbers:
         self._generator = numpy.random.default_rng(0)
 
     def __getattr__(self, name: str) -> Any:
-        result = getattr(self._library, name)
-        return self._drawing(result, name) if name in DRAWN else result
+        attribute = getattr(self._library, name)
+        return self._drawing(attribute, name) if name in DRAWN else attribute
 
     def _drawing(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
         def drawn(*inputs: Any, **named: Any) -> Any:
             named.pop("generator", None)
-            output = function(*inputs, **named)
-            shape = tuple(output.shape)
+            original = function(*inputs, **named)
+            shape = tuple(original.shape)
             if name == "randperm":
-                numbers = self._generator.permutation(output.numel())
+                numbers = self._generator.permutation(original.numel())
             elif name.startswith("randint"):
                 bounds = inputs[:2] if len(inputs) > 2 else (0, inputs[0])
                 numbers = self._generator.integers(*bounds, shape)
@@ -148,11 +148,11 @@ class WithDrawnNumbers:
                 numbers = self._generator.random(shape)
             else:
                 numbers = self._generator.standard_normal(shape)
-            if output.dtype.is_complex:
+            if original.dtype.is_complex:
                 numbers = numbers + 1j * self._generator.standard_normal(shape)
             with self._library.no_grad():
-                output.copy_(self._library.asarray(numpy.asarray(numbers)))
-            return output
+                original.copy_(self._library.asarray(numpy.asarray(numbers)))
+            return original
 
         return drawn
 
@@ -194,19 +194,19 @@ def differences(ours: Run, theirs: Run, forms_only: bool) -> list[str]:
 
     forms_only: whether elements are not compared, since they are random or one of several right answers.
     """
-    result: list[str] = []
+    problems: list[str] = []
     if len(ours.shown) != len(theirs.shown):
-        result.append(f"{len(ours.shown)} values for {len(theirs.shown)}")
+        problems.append(f"{len(ours.shown)} values for {len(theirs.shown)}")
     for at, (one, other) in enumerate(zip(ours.shown, theirs.shown, strict=False)):
-        _compare(one, other, f"value {at}", forms_only, result)
+        _compare(one, other, f"value {at}", forms_only, problems)
     for name in sorted(theirs.named):
-        _compare(ours.named.get(name), theirs.named[name], name, forms_only, result)
+        _compare(ours.named.get(name), theirs.named[name], name, forms_only, problems)
     printed = (
         theirs.printed.replace("torch.Size([", "(").replace("])", ")") if "Size" in theirs.printed else theirs.printed
     )
     if ours.printed.replace("opdsl.", "torch.") != printed and not forms_only:
-        result.append(f"printed {ours.printed!r} for {theirs.printed!r}")
-    return result
+        problems.append(f"printed {ours.printed!r} for {theirs.printed!r}")
+    return problems
 
 
 def _compare(ours: Any, theirs: Any, where: str, forms_only: bool, differences: list[str]) -> None:

@@ -25,31 +25,32 @@ UNDETERMINED = {
     ),
 }
 
-_FACTORS = "of a real matrix in rows PyTorch factors the transposed one: other factors and pivots, one determinant"
-_PATHS = "PyTorch leaves what is for gradients unwritten where no path reaches it"
+_FACTORS = "PyTorch factors the transpose of a real row-major matrix: other factors and pivots, the same determinant"
+_PATHS = "PyTorch leaves parts of the result for gradients unwritten, where no path reaches them"
 
 # Operators whose results may differ, with the reason.
 EXPLAINED: dict[str, str] = {
     **UNDETERMINED,
     **dict.fromkeys(
         ("_linalg_svd", "_linalg_eigh", "linalg_eig"),
-        "vectors are fixed but for their phases, and those of equal values but for what they span",
+        "other phases of the vectors, and another basis of the vectors that belong to equal values",
     ),
     **dict.fromkeys(("_linalg_det", "_linalg_slogdet"), _FACTORS),
     "_ctc_loss": _PATHS,
-    "_embedding_bag_forward_only": "PyTorch leaves out the bags of indices, which are for gradients, on its fast path",
-    "abs": "PyTorch keeps strides of dimensions of size 1 where the elements are complex",
+    "_embedding_bag_forward_only": "on its fast path, PyTorch omits the bags of indices, which gradients need",
+    "abs": "for complex elements, PyTorch keeps the strides of dimensions of size 1",
     **dict.fromkeys(
         ("grid_sampler_2d", "grid_sampler_3d"), "PyTorch rounds positions to 16 bits, and so reads other elements"
     ),
-    "linalg_matrix_exp": "of 16-bit floats refused: PyTorch's are far off",
-    "linalg_qr": "columns that nearly depend on others: what is left of them is rounding",
-    "nanmedian": "where all are NaN any position is as good; ours is the first",
-    "native_layer_norm": "of rows of one element, 0 here; PyTorch leaves what its mean was rounded by",
+    "linalg_matrix_exp": "16-bit floats are refused; PyTorch's results for them are inaccurate",
+    "linalg_qr": "a column that nearly depends on others is mostly rounding error",
+    "nanmedian": "the index is the first one if all elements are NaN",
+    "native_layer_norm": "rows of one element become 0; PyTorch's result is the rounding error of its mean",
     "segment_reduce": "PyTorch adds 16-bit floats in 16 bits",
     **dict.fromkeys(
-        ("digamma", "polygamma", "special_polygamma"), "PyTorch's lose digits beside poles, and are finite at some"
+        ("digamma", "polygamma", "special_polygamma"),
+        "PyTorch's lose digits near poles, and are finite at some of them",
     ),
-    "special_ndtr": "PyTorch's lower tail ends at 0, at -5.5 in float32",
-    "sum": "terms that cancel, added in another order",
+    "special_ndtr": "PyTorch's is 0 below -5.5 in float32",
+    "sum": "another order of addition, which shows where terms cancel",
 }

@@ -102,7 +102,7 @@ def function_of(info: Any) -> Callable[..., Any] | None:
         return getattr(opdsl.Tensor, name) if name in METHODS else None
     *modules, own = info.name.split(".")
     if modules:
-        place = functools.reduce(lambda result, name: getattr(result, name, None), modules, opdsl)
+        place = functools.reduce(lambda home, name: getattr(home, name, None), modules, opdsl)
         return getattr(place, own, None)
     return getattr(opdsl, own, None) or getattr(opdsl.ops.aten, own, None)
 
@@ -156,10 +156,10 @@ def thinned(inputs: Iterable[Any], most: int = MOST) -> list[Any]:
     """Return some samples, spread evenly, and a fourth of the large ones; pools have every combination of
     parameters.
     """
-    result = list(inputs)
+    chosen = list(inputs)
     if FULL:
-        return result
-    result = result[:: 1 + len(result) // most]
-    large = [sample for sample in result if isinstance(sample.input, torch.Tensor) and sample.input.numel() > LARGE]
+        return chosen
+    chosen = chosen[:: 1 + len(chosen) // most]
+    large = [sample for sample in chosen if isinstance(sample.input, torch.Tensor) and sample.input.numel() > LARGE]
     kept = {id(sample) for sample in large[::4]}
-    return [sample for sample in result if id(sample) in kept or all(sample is not one for one in large)]
+    return [sample for sample in chosen if id(sample) in kept or all(sample is not one for one in large)]

@@ -218,12 +218,12 @@ def run(function: Call, tensors: list[tuple[torch.Tensor, Any]], mesh: Any, *, b
     """Return the bytes that are sent forward and backward, the whole result and the whole gradients."""
     inputs = [placed(tensor, placement, mesh).requires_grad_(backward) for tensor, placement in tensors]
     with Traffic() as forward:
-        result = function(*inputs)
-        whole = result.full_tensor()
+        computed = function(*inputs)
+        whole = computed.full_tensor()
     if not backward:
         return forward.bytes, 0, whole.detach(), []
     with Traffic() as back:
-        result.sin().sum().full_tensor().backward()
+        computed.sin().sum().full_tensor().backward()
         gradients = [input.grad.full_tensor() for input in inputs]
     return forward.bytes, back.bytes, whole.detach(), gradients
 

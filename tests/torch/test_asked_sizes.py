@@ -59,10 +59,10 @@ def test_compiled_functions() -> None:
         compiled = opdsl.compile(function)
         for shape in SHAPES:
             x = torch.randn(shape, dtype=torch.float64)
-            expected, result = outcome(function, x), outcome(compiled, opdsl.from_dlpack(x))
-            assert (expected is None) == (result is None), (name, shape)
+            expected, computed = outcome(function, x), outcome(compiled, opdsl.from_dlpack(x))
+            assert (expected is None) == (computed is None), (name, shape)
             if expected is not None:
-                torch.testing.assert_close(torch.from_dlpack(result), expected, msg=f"{name} {shape}")
+                torch.testing.assert_close(torch.from_dlpack(computed), expected, msg=f"{name} {shape}")
 
 
 def test_traced_programs_state_what_they_serve() -> None:
@@ -93,8 +93,8 @@ def test_numbers_that_select_what_is_computed(seed: int) -> None:
         for scale in (draw.choice((0.5, 1.5, 0.0, 2.0, 1.0)), draw.choice((0.5, 3.25))):
             x = torch.randn(shape, dtype=torch.float64)
             count = draw.choice((0, 1, 2, 5))
-            result = compiled(opdsl.from_dlpack(x), count, scale)
-            torch.testing.assert_close(torch.from_dlpack(result), rounded(x, count, scale))
+            computed = compiled(opdsl.from_dlpack(x), count, scale)
+            torch.testing.assert_close(torch.from_dlpack(computed), rounded(x, count, scale))
 
 
 @lib.op

@@ -167,14 +167,14 @@ def names(lib: Any) -> dict[str, Any]:
 def packets() -> tuple[str, ...]:
     """Return the packets that PyTorch's generated bindings can call."""
     opdsl.registry  # noqa: B018  loads the operators
-    result = []
+    bases = []
     for packet in opdsl.registry.packets.values():
         is_public = packet.name.startswith("aten::") and packet.base[0] != "_" and packet.base not in BY_HAND
         if not is_public or not any(map(is_generated, packet.overloads.values())):
             continue
         if any(is_binding(kind, packet.base) for kind in KINDS):
-            result.append(packet.base)
-    return tuple(sorted(result))
+            bases.append(packet.base)
+    return tuple(sorted(bases))
 
 
 def forms(base: str) -> Iterator[Form]:
@@ -338,8 +338,8 @@ def test_outputs_have_the_names_of_the_schema() -> None:
     there = torch.ops.aten.max.dim_max(torch.ones(2, 3), 0, max=torch.empty(0), max_values=torch.empty(0).long())
     values, indices = opdsl.empty(0), opdsl.empty(0, dtype=opdsl.int64)
     for _ in range(2):  # a plan serves the second call
-        output = opdsl.ops.aten.max.dim_max(opdsl.ones(2, 3), 0, max=values, max_values=indices)
-        assert output.values is values and output.indices is indices
+        largest = opdsl.ops.aten.max.dim_max(opdsl.ones(2, 3), 0, max=values, max_values=indices)
+        assert largest.values is values and largest.indices is indices
     assert [operand.tolist() for operand in (values, indices)] == [tensor.tolist() for tensor in there]
 
 

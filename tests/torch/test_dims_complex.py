@@ -58,8 +58,8 @@ def kernel_by_torch(log_decay: torch.Tensor, frequency: torch.Tensor, weight: to
 @pytest.mark.parametrize("sizes", ((3, 2), (1, 4), (0, 2)))
 def test_built(sizes: tuple[int, int]) -> None:
     x, y = (torch.rand(size, dtype=torch.float64) for size in sizes)
-    for result, expected in zip(built(*map(opdsl.from_dlpack, (x, y))), built_by_torch(x, y), strict=True):
-        torch.testing.assert_close(torch.from_dlpack(result.resolve_conj()), expected)
+    for actual, expected in zip(built(*map(opdsl.from_dlpack, (x, y))), built_by_torch(x, y), strict=True):
+        torch.testing.assert_close(torch.from_dlpack(actual.resolve_conj()), expected)
     gradcheck(built, [opdsl.from_dlpack(x).requires_grad_(), opdsl.from_dlpack(y).requires_grad_()])
 
 
@@ -74,7 +74,7 @@ def test_kernel() -> None:
     arguments = [torch.randn(2, 3, dtype=torch.float64) for _ in range(3)]
     result = state_space_kernel(*map(opdsl.from_dlpack, arguments))
     torch.testing.assert_close(torch.from_dlpack(result), kernel_by_torch(*arguments))
-    gradcheck(state_space_kernel, [opdsl.from_dlpack(x).requires_grad_() for x in arguments])
+    gradcheck(state_space_kernel, [opdsl.from_dlpack(leaf).requires_grad_() for leaf in arguments])
 
 
 def test_batches_in_torch() -> None:

@@ -176,8 +176,8 @@ CASES = {
 
 def leaves(case: Case, convert: Callable[[Any], Any]) -> list[Any]:
     """Return copies of the arrays as tensors; float64 tensors require gradients."""
-    output = [(tensor, convert(tensor.copy())) for tensor in case.arrays]
-    return [tensor.requires_grad_() if array.dtype == numpy.float64 else tensor for array, tensor in output]
+    pairs = [(array, convert(array.copy())) for array in case.arrays]
+    return [tensor.requires_grad_() if array.dtype == numpy.float64 else tensor for array, tensor in pairs]
 
 
 def slopes(grad: Callable[..., Any], function: Callable[..., Any], inputs: list[Any]) -> tuple[list[Any], list[Any]]:
@@ -191,9 +191,9 @@ def slopes(grad: Callable[..., Any], function: Callable[..., Any], inputs: list[
 @pytest.mark.parametrize("name", CASES)
 def test_values_are_those_of_pytorch(name: str) -> None:
     case = CASES[name]
-    output = case.operator(*[opdsl.from_numpy(tensor) for tensor in case.arrays])
-    wanted = case.text(*[torch.from_numpy(tensor) for tensor in case.arrays])
-    numpy.testing.assert_allclose(output.numpy(), wanted.numpy(), rtol=1e-12, atol=1e-12)
+    actual = case.operator(*[opdsl.from_numpy(array) for array in case.arrays])
+    wanted = case.text(*[torch.from_numpy(array) for array in case.arrays])
+    numpy.testing.assert_allclose(actual.numpy(), wanted.numpy(), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -218,10 +218,10 @@ def test_gradients_of_sums_read_one_element_for_all(name: str) -> None:
 
 
 def test_a_product_of_a_vector_and_a_matrix_at_each_position_is_no_call_of_a_library() -> None:
-    mixture(*[opdsl.from_numpy(tensor) for tensor in CASES["mixture"].arrays])
+    mixture(*[opdsl.from_numpy(array) for array in CASES["mixture"].arrays])
     assert not any("bmm" in text for _, text in kernels_of(mixture.operator))
 
 
 def test_what_elements_choose_of_rows_is_read_as_it_lies() -> None:
-    focal(*[opdsl.from_numpy(tensor) for tensor in CASES["focal loss"].arrays])
+    focal(*[opdsl.from_numpy(array) for array in CASES["focal loss"].arrays])
     assert not any("permute" in text for _, text in kernels_of(focal.operator))

@@ -245,11 +245,11 @@ def test_wrong_call(call: str) -> None:
     names = {"lib": opdsl, **Twins().of(operands())}
     before = {name: (value.tolist(), value.shape) for name, value in names.items() if isinstance(value, opdsl.Tensor)}
     for _ in range(2):
-        result = failure(call, names)
-        assert isinstance(result, type(expected)), f"{result!r} for {expected!r}"
+        actual = failure(call, names)
+        assert isinstance(actual, type(expected)), f"{actual!r} for {expected!r}"
         # Python itself rejects unknown names of arguments, and operands that no special method accepts.
-        assert isinstance(result, OpdslError) or type(result) is TypeError
-        for message in (str(expected), str(result)):
+        assert isinstance(actual, OpdslError) or type(actual) is TypeError
+        for message in (str(expected), str(actual)):
             assert re.search(re.escape(WRONG[call]), message)
         assert {name: (names[name].tolist(), names[name].shape) for name in before} == before
 

@@ -188,10 +188,10 @@ def test_memory_is_shared_with_pytorch_and_numpy(name: str) -> None:
 
 @each_float8
 def test_files_keep_them(name: str, tmp_path) -> None:
-    tensor = opdsl.tensor([1.0, -3.5, math.nan], dtype=getattr(opdsl, name))
-    opdsl.save({"x": tensor}, tmp_path / "x.safetensors")
+    saved = opdsl.tensor([1.0, -3.5, math.nan], dtype=getattr(opdsl, name))
+    opdsl.save({"x": saved}, tmp_path / "x.safetensors")
     read = opdsl.load(tmp_path / "x.safetensors")["x"]
-    assert (read.dtype, bits(read)) == (tensor.dtype, bits(tensor))
+    assert (read.dtype, bits(read)) == (saved.dtype, bits(saved))
 
 
 SCALED = [

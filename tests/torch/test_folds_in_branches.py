@@ -135,14 +135,14 @@ def test_values_and_gradients(name: str, count: int) -> None:
     compiled = opdsl.compile(lambda x, z: own(x, z))
     for _ in range(3):  # plans serve the later calls
         tensors = [torch.randn(shape, dtype=torch.float64) for shape in ((count, 7), (count, 1))]
-        leaves = [tensor.clone().requires_grad_() for tensor in tensors]
+        leaves = [leaf.clone().requires_grad_() for leaf in tensors]
         expected = outcome(THEIRS[name], leaves, torch.autograd.grad)
         in_torch = outcome(getattr(torch.ops.folds_in_branches, name), leaves, torch.autograd.grad)
         torch.testing.assert_close(in_torch, expected)
         for function in (own, compiled):
-            plain = function(*[opdsl.from_numpy(tensor.numpy()) for tensor in tensors])
+            plain = function(*[opdsl.from_numpy(leaf.numpy()) for leaf in tensors])
             torch.testing.assert_close(torch.from_numpy(plain.numpy()), expected[0].detach())
-            ours = [opdsl.from_numpy(tensor.numpy()).requires_grad_() for tensor in tensors]
+            ours = [opdsl.from_numpy(leaf.numpy()).requires_grad_() for leaf in tensors]
             arrays = [tensor.detach().numpy() for tensor in outcome(function, ours, opdsl.autograd.grad)]
             for one, other in zip(arrays, expected, strict=True):
                 torch.testing.assert_close(torch.from_numpy(one), other.detach())

@@ -61,13 +61,13 @@ CALLS = {
 @pytest.mark.parametrize("name", CALLS)
 def test_values_and_gradients_are_those_of_the_chosen_text(name):
     call, plain = CALLS[name]
-    x = torch.linspace(-1, 2, 8, dtype=torch.float64).reshape(2, 4).requires_grad_()
-    assert torch.allclose(call(x), plain(x))
-    assert torch.autograd.gradcheck(call, (x,))
-    assert torch.autograd.gradgradcheck(call, (x,))
-    assert torch.allclose(torch.func.vmap(call)(x.detach()), torch.func.vmap(plain)(x.detach()))
-    wanted = torch.func.jvp(plain, (x.detach(),), (torch.ones_like(x),))
-    assert all(map(torch.allclose, torch.func.jvp(call, (x.detach(),), (torch.ones_like(x),)), wanted))
+    points = torch.linspace(-1, 2, 8, dtype=torch.float64).reshape(2, 4).requires_grad_()
+    assert torch.allclose(call(points), plain(points))
+    assert torch.autograd.gradcheck(call, (points,))
+    assert torch.autograd.gradgradcheck(call, (points,))
+    assert torch.allclose(torch.func.vmap(call)(points.detach()), torch.func.vmap(plain)(points.detach()))
+    wanted = torch.func.jvp(plain, (points.detach(),), (torch.ones_like(points),))
+    assert all(map(torch.allclose, torch.func.jvp(call, (points.detach(),), (torch.ones_like(points),)), wanted))
 
 
 @pytest.mark.parametrize("dynamic", [False, True])
@@ -76,8 +76,8 @@ def test_compiled(name, dynamic):
     call, plain = CALLS[name]
     compiled = torch.compile(call, fullgraph=True, dynamic=dynamic, backend="aot_eager")
     for rows in (1, 2, 5):
-        x = torch.linspace(-1, 2, 4 * rows).reshape(rows, 4)
-        assert torch.allclose(compiled(x), plain(x), atol=1e-6)
+        points = torch.linspace(-1, 2, 4 * rows).reshape(rows, 4)
+        assert torch.allclose(compiled(points), plain(points), atol=1e-6)
 
 
 def test_a_symbolic_number_chooses():

@@ -118,10 +118,10 @@ def test_compiled(name, dynamic):
     compiled = torch.compile(lambda x, w: call(op, x, w), fullgraph=True, dynamic=dynamic)
     for rows in (3, 5):
         x, w = tensors(rows=rows)
-        result, expected = listed(compiled(x, w)), listed(call(op, x, w))
-        torch.testing.assert_close(result, expected)
+        computed, expected = listed(compiled(x, w)), listed(call(op, x, w))
+        torch.testing.assert_close(computed, expected)
         gradients = [
-            torch.autograd.grad(sum(result.sum() for result in results), x)[0] for results in (result, expected)
+            torch.autograd.grad(sum(result.sum() for result in results), x)[0] for results in (computed, expected)
         ]
         torch.testing.assert_close(*gradients)
 
@@ -130,9 +130,9 @@ def test_compiled(name, dynamic):
 def test_vmap(name):
     call, op = CALLS[name], getattr(torch.ops.formulas_in_torch, name)
     x, w = torch.randn(2, 3, 4), torch.randn(4)
-    result = torch.vmap(lambda sample: call(op, sample, w))(x)
+    mapped = torch.vmap(lambda sample: call(op, sample, w))(x)
     expected = [call(op, sample, w) for sample in x]
-    for index, batched in enumerate(listed(result)):
+    for index, batched in enumerate(listed(mapped)):
         torch.testing.assert_close(batched, torch.stack([listed(one)[index] for one in expected]))
 
 
@@ -205,11 +205,11 @@ def function_of(source, namespace):
 
 
 def pair(text):
-    output = function_of(
+    ours = function_of(
         f"def f(x: Tensor, y: Tensor, n: float = 1.5) -> Tensor:\n    return {text.formula}\n",
         {"Tensor": Tensor, "opdsl": opdsl},
     )
-    return output, function_of(f"def f(x, y, n=1.5):\n    return {text.torch}\n", {"torch": torch})
+    return ours, function_of(f"def f(x, y, n=1.5):\n    return {text.torch}\n", {"torch": torch})
 
 
 DTYPES = [
@@ -232,17 +232,17 @@ def test_random_texts_are_what_pytorch_gives(text, dtypes, shapes, random):
     expected = theirs(x, y)
     wide = theirs(*[operand.double() if operand.dtype.is_floating_point else operand for operand in (x, y)])
     with Library(f"random_formula_{next(counter)}") as local:
-        result = local.op(formula(ours))(opdsl.from_dlpack(x), opdsl.from_dlpack(y))
-        assert (str(result.dtype).partition(".")[2], tuple(result.shape)) == (
+        actual = local.op(formula(ours))(opdsl.from_dlpack(x), opdsl.from_dlpack(y))
+        assert (str(actual.dtype).partition(".")[2], tuple(actual.shape)) == (
             str(expected.dtype).partition(".")[2],
             tuple(expected.shape),
         )
         if expected.dtype.is_floating_point:
             limit = {"atol": 1e-4, "rtol": 2e-5} if expected.dtype is torch.float32 else {"atol": 1e-12, "rtol": 1e-12}
             finite = np.abs(wide.numpy()) < 1e30
-            assert np.allclose(result.numpy()[finite], wide.numpy()[finite], equal_nan=True, **limit)
+            assert np.allclose(actual.numpy()[finite], wide.numpy()[finite], equal_nan=True, **limit)
         else:
-            assert np.array_equal(result.numpy(), expected.numpy())
+            assert np.array_equal(actual.numpy(), expected.numpy())
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
@@ -258,8 +258,8 @@ def test_gradients_of_random_texts_are_what_pytorch_gives(text, random):
         local.op(formula(ours))(*own).sum().backward()
     for mine, leaf in zip(own, leaves, strict=True):
         expected = np.zeros(leaf.shape) if leaf.grad is None else leaf.grad.numpy()
-        tensor = np.zeros(leaf.shape) if mine.grad is None else mine.grad.numpy()
-        assert np.allclose(tensor, expected, rtol=1e-9, atol=1e-12, equal_nan=True)
+        gradient = np.zeros(leaf.shape) if mine.grad is None else mine.grad.numpy()
+        assert np.allclose(gradient, expected, rtol=1e-9, atol=1e-12, equal_nan=True)
 
 
 def test_opcheck_of_what_ends_within_its_memory():

@@ -88,8 +88,8 @@ def test_random_steps(dtype: str, steps: list[tuple[str, int, int, int]]) -> Non
     compiled = opdsl.compile(lambda a, b: run(opdsl, steps, a, b))
     wanted = run(torch, steps, torch.from_numpy(x), torch.from_numpy(y))
     for _ in range(2):
-        result = compiled(opdsl.from_numpy(x), opdsl.from_numpy(y))
-        for mine, theirs in zip(result, wanted, strict=True):
+        computed = compiled(opdsl.from_numpy(x), opdsl.from_numpy(y))
+        for mine, theirs in zip(computed, wanted, strict=True):
             assert str(mine.dtype).removeprefix("opdsl.") == str(theirs.dtype).removeprefix("torch.")
             numpy.testing.assert_array_equal(mine.numpy(), theirs.numpy())
 
@@ -135,9 +135,9 @@ def test_sizes_are_numbers_of_int64_alone() -> None:
 
     compiled = opdsl.compile(moved)
     for dtype, size in ((opdsl.int64, 3), (opdsl.int8, 100), (opdsl.int8, 90), (opdsl.int64, 5)):
-        x = opdsl.arange(size).to(dtype)
-        wanted = moved(torch.from_numpy(x.numpy()))
-        numpy.testing.assert_array_equal(compiled(x).numpy(), wanted.numpy())
+        numbers = opdsl.arange(size).to(dtype)
+        wanted = moved(torch.from_numpy(numbers.numpy()))
+        numpy.testing.assert_array_equal(compiled(numbers).numpy(), wanted.numpy())
 
 
 def test_integer_division_by_zero_raises() -> None:
@@ -160,9 +160,9 @@ def test_numbers_beyond_the_dtype_count_as_in_pytorch(dtype: str, number: int) -
     def compared(x: Any) -> Any:
         return ((x > number) | (x == number)) & (x != 1)
 
-    x = numpy.arange(3).astype(dtype)
-    result = opdsl.compile(compared)(opdsl.from_numpy(x))
-    numpy.testing.assert_array_equal(result.numpy(), compared(torch.from_numpy(x)).numpy())
+    integers = numpy.arange(3).astype(dtype)
+    computed = opdsl.compile(compared)(opdsl.from_numpy(integers))
+    numpy.testing.assert_array_equal(computed.numpy(), compared(torch.from_numpy(integers)).numpy())
 
 
 def test_numbers_beyond_the_dtype_raise_as_in_a_call() -> None:

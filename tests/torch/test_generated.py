@@ -46,7 +46,7 @@ def test_schema_tags_and_table_are_pytorchs(operator: Any) -> None:
     # PyTorch prints the default 0 of a float as `0.`, all its digits, that of a list as `[0]`, a reduction as a number.
     ours = f"aten::{operator.schema}".replace("reduction=Mean", "reduction=1")
     wanted = re.sub(r"(\d)\.(?=[,)])", r"\1", str(its._schema))
-    wanted = re.sub(r"\d\.\d{15,}", lambda result: repr(float(result[0])), wanted)
+    wanted = re.sub(r"\d\.\d{15,}", lambda number: repr(float(number[0])), wanted)
     ours = re.sub(r"=(\d)\.0(?=[,)])", r"=\1", ours)
     ours, wanted = (re.sub(r"\[(\d)\] (\w+)=(\d)", spread_default, text) for text in (ours, wanted))
     assert ours == wanted
@@ -154,7 +154,7 @@ def test_an_out_variant_gives_what_its_functional_gives(operator: Any, base: Any
         opdsl.registry.packets[overload.packet_name].operator_function(overload) for overload in (operator, base)
     )
     taken = {argument.name for argument in operator.schema.arguments}
-    outputs = [output.name for output in operator.schema.out]
+    outputs = [out.name for out in operator.schema.out]
     compared = 0
     for sample in (sample for dtype in (opdsl.float32, opdsl.int64) for sample in samples_of(base, dtype)):
         try:

@@ -63,13 +63,13 @@ def elements_kept(result: Tensor) -> list[bool]:
 def test_gradients_of_a_product_keep_what_they_read(wanted: tuple[bool, bool]) -> None:
     for _ in range(4):  # plans serve the later calls
         tensors = [torch.randn(100, dtype=torch.float64, requires_grad=need) for need in wanted]
-        kept, result = sizes_kept(torch.ops.kept_tensors.slope, *tensors)
+        kept, computed = sizes_kept(torch.ops.kept_tensors.slope, *tensors)
         # The gradient by the first argument depends on the second one only.
         assert [size > 8 for size in kept] == [wanted[1], True]
-        own = [opdsl.from_numpy(tensor.detach().numpy()).requires_grad_(tensor.requires_grad) for tensor in tensors]
+        own = [opdsl.from_numpy(leaf.detach().numpy()).requires_grad_(leaf.requires_grad) for leaf in tensors]
         mine = opdsl.ops.kept_tensors.slope(*own)
         assert sum(elements_kept(mine)) == 1 + wanted[1]
-        result.sum().backward()
+        computed.sum().backward()
         mine.sum().backward()
         s = tensors[1].detach().sigmoid()
         expected = [s * (1 - s), tensors[0].detach() * s * (1 - s) * (1 - 2 * s)]
@@ -83,9 +83,9 @@ def test_gradients_of_a_product_keep_what_they_read(wanted: tuple[bool, bool]) -
 def test_numbers_decide_what_is_kept(exponents: tuple[int, ...]) -> None:
     for exponent in exponents:
         x, y = (torch.randn(50, dtype=torch.float64, requires_grad=True) for _ in range(2))
-        kept, result = sizes_kept(torch.ops.kept_tensors.powered, x, y, exponent)
+        kept, computed = sizes_kept(torch.ops.kept_tensors.powered, x, y, exponent)
         assert [size > 8 for size in kept] == [False, exponent != 1]
-        result.sum().backward()
+        computed.sum().backward()
         expected = torch.ones(50).double() if exponent == 1 else 2 * y.detach() * exponent
         torch.testing.assert_close(y.grad, expected)
         own = [opdsl.from_numpy(operand.detach().numpy()).requires_grad_() for operand in (x, y)]
@@ -97,9 +97,9 @@ def test_numbers_decide_what_is_kept(exponents: tuple[int, ...]) -> None:
 def test_dtypes_decide_what_is_kept(dtypes: tuple[str, ...]) -> None:
     for dtype in dtypes:
         x, y = (torch.randn(20, dtype=getattr(torch, dtype), requires_grad=True) for _ in range(2))
-        kept, result = sizes_kept(torch.ops.kept_tensors.by_dtype, x, y)
+        kept, computed = sizes_kept(torch.ops.kept_tensors.by_dtype, x, y)
         assert [size > 8 for size in kept] == [dtype == "float64"] * 2
-        result.sum().backward()
+        computed.sum().backward()
         torch.testing.assert_close(y.grad, x.detach() if dtype == "float64" else torch.full_like(x, 2.0))
         own = [opdsl.from_numpy(operand.detach().numpy()).requires_grad_() for operand in (x, y)]
         opdsl.ops.kept_tensors.by_dtype(*own).sum().backward()
@@ -115,9 +115,9 @@ def test_second_order_and_compiled(dynamic: bool) -> None:
         compiled = torch.compile(
             lambda *inputs, run=operator, rest=extra: run(*inputs, *rest), backend="aot_eager", dynamic=dynamic
         )
-        for result, expected in zip(
+        for actual, expected in zip(
             torch.autograd.grad(compiled(x, y).sum(), (x, y)),
             torch.autograd.grad(operator(x, y, *extra).sum(), (x, y)),
             strict=True,
         ):
-            torch.testing.assert_close(result, expected)
+            torch.testing.assert_close(actual, expected)

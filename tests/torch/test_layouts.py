@@ -34,9 +34,9 @@ def operand(draw: Any, shape: list[int]) -> torch.Tensor:
     laid = torch.ones([sizes[dim] * steps[dim] for dim in order], dtype=draw(DTYPES))
     for index, dim in enumerate(order):
         laid = laid.narrow(index, 0, laid.shape[index])[(slice(None),) * index + (slice(None, None, steps[dim]),)]
-    output = laid.permute([order.index(dim) for dim in range(len(sizes))])
+    strided = laid.permute([order.index(dim) for dim in range(len(sizes))])
     expanded = draw(st.booleans())
-    return output.expand([size if expanded and mine == 1 else mine for size, mine in zip(kept, sizes, strict=True)])
+    return strided.expand([size if expanded and mine == 1 else mine for size, mine in zip(kept, sizes, strict=True)])
 
 
 @settings(max_examples=300)
@@ -79,8 +79,8 @@ def test_in_place(pair: list[torch.Tensor]) -> None:
 def test_meta_says_the_same(one: list[torch.Tensor]) -> None:
     (x,) = one
     ours = Twins().of(x)
-    output = opdsl.ops.aten.mul.Tensor.meta(ours, ours)
-    assert (output.shape, output.stride()) == (tuple((x * x).shape), (x * x).stride())
+    meta = opdsl.ops.aten.mul.Tensor.meta(ours, ours)
+    assert (meta.shape, meta.stride()) == (tuple((x * x).shape), (x * x).stride())
 
 
 def test_channels_last_beside_contiguous() -> None:

@@ -88,13 +88,13 @@ def test_gradients_are_those_of_the_text(ours: Any, theirs: Any) -> None:
     arrays = [random.standard_normal((3, 4)), random.standard_normal(4)]
     arrays[0][1] = 0
     for _ in range(3):
-        wanted = [torch.tensor(tensor, requires_grad=True) for tensor in arrays]
-        tensors = [opdsl.tensor(tensor.tolist(), dtype=opdsl.float64, requires_grad=True) for tensor in arrays]
-        expected, result = theirs(*wanted), ours(*tensors)
+        wanted = [torch.tensor(array, requires_grad=True) for array in arrays]
+        tensors = [opdsl.tensor(array.tolist(), dtype=opdsl.float64, requires_grad=True) for array in arrays]
+        expected, actual = theirs(*wanted), ours(*tensors)
         weights = random.standard_normal(expected.shape)
         expected.backward(torch.tensor(weights))
-        result.backward(opdsl.from_numpy(weights))
-        np.testing.assert_allclose(result.detach().numpy(), expected.detach().numpy(), rtol=1e-12)
+        actual.backward(opdsl.from_numpy(weights))
+        np.testing.assert_allclose(actual.detach().numpy(), expected.detach().numpy(), rtol=1e-12)
         for mine, other in zip(tensors, wanted, strict=True):
             zeros = np.zeros(other.shape)
             slopes = zeros if other.grad is None else other.grad.numpy()

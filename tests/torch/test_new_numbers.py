@@ -91,8 +91,8 @@ def held(name: str, n: int) -> None:
     """Compare a call with a number with PyTorch's result."""
     elements, call = CALLS[name]
     arrays = elements(n)
-    ours = flat(call(opdsl, n, *[opdsl.from_numpy(tensor.copy()) for tensor in arrays]))
-    theirs = flat(call(torch, n, *[torch.from_numpy(tensor.copy()) for tensor in arrays]))
+    ours = flat(call(opdsl, n, *[opdsl.from_numpy(array.copy()) for array in arrays]))
+    theirs = flat(call(torch, n, *[torch.from_numpy(array.copy()) for array in arrays]))
     assert len(ours) == len(theirs), n
     for mine, other in zip(ours, theirs, strict=True):
         assert (tuple(mine.shape), tuple(mine.stride())) == (tuple(other.shape), tuple(other.stride())), n
@@ -101,7 +101,7 @@ def held(name: str, n: int) -> None:
 
 def flat(result: Any) -> list[Any]:
     """Return all tensors of a result."""
-    return [tensor for part in result for tensor in flat(part)] if isinstance(result, (tuple, list)) else [result]
+    return [leaf for part in result for leaf in flat(part)] if isinstance(result, (tuple, list)) else [result]
 
 
 @pytest.fixture
@@ -225,10 +225,10 @@ def test_integers_are_told_apart_where_python_code_asks() -> None:
         @lib.op
         @opdsl.traceable
         def powers(self: opdsl.Tensor, count: int) -> opdsl.Tensor:
-            output = self
+            power = self
             for _ in range(count // 10):
-                output = output * self
-            return output if count % 2 else -output
+                power = power * self
+            return power if count % 2 else -power
 
         with lowered_at_once():
             for count in (9, 10, 11, 25, 30, -9, -11, 0, 1, 40, 41):

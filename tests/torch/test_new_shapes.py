@@ -77,8 +77,8 @@ def hold_against_pytorch(name: str, sizes: Sequence[int], device: str) -> None:
     with lowered_at_once():
         for n in sizes:
             arrays = elements(n)
-            ours = flat(outcome(call, opdsl, n, [opdsl.from_numpy(tensor.copy()).to(device) for tensor in arrays]))
-            theirs = flat(outcome(call, torch, n, [torch.from_numpy(tensor.copy()) for tensor in arrays]))
+            ours = flat(outcome(call, opdsl, n, [opdsl.from_numpy(array.copy()).to(device) for array in arrays]))
+            theirs = flat(outcome(call, torch, n, [torch.from_numpy(array.copy()) for array in arrays]))
             assert len(ours) == len(theirs), n
             for mine, other in zip(ours, theirs, strict=True):
                 if isinstance(other, str):
@@ -99,12 +99,12 @@ def outcome(call: Callable[..., Any], lib: Any, n: int, inputs: Sequence[Any]) -
 
 def flat(result: Any) -> list[Any]:
     """Return all tensors of a result."""
-    return [tensor for part in result for tensor in flat(part)] if isinstance(result, (tuple, list)) else [result]
+    return [leaf for part in result for leaf in flat(part)] if isinstance(result, (tuple, list)) else [result]
 
 
 @pytest.mark.parametrize("n", SIZES)
 def test_gradients_of_every_size(n: int) -> None:
-    result = []
+    gradients = []
     with lowered_at_once():
         for size in (4, n):  # the plans are created for size 4, and serve size n
             for lib in (opdsl, torch):
@@ -112,8 +112,8 @@ def test_gradients_of_every_size(n: int) -> None:
                 hidden = (x @ w.t()).relu()
                 loss = (hidden[:, 1:] * hidden[:, :2] + hidden.softmax(-1)[:, :2]).view(-1).sum()
                 loss.backward()
-                result.append([operand.grad.numpy() for operand in (x, w)])
-    for mine, other in zip(result[2], result[3], strict=True):
+                gradients.append([operand.grad.numpy() for operand in (x, w)])
+    for mine, other in zip(gradients[2], gradients[3], strict=True):
         numpy.testing.assert_allclose(mine, other, rtol=1e-4, atol=1e-5)
 
 
@@ -155,10 +155,10 @@ def test_gradients_are_asked_for_as_in_pytorch(name: str) -> None:
 def test_shared_memory_is_seen_by_the_plan_of_other_memory() -> None:
     with lowered_at_once():
         for n in (4, 6):
-            x = opdsl.arange(n * 4, dtype=opdsl.float32).view(n, 4)
-            x.add_(opdsl.ones(n, 4))
+            table = opdsl.arange(n * 4, dtype=opdsl.float32).view(n, 4)
+            table.add_(opdsl.ones(n, 4))
         with pytest.raises(opdsl.errors.OverlapError):
-            x[1:].add_(x[:-1])
+            table[1:].add_(table[:-1])
 
 
 def test_views_within_a_composite_may_share_memory_at_some_sizes_only() -> None:
@@ -169,9 +169,9 @@ def test_views_within_a_composite_may_share_memory_at_some_sizes_only() -> None:
         @opdsl.traceable
         def ends_added(self: opdsl.Tensor) -> opdsl.Tensor:
             runs.append(self)
-            output = self.clone()
-            output.narrow(0, 0, 3).add_(output.narrow(0, output.shape[0] - 3, 3))
-            return output
+            copy = self.clone()
+            copy.narrow(0, 0, 3).add_(copy.narrow(0, copy.shape[0] - 3, 3))
+            return copy
 
         with lowered_at_once():
             for n in (9, 7, 6):
@@ -201,8 +201,8 @@ def test_a_kernel_registered_later_is_called() -> None:
 
 def test_repeated_sizes_get_a_specialized_plan() -> None:
     x = [opdsl.ones(n, 3) for n in range(2, 9)]
-    for tensor in x:
-        opdsl.log1p(tensor)
+    for sample in x:
+        opdsl.log1p(sample)
     for _ in range(64):
         opdsl.log1p(x[-1])
     assert any("log1p" in repr(plan) for plan in plans_of(opdsl.log1p, x[-1]))

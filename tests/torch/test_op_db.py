@@ -104,9 +104,9 @@ def test_out(info: Any, dtype: torch.dtype) -> None:
     assert ours is not None
     wrong = []
     computed = dtype if dtype.is_floating_point or dtype.is_complex else torch.float32
-    output = list(samples(info, dtype, in_turn=False))  # each sample is written to a third of the kinds of outputs
-    in_turn = not FULL and len(output) >= TURNS
-    for index, (inputs, named) in enumerate(output):
+    calls = list(samples(info, dtype, in_turn=False))  # each sample is written to a third of the kinds of outputs
+    in_turn = not FULL and len(calls) >= TURNS
+    for index, (inputs, named) in enumerate(calls):
         if not isinstance(inputs[0], (torch.Tensor, list, tuple)) or info.name == "matmul":
             continue
         expected = outcome(lambda inputs=inputs, named=named: info.op(*inputs, **named))[0]

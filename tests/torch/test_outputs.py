@@ -198,11 +198,11 @@ def test_in_place_returns_its_tensor_and_counts_a_version() -> None:
 
 
 def test_a_view_counts_the_version_of_its_base() -> None:
-    x = opdsl.full((4, 4), 1.0)
-    before = version_of(x)
+    matrix = opdsl.full((4, 4), 1.0)
+    before = version_of(matrix)
     for _ in range(3):
-        x.t().add_(1)
-    assert version_of(x) == before + 3
+        matrix.t().add_(1)
+    assert version_of(matrix) == before + 3
 
 
 def test_out_counts_a_version() -> None:
@@ -394,12 +394,12 @@ COPIES: dict[str, tuple[Any, ...]] = {
 
 @pytest.mark.parametrize("name", COPIES)
 def test_copies_of_views_into_outputs(name: str) -> None:
-    result = []
+    both = []
     for lib in (torch, opdsl):
         out = lib.empty(0)
         assert getattr(lib, name)(lib.arange(12.0).reshape(3, 4), *COPIES[name], out=out) is out
-        result.append((tuple(out.shape), tuple(out.stride()), out.tolist()))
-    assert result[0] == result[1]
+        both.append((tuple(out.shape), tuple(out.stride()), out.tolist()))
+    assert both[0] == both[1]
 
 
 def test_one_warning_a_call() -> None:

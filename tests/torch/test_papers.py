@@ -230,9 +230,9 @@ def test_matrix_nms() -> None:
     boxes = np.concatenate([corner, corner + 0.3 + np.random.default_rng(1).uniform(0.0, 1.0, size=(6, 2))], 1)
     arrays = boxes, np.random.default_rng(2).uniform(0.1, 0.9, size=6)
     ours, theirs = inputs(*arrays), [torch.from_numpy(array).requires_grad_() for array in arrays]
-    result, wanted = matrix_nms(ours[0], ours[1]), overlapping(theirs[0], theirs[1])
-    assert np.allclose(result.detach().numpy(), wanted.detach().numpy())
-    first = opdsl.autograd.grad([result.sum()], ours, create_graph=True)
+    actual, wanted = matrix_nms(ours[0], ours[1]), overlapping(theirs[0], theirs[1])
+    assert np.allclose(actual.detach().numpy(), wanted.detach().numpy())
+    first = opdsl.autograd.grad([actual.sum()], ours, create_graph=True)
     wanted_first = torch.autograd.grad(wanted.sum(), theirs, create_graph=True)
     assert all(
         np.allclose(one.detach().numpy(), other.detach().numpy())

@@ -77,9 +77,9 @@ def test_calls_by_plans_agree(name: str, dtype: torch.dtype, layout: str) -> Non
         theirs = operands(dtype, layout)
         twins = Twins()
         ours = [twins.of(operand) for operand in theirs]
-        expected, output = call(*theirs), call(*ours)
+        expected, actual = call(*theirs), call(*ours)
         if expected is not None:
-            assert_agree(output, expected)
+            assert_agree(actual, expected)
         assert_agree(ours[0], theirs[0])
 
 
@@ -101,8 +101,8 @@ def test_other_numbers_than_those_of_the_first_call(call: Callable[..., Any], dt
     x = torch.tensor([3, 1, 2]).to(dtype)
     numbers = [2, 7, 0, -1] if dtype is torch.int64 else [2.0, 7.0, 0.0, -0.0, float("inf"), float("nan"), 0.5, 3]
     for number in (*numbers, *reversed(numbers)):
-        output, expected = call(Twins().of(x), number), call(x.clone(), number)
-        assert_agree(output, expected)
+        actual, expected = call(Twins().of(x), number), call(x.clone(), number)
+        assert_agree(actual, expected)
 
 
 @pytest.mark.parametrize(
@@ -233,11 +233,11 @@ def test_an_answer_that_elements_decide_is_not_kept() -> None:
 def test_random_numbers_of_a_plan_are_those_without(plans_at_once: None) -> None:
     """Plans draw equal random numbers, also beyond 2**63, where the position in the sequence is a negative int64."""
     state = opdsl.tensor([255] * 16, dtype=opdsl.uint8)
-    result = []
+    draws = []
     for _ in range(3):
         opdsl.set_rng_state(state)
-        result.append(opdsl.empty(4).uniform_().tolist())
-    assert result[0] == result[1] == result[2]
+        draws.append(opdsl.empty(4).uniform_().tolist())
+    assert draws[0] == draws[1] == draws[2]
 
 
 def test_multinomial_draws_what_has_weight() -> None:

@@ -75,8 +75,8 @@ def test_rejected_dtypes_that_pytorch_lists_have_a_reason() -> None:
 def theirs(value: Any) -> Any:
     """Return a copy of an argument for PyTorch."""
     if isinstance(value, opdsl.Tensor):
-        output = torch.empty(value.shape, dtype=getattr(torch, value.dtype.name))
-        return output.copy_(torch.from_dlpack(value.detach())) if value.numel() else output
+        twin = torch.empty(value.shape, dtype=getattr(torch, value.dtype.name))
+        return twin.copy_(torch.from_dlpack(value.detach())) if value.numel() else twin
     if isinstance(value, DType):
         return getattr(torch, value.name)
     return [theirs(element) for element in value] if isinstance(value, (list, tuple)) else value

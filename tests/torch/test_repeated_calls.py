@@ -297,20 +297,20 @@ CHECKED = {
 def test_elements_that_a_kernel_refuses_after_ones_that_it_took(name: str) -> None:
     call, wrong = CHECKED[name]
     for values in ([0.5, 1.0], wrong, [0.5, 1.0], [0.25, 1.0], wrong, [0.5, 1.0]) * 2:
-        tensor = opdsl.tensor(values)
+        sample = opdsl.tensor(values)
         if values is wrong:
-            assert_fails(lambda: call(tensor), RuntimeError("they are refused"))  # noqa: B023
+            assert_fails(lambda: call(sample), RuntimeError("they are refused"))  # noqa: B023
         else:
-            assert call(tensor).isfinite().all()
+            assert call(sample).isfinite().all()
 
 
 def test_nonzero_of_varying_counts() -> None:
     for values in ([0.0, 2.0, -0.0], [0.0, 0.0, 0.0], [1.0, numpy.nan, 3.0], [0.0, 1.0, 0.0]):
         for dtype in (torch.float32, torch.bfloat16, torch.int64, torch.bool):
             for shape in ((3,), (3, 1), (1, 3, 1)):
-                tensor = torch.tensor(values).nan_to_num(4).to(dtype).reshape(shape)
+                sample = torch.tensor(values).nan_to_num(4).to(dtype).reshape(shape)
                 for _ in range(3):
-                    assert_agree(opdsl.nonzero(of(tensor)), torch.nonzero(tensor))
+                    assert_agree(opdsl.nonzero(of(sample)), torch.nonzero(sample))
 
 
 def test_linspace_and_arange_of_other_numbers() -> None:
@@ -345,10 +345,10 @@ def test_what_is_saved_between_two_writes_knows_which_it_was() -> None:
         @lib.op
         @opdsl.traceable
         def written_twice(self: opdsl.Tensor) -> opdsl.Tensor:
-            output = self * self
-            output.relu_()
-            squared = output * output
-            output.add_(1)
+            squares = self * self
+            squares.relu_()
+            squared = squares * squares
+            squares.add_(1)
             return squared
 
         for _ in range(3):

@@ -38,16 +38,16 @@ def exact_value(definition: Callable[..., Any], x: float, orders: tuple[int, ...
 
 def arguments_of(name: str, dtype: torch.dtype) -> list[tuple[torch.Tensor, tuple[int, ...]]]:
     """Return the samples of op_db, and numbers from below the poles to large ones."""
-    result = []
+    arguments = []
     for info in op_db:
         if info.name.replace(".", "_") == name:
             for sample in info.sample_inputs("cpu", dtype):
                 values = (sample.input, *sample.args)
-                tensor = next(value for value in values if isinstance(value, torch.Tensor))
+                points = next(value for value in values if isinstance(value, torch.Tensor))
                 orders = tuple(value for value in values if isinstance(value, int))
-                result.append((tensor.flatten()[:100].contiguous(), orders))
+                arguments.append((points.flatten()[:100].contiguous(), orders))
     grid = torch.cat([torch.linspace(-8.9, 30, 150, dtype=dtype), torch.logspace(-6, 2, 20, dtype=dtype)])
-    return [*result, *((grid, orders) for orders in dict.fromkeys(orders for _, orders in result))]
+    return [*arguments, *((grid, orders) for orders in dict.fromkeys(orders for _, orders in arguments))]
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
@@ -58,10 +58,10 @@ def test_values_are_those_of_pytorch_where_these_are_right(name: str, dtype: tor
     theirs_of = getattr(torch, name.removeprefix("special_")) if "ndtr" not in name else torch.special.ndtr
     eps = torch.finfo(dtype).eps
     compared, all_of_them, wrong = 0, 0, []
-    for tensor, orders in arguments_of(name, dtype):
-        ours = function(opdsl.from_dlpack(tensor), *orders).tolist()
-        theirs = theirs_of(*orders, tensor).tolist()
-        for x, our, their in zip(tensor.tolist(), ours, theirs, strict=True):
+    for points, orders in arguments_of(name, dtype):
+        ours = function(opdsl.from_dlpack(points), *orders).tolist()
+        theirs = theirs_of(*orders, points).tolist()
+        for x, our, their in zip(points.tolist(), ours, theirs, strict=True):
             exact = exact_value(definition, x, orders)
             if exact is None:
                 continue

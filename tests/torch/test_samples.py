@@ -94,8 +94,8 @@ WITHOUT = {
 def turned(value: Any) -> Any:
     """Return the PyTorch counterpart of a value of opdsl."""
     if isinstance(value, opdsl.Tensor):
-        output = torch.empty_strided(value.shape, value.stride(), dtype=getattr(torch, str(value.dtype).split(".")[-1]))
-        return output.copy_(torch.from_numpy(numpy.array(value.detach().numpy()))).requires_grad_(value.requires_grad)
+        twin = torch.empty_strided(value.shape, value.stride(), dtype=getattr(torch, str(value.dtype).split(".")[-1]))
+        return twin.copy_(torch.from_numpy(numpy.array(value.detach().numpy()))).requires_grad_(value.requires_grad)
     if isinstance(value, (list, tuple)):
         return type(value)(map(turned, value))
     return getattr(torch, str(value).split(".")[-1]) if isinstance(value, opdsl.DType) else value
@@ -113,7 +113,7 @@ def require_gradients(name: str, inputs: Any) -> None:
     """Let the floating-point tensors of a sample require grad: only the first one, or none, where PyTorch has no
     others.
     """
-    tensors = [tensor for tensor in tensors_in(inputs) if tensor.dtype.is_floating_point]
+    tensors = [leaf for leaf in tensors_in(inputs) if leaf.dtype.is_floating_point]
     if name in WITHOUT or name.endswith(("affine_backward", "index_backward")):
         return
     for tensor in tensors[: 1 if name.startswith(("fake_quantize", "_fake_quantize_per", "_batch_norm")) else None]:
@@ -145,12 +145,12 @@ def test_results_and_gradients(name: str) -> None:
             require_gradients(name, (sample.positional, sample.named))
         inputs, named = turned(list(sample.positional)), {key: turned(value) for key, value in sample.named.items()}
         if isinstance(named.get("out"), tuple):
-            named |= dict(zip((output.name for output in operator.schema.out), named.pop("out"), strict=True))
-        result, expected = results(sample.call(ours)), results(theirs(*inputs, **named))
-        assert_agree(result, expected, name)
+            named |= dict(zip((out.name for out in operator.schema.out), named.pop("out"), strict=True))
+        actual, expected = results(sample.call(ours)), results(theirs(*inputs, **named))
+        assert_agree(actual, expected, name)
         pairs = [
             (one, two)
-            for one, two in zip(result, expected, strict=True)
+            for one, two in zip(actual, expected, strict=True)
             if isinstance(one, opdsl.Tensor) and one.requires_grad and two is not None and two.requires_grad
         ]
         if pairs:

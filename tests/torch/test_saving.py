@@ -35,8 +35,8 @@ def same(ours: opdsl.Tensor, theirs: torch.Tensor) -> bool:
 
 def state() -> dict[str, torch.Tensor]:
     """Return a tensor of each dtype, one without elements, and one with a dot in its name."""
-    output = {name: torch.arange(-2, 4).reshape(2, 3).to(getattr(torch, name)) for name in DTYPES}
-    return {**output, "none": torch.ones(0, 3), "last.name": torch.tensor([1.5])}
+    numbers = {name: torch.arange(-2, 4).reshape(2, 3).to(getattr(torch, name)) for name in DTYPES}
+    return {**numbers, "none": torch.ones(0, 3), "last.name": torch.tensor([1.5])}
 
 
 def test_another_reader_takes_what_is_written(tmp_path: Path) -> None:

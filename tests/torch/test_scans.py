@@ -60,17 +60,19 @@ def test_compile(selective_scan: Callable[..., Any], dynamic: bool) -> None:
     compiled = torch.compile(lambda *inputs: selective_scan(*inputs) * 2, dynamic=dynamic, backend="aot_eager")
     for time in (5, 6, 9):
         inputs = arguments(2, time, 3, 4)
-        result, wanted = compiled(*inputs), 2 * reference(*inputs)
-        torch.testing.assert_close(result, wanted)
-        torch.testing.assert_close(torch.autograd.grad(result.sum(), inputs), torch.autograd.grad(wanted.sum(), inputs))
+        computed, wanted = compiled(*inputs), 2 * reference(*inputs)
+        torch.testing.assert_close(computed, wanted)
+        torch.testing.assert_close(
+            torch.autograd.grad(computed.sum(), inputs), torch.autograd.grad(wanted.sum(), inputs)
+        )
 
 
 def test_transforms(selective_scan: Callable[..., Any]) -> None:
-    inputs = [value.detach() for value in arguments(2, 5, 3, 4)]
+    inputs = [input.detach() for input in arguments(2, 5, 3, 4)]
     batch = torch.stack([inputs[0], 2 * inputs[0], inputs[0] - 1])
-    result = torch.vmap(lambda x: selective_scan(x, *inputs[1:]))(batch)
-    torch.testing.assert_close(result, torch.stack([reference(x, *inputs[1:]) for x in batch]))
-    tangents = tuple(value.cos() for value in inputs)
+    mapped = torch.vmap(lambda x: selective_scan(x, *inputs[1:]))(batch)
+    torch.testing.assert_close(mapped, torch.stack([reference(sample, *inputs[1:]) for sample in batch]))
+    tangents = tuple(input.cos() for input in inputs)
     torch.testing.assert_close(
         torch.func.jvp(selective_scan, tuple(inputs), tangents), torch.func.jvp(reference, tuple(inputs), tangents)
     )

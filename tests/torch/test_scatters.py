@@ -26,10 +26,10 @@ def test_rows_are_added_to_their_owners() -> None:
         for count in (4, 5, 7):
             tokens, outputs = torch.randn(3, 2, dtype=torch.float64), torch.randn(count, 2, dtype=torch.float64)
             owner, weight = torch.arange(count) % 2, torch.randn(count, dtype=torch.float64)
-            leaves = [value.requires_grad_() for value in (tokens, outputs, weight)]
+            leaves = [leaf.requires_grad_() for leaf in (tokens, outputs, weight)]
             wanted = 2 * tokens.index_add(0, owner, outputs * weight[:, None])
-            result = compiled(tokens, outputs, owner, weight)
-            torch.testing.assert_close(result, wanted)
-            grads = [torch.autograd.grad(value.square().sum(), leaves) for value in (result, wanted)]
+            computed = compiled(tokens, outputs, owner, weight)
+            torch.testing.assert_close(computed, wanted)
+            grads = [torch.autograd.grad(side.square().sum(), leaves) for side in (computed, wanted)]
             torch.testing.assert_close(*grads)
         opcheck(function, (tokens, outputs, owner, weight))

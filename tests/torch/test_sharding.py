@@ -149,7 +149,7 @@ def _costs(operator: Any, mesh: Any, draw: random.Random) -> Iterator[tuple[floa
             meta = TensorMeta(torch.Size(value.shape), torch.empty(value.shape).stride(), TORCH_DTYPES[value.dtype])
             return DTensorSpec(mesh, (next(rest),), meta)
 
-        inputs, named = completion.split([placed(argument) for argument in arguments])
+        inputs, named = completion.split([placed(input) for input in arguments])
         info = propagator.op_to_schema_info.get(overload) or propagator.op_to_schema_info_for_single_dim_strategy.get(
             overload
         )

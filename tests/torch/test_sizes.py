@@ -30,8 +30,8 @@ FAR = {
 
 @pytest.mark.parametrize("name", FAR)
 def test_strides_beyond_64_bits_in_bytes(name: str) -> None:
-    expected, result = (form(FAR[name](lib.arange(5))) for lib in LIBRARIES)
-    assert result == expected
+    expected, actual = (form(FAR[name](lib.arange(5))) for lib in LIBRARIES)
+    assert actual == expected
 
 
 def test_strides_beyond_64_bits_are_refused() -> None:
@@ -61,14 +61,14 @@ def test_triangles(name: str) -> None:
     for row in range(5):
         for column in range(5):
             for offset in range(-6, 7):
-                expected, result = (getattr(lib, name)(row, column, offset) for lib in LIBRARIES)
-                assert result.tolist() == expected.tolist()
+                expected, actual = (getattr(lib, name)(row, column, offset) for lib in LIBRARIES)
+                assert actual.tolist() == expected.tolist()
                 assert getattr(opdsl, name)(row, column, offset, device="meta").shape == tuple(expected.shape)
 
 
 def test_triangles_take_the_memory_of_their_result() -> None:
-    expected, result = (lib.triu_indices(2**40, 3, 1).tolist() for lib in LIBRARIES)
-    assert result == expected == [[0, 0, 1], [1, 2, 2]]
+    expected, actual = (lib.triu_indices(2**40, 3, 1).tolist() for lib in LIBRARIES)
+    assert actual == expected == [[0, 0, 1], [1, 2, 2]]
 
 
 @pytest.mark.parametrize("count", (3, 2000, 1 << 16))
@@ -88,24 +88,24 @@ OVERLAPPING = {
 
 @pytest.mark.parametrize("name", OVERLAPPING)
 def test_gradient_through_strides_of_what_overlaps(name: str) -> None:
-    result = []
+    both = []
     for lib in LIBRARIES:
         x = lib.arange(6.0).requires_grad_()
         shown = OVERLAPPING[name](lib, x)
         (shown * lib.arange(1.0, 1.0 + shown.numel()).view(tuple(shown.shape))).sum().backward()
-        result.append(x.grad.tolist())
-    assert result[0] == pytest.approx(result[1], rel=1e-6)
+        both.append(x.grad.tolist())
+    assert both[0] == pytest.approx(both[1], rel=1e-6)
 
 
 def test_a_tensor_grows_back_into_the_memory_that_it_had() -> None:
-    result = []
+    both = []
     for lib in (torch, opdsl):
         x = lib.arange(6)
         address = x.data_ptr()
         for size in (2, 3, 6):
             x.resize_(size)
-        result.append((x.tolist(), x.data_ptr() == address))
-    assert result[0] == result[1]
+        both.append((x.tolist(), x.data_ptr() == address))
+    assert both[0] == both[1]
 
 
 def test_resize_as_keeps_every_memory_format() -> None:
@@ -129,20 +129,20 @@ def test_gradients_of_meta_tensors_whose_results_are_kept() -> None:
 def test_scales_of_neighbours(name: str, scale: float | None) -> None:
     for size in (1, 5, 7):
         for wanted in (1, 3, 9, 14):
-            expected, result = (
+            expected, actual = (
                 getattr(lib.ops.aten, name)(lib.arange(2.0 * size).view(1, 2, size), [wanted], scale).tolist()
                 for lib in LIBRARIES
             )
-            assert result == expected
+            assert actual == expected
 
 
 @pytest.mark.parametrize("scale", (1e-300, 1e-44))
 def test_scales_that_lead_beyond_the_elements(scale: float) -> None:
     """Tiny scales never read out of bounds, as PyTorch does."""
-    x = opdsl.arange(1.0, 5.0).view(1, 1, 4)
+    signal = opdsl.arange(1.0, 5.0).view(1, 1, 4)
     for result in (
-        opdsl.ops.aten.upsample_nearest1d(x, [6], scale),
-        opdsl.ops.aten._upsample_nearest_exact1d(x, [6], scale),
+        opdsl.ops.aten.upsample_nearest1d(signal, [6], scale),
+        opdsl.ops.aten._upsample_nearest_exact1d(signal, [6], scale),
     ):
         assert set(result.view(-1).tolist()) <= {1.0, 2.0, 3.0, 4.0}
 
@@ -151,8 +151,12 @@ def test_scales_that_lead_beyond_the_elements(scale: float) -> None:
 def test_devices_that_are_one_have_no_index(device: str) -> None:
     for lib in LIBRARIES:
         for _ in range(2):
-            output = lib.randperm(3, device=device), lib.zeros(2).to(device), lib.empty_like(lib.ones(2), device=device)
-            assert [str(tensor.device) for tensor in output] == [device.partition(":")[0]] * 3
+            tensors = (
+                lib.randperm(3, device=device),
+                lib.zeros(2).to(device),
+                lib.empty_like(lib.ones(2), device=device),
+            )
+            assert [str(tensor.device) for tensor in tensors] == [device.partition(":")[0]] * 3
 
 
 @pytest.mark.parametrize("counts", ([2**61, 2**61], [2**62] * 4, [2**63 - 1, 2]))

@@ -86,16 +86,16 @@ def test_workers_send_in_shared_memory() -> None:
 
 def test_arrow_and_polars_take_tensors_by_arrows_protocol() -> None:
     pyarrow = pytest.importorskip("pyarrow")
-    x = opdsl.arange(5, dtype=opdsl.float32)
-    array = pyarrow.array(x)
-    assert array.type == pyarrow.float32() and array.to_pylist() == x.tolist()
-    assert array.buffers()[1].address == x.data_ptr()
-    assert pyarrow.array(x, type=pyarrow.float64()).type == pyarrow.float64()
-    assert opdsl.tensor(array).tolist() == x.tolist()
+    column = opdsl.arange(5, dtype=opdsl.float32)
+    array = pyarrow.array(column)
+    assert array.type == pyarrow.float32() and array.to_pylist() == column.tolist()
+    assert array.buffers()[1].address == column.data_ptr()
+    assert pyarrow.array(column, type=pyarrow.float64()).type == pyarrow.float64()
+    assert opdsl.tensor(array).tolist() == column.tolist()
     with pytest.raises(InterchangeError, match="one dimension"):
         pyarrow.array(opdsl.ones(2, 2))
     polars = pytest.importorskip("polars")
-    assert polars.DataFrame({"a": polars.Series(x)})["a"].to_list() == x.tolist()
+    assert polars.DataFrame({"a": polars.Series(column)})["a"].to_list() == column.tolist()
 
 
 def test_arrow_that_is_not_installed_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,6 +107,6 @@ def test_arrow_that_is_not_installed_says_so(monkeypatch: pytest.MonkeyPatch) ->
 def test_arrow_gets_the_memory_of_the_tensor(monkeypatch: pytest.MonkeyPatch) -> None:
     """Arrow gets an array over the memory of the tensor; a stub replaces pyarrow, which tests do not install."""
     monkeypatch.setitem(sys.modules, "pyarrow", SimpleNamespace(array=lambda array, type: (array, type)))
-    x = opdsl.arange(4, dtype=opdsl.int16)
-    array, kind = x.__arrow_array__("int64")
-    assert kind == "int64" and numpy.shares_memory(array, x.numpy()) and array.dtype == numpy.int16
+    column = opdsl.arange(4, dtype=opdsl.int16)
+    array, kind = column.__arrow_array__("int64")
+    assert kind == "int64" and numpy.shares_memory(array, column.numpy()) and array.dtype == numpy.int16

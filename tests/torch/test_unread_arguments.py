@@ -65,8 +65,8 @@ def assert_same(ours: Any, theirs: Any) -> None:
     """Compare tensors; a missing gradient equals zeros."""
     for one, other in zip(listed(ours), listed(theirs), strict=True):
         result = one if one is None or isinstance(one, torch.Tensor) else torch.from_numpy(one.detach().numpy())
-        present = next(value for value in (result, other) if value is not None)
-        pair = [torch.zeros_like(present) if value is None else value.detach() for value in (result, other)]
+        present = next(side for side in (result, other) if side is not None)
+        pair = [torch.zeros_like(present) if side is None else side.detach() for side in (result, other)]
         torch.testing.assert_close(*pair)
 
 
@@ -86,12 +86,12 @@ def test_gradients_of_both_orders(name: str, shapes: Any, wanted: tuple[bool, bo
             torch.randn(shape, dtype=torch.float64, requires_grad=is_wanted)
             for shape, is_wanted in zip(shapes, wanted, strict=True)
         ]
-        own = [opdsl.from_numpy(tensor.detach().numpy()).requires_grad_(tensor.requires_grad) for tensor in tensors]
-        leaves, own_leaves = ([value for value in values if value.requires_grad] for values in (tensors, own))
+        own = [opdsl.from_numpy(leaf.detach().numpy()).requires_grad_(leaf.requires_grad) for leaf in tensors]
+        leaves, own_leaves = ([leaf for leaf in values if leaf.requires_grad] for values in (tensors, own))
         expected = second_order(THEIRS[name](*tensors), leaves, torch.autograd.grad)
-        result = second_order(getattr(opdsl.ops.unread_arguments, name)(*own), own_leaves, opdsl.autograd.grad)
+        actual = second_order(getattr(opdsl.ops.unread_arguments, name)(*own), own_leaves, opdsl.autograd.grad)
         in_torch = second_order(getattr(torch.ops.unread_arguments, name)(*tensors), leaves, torch.autograd.grad)
-        for one, other, wanted_gradients in zip(result, in_torch, expected, strict=True):
+        for one, other, wanted_gradients in zip(actual, in_torch, expected, strict=True):
             assert_same(one, wanted_gradients)
             assert_same(other, wanted_gradients)
 
@@ -115,9 +115,7 @@ def test_batches(name: str, shapes: Any, dims: Any) -> None:
     assert_same(torch.vmap(function, in_dims=dims)(*tensors), torch.vmap(theirs, in_dims=dims)(*tensors))
     assert_same(gradients(function), gradients(theirs))
     own = opdsl.vmap(getattr(opdsl.ops.unread_arguments, name), in_dims=dims)
-    assert_same(
-        own(*[opdsl.from_numpy(tensor.numpy()) for tensor in tensors]), torch.vmap(theirs, in_dims=dims)(*tensors)
-    )
+    assert_same(own(*[opdsl.from_numpy(leaf.numpy()) for leaf in tensors]), torch.vmap(theirs, in_dims=dims)(*tensors))
 
 
 @pytest.mark.parametrize("dynamic", [False, True])
@@ -128,8 +126,8 @@ def test_compiled(dynamic: bool) -> None:
     batches = torch.compile(torch.vmap(function), dynamic=dynamic, backend="aot_eager")
     for count in (2, 3, 5):
         x, y = torch.randn(count, 3, 4, requires_grad=True), torch.randn(4, requires_grad=True)
-        result = torch.autograd.grad(compiled(x, y).sum(), [x, y], allow_unused=True)
-        assert_same(result, torch.autograd.grad(2 * theirs(x, y).sum(), [x, y], allow_unused=True))
+        gradients = torch.autograd.grad(compiled(x, y).sum(), [x, y], allow_unused=True)
+        assert_same(gradients, torch.autograd.grad(2 * theirs(x, y).sum(), [x, y], allow_unused=True))
         rows = torch.randn(count, 4)
         assert_same(batches(x, rows), theirs(x, rows))
 

@@ -31,12 +31,12 @@ def along(x: Tensor, weight: Tensor, stride: int, dilation: int, offset: int, si
 
 def by_loops(x: Any, weight: Any, stride: int, dilation: int, offset: int, size: int) -> Any:
     """Compute ``along`` in NumPy, by loops over outputs and window elements."""
-    result = numpy.zeros((*x.shape[:-2], weight.shape[0], size))
+    sums = numpy.zeros((*x.shape[:-2], weight.shape[0], size))
     for t, k in itertools.product(range(size), range(weight.shape[-1])):
         at = stride * t + dilation * k + offset
         if 0 <= at < x.shape[-1]:
-            result[..., t] += x[..., at] @ weight[:, :, k].T
-    return result
+            sums[..., t] += x[..., at] @ weight[:, :, k].T
+    return sums
 
 
 CASES = [
@@ -139,9 +139,9 @@ def test_one_element_stands_for_all_channels() -> None:
         return (x[..., c, t + k] * weight[o, c, k]).sum((c, k)).order(..., o, t)
 
     x, weight = normal(2, 1, 8), normal(4, 3, 3)
-    result = shared(opdsl.from_numpy(x), opdsl.from_numpy(weight))
+    actual = shared(opdsl.from_numpy(x), opdsl.from_numpy(weight))
     wanted = by_loops(x.repeat(3, axis=1), weight, 1, 1, 0, 6)
-    numpy.testing.assert_allclose(result.numpy(), wanted, atol=1e-12)
+    numpy.testing.assert_allclose(actual.numpy(), wanted, atol=1e-12)
 
 
 def test_a_read_outside_is_an_error() -> None:
@@ -175,8 +175,8 @@ def test_new_sizes_and_batches() -> None:
         x, weight = normal(5, 2, 3, length), normal(4, 3, 3)
         wanted = by_loops(x, weight, 2, 1, -1, length // 2)
         ours = [opdsl.from_numpy(x), opdsl.from_numpy(weight)]
-        result = opdsl.vmap(lambda x, weight=ours[1], size=length // 2: run(x, weight, 2, 1, -1, size))(ours[0])
-        numpy.testing.assert_allclose(result.numpy(), wanted, atol=1e-12)
+        mapped = opdsl.vmap(lambda x, weight=ours[1], size=length // 2: run(x, weight, 2, 1, -1, size))(ours[0])
+        numpy.testing.assert_allclose(mapped.numpy(), wanted, atol=1e-12)
         numpy.testing.assert_allclose(run(*ours, 2, 1, -1, length // 2).numpy(), wanted, atol=1e-12)
 
 
@@ -232,9 +232,9 @@ def test_gradients_asked_for_after_the_read_do_not_flow_into_it() -> None:
 def test_a_channel_may_be_the_element_of_the_window() -> None:
     x, weight = normal(3, 8), normal(4, 3)
     o, t, k = dims(3, [4, 6, 3])
-    result = (opdsl.from_numpy(x)[k, t + k] * opdsl.from_numpy(weight)[o, k]).sum(k).order(o, t)
+    actual = (opdsl.from_numpy(x)[k, t + k] * opdsl.from_numpy(weight)[o, k]).sum(k).order(o, t)
     wanted = [[sum(x[k, t + k] * weight[o, k] for k in range(3)) for t in range(6)] for o in range(4)]
-    numpy.testing.assert_allclose(result.numpy(), wanted, atol=1e-12)
+    numpy.testing.assert_allclose(actual.numpy(), wanted, atol=1e-12)
 
 
 def test_dims_that_cancel_stay() -> None:

@@ -157,8 +157,8 @@ def tolerance_of_call(packet: str, info: Any) -> Tolerance:
     """
     if packet in UNDETERMINED:
         return math.inf
-    result = [units for units in (UNITS.get(info.name), BY_PACKET.get(packet)) if units is not None]
-    return _relative(Units(*map(max, zip(*result, strict=True))) if result else None, None)
+    limits = [units for units in (UNITS.get(info.name), BY_PACKET.get(packet)) if units is not None]
+    return _relative(Units(*map(max, zip(*limits, strict=True))) if limits else None, None)
 
 
 def _relative(units: Units | None, computed: torch.dtype | None) -> Tolerance:

@@ -69,11 +69,11 @@ class Twins:
         return value if translate is None else translate(value)
 
     def _tensor(self, tensor: torch.Tensor) -> opdsl.Tensor:
-        output = self._made.get(id(tensor))
-        if output is None:
+        twin = self._made.get(id(tensor))
+        if twin is None:
             self._kept.append(tensor)
-            output = self._made[id(tensor)] = self._copy(tensor)
-        return output
+            twin = self._made[id(tensor)] = self._copy(tensor)
+        return twin
 
     def _copy(self, tensor: torch.Tensor) -> opdsl.Tensor:
         if tensor.is_meta:
@@ -146,9 +146,9 @@ def differences(ours: Any, expected: Any, *, tolerance: Tolerance = None, stride
         return [] if same else [f"{ours!r} for {expected!r}"]
     if not isinstance(ours, opdsl.Tensor):
         return [f"{type(ours).__name__} for Tensor"]
-    result = _form_differences(ours, expected, strides)
-    if result or expected.is_meta or expected.numel() == 0 or tolerance == math.inf:
-        return result
+    problems = _form_differences(ours, expected, strides)
+    if problems or expected.is_meta or expected.numel() == 0 or tolerance == math.inf:
+        return problems
     return _value_differences(theirs(ours), expected, tolerance)
 
 
@@ -193,9 +193,9 @@ def _parts_close(ours: torch.Tensor, expected: torch.Tensor, relative: float, sm
 
 def assert_agree(ours: Any, expected: Any, *, tolerance: float | None = None, strides: bool = True) -> None:
     """Raise an AssertionError with the differences between a result and PyTorch's, if there are any."""
-    result = differences(ours, expected, tolerance=tolerance, strides=strides)
-    if result:
-        raise AssertionError("; ".join(result))
+    problems = differences(ours, expected, tolerance=tolerance, strides=strides)
+    if problems:
+        raise AssertionError("; ".join(problems))
 
 
 def agree(
@@ -233,12 +233,12 @@ def agree_or_fail(call: Callable[..., Any], *operands: Any, tolerance: float | N
 def assert_fails(call: Callable[[], Any], expected: Exception) -> None:
     """Check that a call raises an error of opdsl that is also an instance of the built-in class of PyTorch's error."""
     try:
-        result = call()
+        actual = call()
     except OpdslError as error:
         if not isinstance(error, type(expected)):
             raise AssertionError(f"{type(error).__name__} for {type(expected).__name__}: {error}") from error
         return
-    raise AssertionError(f"{result!r} for {type(expected).__name__}: {expected}")
+    raise AssertionError(f"{actual!r} for {type(expected).__name__}: {expected}")
 
 
 def outcome(call: Callable[[], Any]) -> tuple[Any, list[str]]:
@@ -264,24 +264,24 @@ def compare(
     expected, expected_warnings = outcome(lambda: torchs(*inputs, **named))
     if isinstance(expected, torch.Tensor) and expected.dtype is torch.complex32:
         return []  # the result of float16 and a complex number
-    result, found_warnings = outcome(lambda: ours(*own, **own_named))
+    actual, found_warnings = outcome(lambda: ours(*own, **own_named))
     if isinstance(expected, Exception) and any(bug in str(expected) for bug in BUGS):
         return []
     if isinstance(expected, Exception):
         try:
-            assert_fails(lambda: _again(result), expected)
+            assert_fails(lambda: _again(actual), expected)
         except AssertionError as error:
             return [str(error)]
         return []
-    if isinstance(result, Exception):
-        return [f"{result!r} for a result"]
-    wrong = differences(result, expected, tolerance=tolerance)
+    if isinstance(actual, Exception):
+        return [f"{actual!r} for a result"]
+    wrong = differences(actual, expected, tolerance=tolerance)
     if found_warnings != expected_warnings:
         wrong.append(f"warnings {found_warnings} for {expected_warnings}")
     for one, other in zip(own, inputs, strict=True):
         if isinstance(other, torch.Tensor):
             wrong += [f"argument: {difference}" for difference in differences(one, other, tolerance=tolerance)]
-            wrong += _sharing(result, one, expected, other)
+            wrong += _sharing(actual, one, expected, other)
     return wrong
 
 

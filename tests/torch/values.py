@@ -69,27 +69,27 @@ def strided(draw: strategies.DrawFn, dtype: torch.dtype = torch.float32, most: i
     sizes = draw(strategies.lists(strategies.integers(0, 4), max_size=most))
     steps = [draw(strategies.integers(1, 2)) for _ in sizes]
     starts = [draw(strategies.integers(0, 1)) for _ in sizes]
-    tensor = ordinary(dtype, [size * step + start for size, step, start in zip(sizes, steps, starts, strict=True)])
+    drawn = ordinary(dtype, [size * step + start for size, step, start in zip(sizes, steps, starts, strict=True)])
     for dim, (start, step) in enumerate(zip(starts, steps, strict=True)):
-        tensor = tensor.transpose(0, dim)[start::step].transpose(0, dim)
-    tensor = tensor.permute(draw(strategies.permutations(range(len(sizes)))))
-    expanded = [draw(strategies.integers(1, 3)) if size == 1 else size for size in tensor.shape]
-    return tensor.expand(expanded)
+        drawn = drawn.transpose(0, dim)[start::step].transpose(0, dim)
+    drawn = drawn.permute(draw(strategies.permutations(range(len(sizes)))))
+    expanded = [draw(strategies.integers(1, 3)) if size == 1 else size for size in drawn.shape]
+    return drawn.expand(expanded)
 
 
 @strategies.composite
 def broadcastable(draw: strategies.DrawFn, count: int = 2, dtype: torch.dtype = torch.float32) -> list[torch.Tensor]:
     """Return tensors that broadcast together, each randomly permuted, sliced and expanded."""
     shape = draw(strategies.lists(strategies.integers(0, 4), max_size=4))
-    output = []
+    operands = []
     for seed in range(count):
         dims = draw(strategies.integers(0, len(shape)))
         own = [draw(strategies.sampled_from((size, 1))) for size in shape[len(shape) - dims :]]
         order = draw(strategies.permutations(range(dims)))
         steps = [draw(strategies.integers(1, 2)) for _ in own]
         base = ordinary(dtype, [own[dim] * steps[dim] for dim in order], seed)
-        tensor = base.permute([order.index(dim) for dim in range(dims)])
+        turned = base.permute([order.index(dim) for dim in range(dims)])
         for dim, step in enumerate(steps):
-            tensor = tensor.transpose(0, dim)[::step].transpose(0, dim)
-        output.append(tensor)
-    return output
+            turned = turned.transpose(0, dim)[::step].transpose(0, dim)
+        operands.append(turned)
+    return operands

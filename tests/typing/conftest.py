@@ -52,9 +52,9 @@ def mypy(tmp_path_factory: pytest.TempPathFactory) -> Mypy:
     options = ["--config-file", str(configuration), "--cache-dir", str(cache_of("")), "--no-error-summary"]
 
     def run(*paths: Path) -> list[str]:
-        output, errors = mypy_says(*options, *map(str, paths))
+        report, errors = mypy_says(*options, *map(str, paths))
         assert errors == ""
-        return output.splitlines()
+        return report.splitlines()
 
     return run
 
@@ -71,9 +71,9 @@ def users_mypy(tmp_path: Path) -> Mypy:
         configuration.write_text("\n".join(lines))
         cache = cache_of("plugin-" if plugin else "users-")
         options = ["--config-file", str(configuration), "--cache-dir", str(cache), "--no-error-summary"]
-        output, errors = mypy_says(*options, *map(str, paths))
+        report, errors = mypy_says(*options, *map(str, paths))
         assert errors == ""
-        return output.splitlines()
+        return report.splitlines()
 
     return run
 

@@ -97,8 +97,8 @@ def _formula(parameters: str, body: str) -> str:
     return f'@declared_alone.formula(dtypes="floating")\ndef of_floats({parameters}):\n    {body}\n'
 
 
-def _filled(parameters: str, body: str = "pass", options: str = "", result: str = "") -> str:
-    return f'@filled.out_kernel("CPU"{options})\ndef filled_cpu({parameters}){result}:\n    {body}\n'
+def _filled(parameters: str, body: str = "pass", options: str = "", annotation: str = "") -> str:
+    return f'@filled.out_kernel("CPU"{options})\ndef filled_cpu({parameters}){annotation}:\n    {body}\n'
 
 
 def _extremes(parameters: str) -> str:

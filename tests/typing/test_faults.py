@@ -26,10 +26,10 @@ def reports(mypy: Mypy, tmp_path_factory: pytest.TempPathFactory) -> dict[str, l
     sources = {**{name: fault.source for name, fault in FAULTS.items()}, "none": ""}
     for name, source in sources.items():
         (folder / f"fault_{name}.py").write_text(PRELUDE + source)
-    result: dict[str, list[str]] = defaultdict(list)
+    by_file: dict[str, list[str]] = defaultdict(list)
     for line in mypy(*sorted(folder.glob("*.py"))):
-        result[Path(line.split(":", 1)[0]).stem.removeprefix("fault_")].append(line)
-    return result
+        by_file[Path(line.split(":", 1)[0]).stem.removeprefix("fault_")].append(line)
+    return by_file
 
 
 @pytest.fixture
@@ -49,12 +49,12 @@ def test_the_prelude_has_no_fault(reports: dict[str, list[str]]) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_mypy_finds_it(name: str, reports: dict[str, list[str]]) -> None:
     fault = FAULTS[name]
-    result = "\n".join(reports.get(name, []))
+    report = "\n".join(reports.get(name, []))
     if fault.mypy is None:
-        assert result == ""
+        assert report == ""
     else:
-        assert fault.mypy in result
-        assert fault.about in result or "[return-value]" in result  # mypy reports its own error inside of the function
+        assert fault.mypy in report
+        assert fault.about in report or "[return-value]" in report  # mypy reports its own error inside of the function
 
 
 @pytest.mark.parametrize("name", CASES)

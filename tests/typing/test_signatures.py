@@ -125,10 +125,10 @@ def parameters(stub: ast.FunctionDef, *, first: int = 0) -> list[tuple[str, str,
     places, named = stub.args.args[first:], stub.args.kwonlyargs
     defaults = [None] * (len(places) - len(stub.args.defaults)) + stub.args.defaults
     rows = [("place", place, default) for place, default in zip(places, defaults, strict=True)]
-    rows += [("name", argument, default) for argument, default in zip(named, stub.args.kw_defaults, strict=True)]
+    rows += [("name", parameter, default) for parameter, default in zip(named, stub.args.kw_defaults, strict=True)]
     return [
-        (argument.arg, kind, written(argument.annotation), None if default is None else written(default))
-        for kind, argument, default in rows
+        (parameter.arg, kind, written(parameter.annotation), None if default is None else written(default))
+        for kind, parameter, default in rows
     ]
 
 
@@ -166,15 +166,15 @@ def differences(operator: Operator) -> list[str]:
         for argument in schema.arguments
     ]
     actual = parameters(stub)
-    result = []
+    problems = []
     if expected != [row[:3] for row in actual]:
-        result.append(f"{schema}: parameters {actual}")
+        problems.append(f"{schema}: parameters {actual}")
     if annotation_of_results(schema) != returned(stub):
-        result.append(f"{schema}: returns {returned(stub)}")
+        problems.append(f"{schema}: returns {returned(stub)}")
     for argument, (_, _, _, default) in zip(schema.arguments, actual, strict=False):
         if not same_default(argument, default):
-            result.append(f"{schema}: {argument.name}={default}")
-    return result
+            problems.append(f"{schema}: {argument.name}={default}")
+    return problems
 
 
 # Names that the expressions of defaults use.

@@ -55,8 +55,8 @@ def environment(folder: Path, *install: str) -> Path:
 def wheel(tmp_path: Path) -> Path:
     command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--quiet", str(ROOT)]
     subprocess.run([*command, "--wheel-dir", str(tmp_path)], check=True, timeout=300)
-    (output,) = tmp_path.glob("*.whl")
-    return output
+    (file,) = tmp_path.glob("*.whl")
+    return file
 
 
 @pytest.mark.parametrize("kind", ["wheel", "editable"])

@@ -56,7 +56,7 @@ def handlers(path: Path) -> Iterator[tuple[set[str], bool]]:
         if isinstance(node, ast.ExceptHandler):
             yield names_in(node.type), always_raises(node.body)
         elif isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "suppress":
-            yield {name for argument in node.args for name in names_in(argument)}, False
+            yield {name for element in node.args for name in names_in(element)}, False
 
 
 def files() -> list[str]:

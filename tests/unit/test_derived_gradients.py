@@ -182,9 +182,9 @@ def test_slopes(name: str) -> None:
     for point in filter(is_defined, POINTS):
         with mpmath.workdps(digits(point)):
             expected = rounded(exact(mp.mpf(point)))
-        (result,) = slopes(name, point)
-        if not is_close(result, expected):
-            wrong.append((point, result, expected))
+        (actual,) = slopes(name, point)
+        if not is_close(actual, expected):
+            wrong.append((point, actual, expected))
     assert wrong == []
 
 
@@ -194,9 +194,9 @@ def test_complex_slopes_are_conjugated(name: str) -> None:
     for point in COMPLEX:
         with mpmath.workdps(60):
             expected = complex(mp.conj(HOLOMORPHIC[name](mp.mpc(point))))
-        (result,) = slopes(name, point, dtype=opdsl.complex128)
-        if not is_close(result, expected):
-            wrong.append((point, result, expected))
+        (actual,) = slopes(name, point, dtype=opdsl.complex128)
+        if not is_close(actual, expected):
+            wrong.append((point, actual, expected))
     assert wrong == []
 
 
@@ -206,9 +206,9 @@ def test_partial_slopes(name: str) -> None:
     for pair in PAIRS:
         with mpmath.workdps(digits(*pair)):
             expected = [rounded(derivative(*map(mp.mpf, pair))) for derivative in PARTIAL[name]]
-        result = slopes(name, *pair)
-        if not all(map(is_close, result, expected)):
-            wrong.append((pair, result, expected))
+        actual = slopes(name, *pair)
+        if not all(map(is_close, actual, expected)):
+            wrong.append((pair, actual, expected))
     assert wrong == []
 
 

@@ -56,10 +56,10 @@ def test_elementary_functions_are_off_by_two_units(name: str, kind: type[Any]) -
     values = getattr(opdsl, name)(opdsl.from_numpy(arguments.copy())).numpy()
     wrong = []
     with mpmath.workdps(60):
-        for argument, value in zip(arguments, values, strict=True):
-            exact = definition(mpmath.mpf(float(argument)))
+        for point, value in zip(arguments, values, strict=True):
+            exact = definition(mpmath.mpf(float(point)))
             if abs(exact) < float(form.max) * (1 - 4 * float(form.eps)):
                 unit = float(form.eps) * max(abs(exact), float(form.tiny))
                 if not abs(mpmath.mpf(float(value)) - exact) <= 2 * unit:
-                    wrong.append((float(argument), float(value), float(exact)))
+                    wrong.append((float(point), float(value), float(exact)))
     assert not wrong, wrong[:5]

@@ -135,15 +135,15 @@ def gradients_agree(
     ours: Callable[..., Any], theirs: Callable[..., Any], arrays: list[np.ndarray], generator: np.random.Generator
 ) -> None:
     """Check first and second gradients against PyTorch's."""
-    pairs = [pair(tensor) for tensor in arrays]
+    pairs = [pair(array) for array in arrays]
     x, y = [leaves[0] for leaves in pairs], [leaves[1] for leaves in pairs]
     results, expected = ours(*x), theirs(*y)
     weights = [generator.normal(size=tuple(result.shape)) for result in results]
-    result = grad(results, x, [opdsl.from_numpy(weight) for weight in weights], create_graph=True)
+    actual = grad(results, x, [opdsl.from_numpy(weight) for weight in weights], create_graph=True)
     wanted = torch.autograd.grad(expected, y, list(map(torch.from_numpy, weights)), create_graph=True)
-    for one, other in zip(result, wanted, strict=True):
+    for one, other in zip(actual, wanted, strict=True):
         np.testing.assert_allclose(one.detach().numpy(), other.detach().numpy(), rtol=1e-9, atol=1e-9)
-    again = grad([sum((gradient * gradient).sum() for gradient in result)], x)
+    again = grad([sum((gradient * gradient).sum() for gradient in actual)], x)
     twice = torch.autograd.grad(sum((gradient * gradient).sum() for gradient in wanted), y)
     for one, other in zip(again, twice, strict=True):
         np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-7, atol=1e-7)
@@ -192,10 +192,10 @@ def test_narrow_dtypes(rms_norm, dtype):
     x, weight = (generator.normal(size=size).astype(np.float32) for size in ((5, 64), (64,)))
     tensors = [opdsl.from_numpy(operand).to(getattr(opdsl, dtype)).requires_grad_() for operand in (x, weight)]
     wanted = [torch.from_numpy(operand).to(getattr(torch, dtype)).double().requires_grad_() for operand in (x, weight)]
-    result = grad([rms_norm(*tensors).sum()], tensors)
+    actual = grad([rms_norm(*tensors).sum()], tensors)
     expected = torch.autograd.grad(torch.nn.functional.rms_norm(wanted[0], (64,), wanted[1], 1e-6).sum(), wanted)
     tolerance = 1e-5 if dtype == "float32" else 0.05
-    for one, other in zip(result, expected, strict=True):
+    for one, other in zip(actual, expected, strict=True):
         assert one.dtype is getattr(opdsl, dtype)
         np.testing.assert_allclose(one.to(opdsl.float64).numpy(), other.numpy(), rtol=tolerance, atol=tolerance)
 
@@ -211,16 +211,16 @@ def test_equal_extrema_share_and_nan_takes_all():
         return largest(self, dim)
 
     x = opdsl.tensor([[1.0, 3.0, 3.0], [2.0, math.nan, 1.0]]).requires_grad_()
-    (result,) = grad([largest_double(x, [1]).sum()], [x])
-    np.testing.assert_array_equal(result.numpy(), [[0.0, 1.0, 1.0], [0.0, 2.0, 0.0]])
+    (gradient,) = grad([largest_double(x, [1]).sum()], [x])
+    np.testing.assert_array_equal(gradient.numpy(), [[0.0, 1.0, 1.0], [0.0, 2.0, 0.0]])
 
 
 @pytest.mark.parametrize("operator", [size_and_extent, size_and_extent_by_calls])
 def test_nothing_and_one_element(operator):
     for shape, dims in (((0, 3), [1]), ((), None), ((2, 1), [1])):
         x = opdsl.ones(shape).requires_grad_()
-        (result,) = grad([operator(x, dims)[0].sum()], [x])
-        np.testing.assert_array_equal(result.numpy(), np.ones(shape))
+        (gradient,) = grad([operator(x, dims)[0].sum()], [x])
+        np.testing.assert_array_equal(gradient.numpy(), np.ones(shape))
 
 
 def test_backward_is_one_kernel(plans_at_once):

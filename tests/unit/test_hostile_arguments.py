@@ -101,11 +101,11 @@ def test_producers_on_no_device_are_refused(device: object) -> None:
 
 def test_a_copy_of_a_tensor_requires_grad_where_it_does() -> None:
     x = opdsl.ones(2, requires_grad=True)
-    for tensor in (x, x * 2, x[:1]):
-        copied = copy.copy(tensor)
-        assert copied.requires_grad and copied.is_leaf and copied.data_ptr() == tensor.data_ptr()
+    for original in (x, x * 2, x[:1]):
+        copied = copy.copy(original)
+        assert copied.requires_grad and copied.is_leaf and copied.data_ptr() == original.data_ptr()
         (copied * 3).sum().backward()
-        assert copied.grad.tolist() == [3.0] * len(tensor)
+        assert copied.grad.tolist() == [3.0] * len(original)
     assert x.grad is None
     assert not copy.copy(opdsl.ones(2)).requires_grad
 

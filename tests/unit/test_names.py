@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SAYS_NOTHING = {"each", "found", "given", "made", "it"}
+
+# A name of more than this share of all variables, parameters and fields says too little about each of them.
+LARGEST_SHARE = 0.035
 
 
 def bound_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
@@ -31,6 +35,13 @@ def test_names_say_what_they_hold(folder: str) -> None:
         if name in SAYS_NOTHING
     ]
     assert faults == []
+
+
+def test_no_name_stands_for_too_much() -> None:
+    trees = (ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / "opdsl").rglob("*.py"))
+    counts = Counter(name for tree in trees for _, name in bound_names(tree))
+    most = LARGEST_SHARE * counts.total()
+    assert {name: count for name, count in counts.items() if count > most and name != "self"} == {}
 
 
 @pytest.mark.parametrize(

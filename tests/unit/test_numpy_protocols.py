@@ -41,10 +41,10 @@ def hold(function: Function, left: numpy.ndarray[Any, Any], right: numpy.ndarray
     with numpy.errstate(all="ignore"):
         expected = function(left, right)
     for inputs in ((opdsl.tensor(left), right), (left, opdsl.tensor(right))):
-        result = function(*inputs)
-        assert isinstance(result, opdsl.Tensor)
-        assert result.numpy().dtype == expected.dtype
-        numpy.testing.assert_allclose(result.numpy(), expected, rtol=1e-15, atol=0)
+        actual = function(*inputs)
+        assert isinstance(actual, opdsl.Tensor)
+        assert actual.numpy().dtype == expected.dtype
+        numpy.testing.assert_allclose(actual.numpy(), expected, rtol=1e-15, atol=0)
 
 
 @pytest.mark.parametrize("function", ARITHMETIC + COMPARISONS, ids=lambda function: function.__name__)
@@ -164,10 +164,10 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions_that_the_standard_has_give_tensors(name: str) -> None:
-    result, expected = FUNCTIONS[name](opdsl.tensor(LEFT)), FUNCTIONS[name](LEFT)
-    assert isinstance(result, opdsl.Tensor)
-    assert result.dtype.numpy == numpy.asarray(expected).dtype
-    numpy.testing.assert_allclose(result.numpy(), expected, rtol=1e-6, atol=1e-12)
+    actual, expected = FUNCTIONS[name](opdsl.tensor(LEFT)), FUNCTIONS[name](LEFT)
+    assert isinstance(actual, opdsl.Tensor)
+    assert actual.dtype.numpy == numpy.asarray(expected).dtype
+    numpy.testing.assert_allclose(actual.numpy(), expected, rtol=1e-6, atol=1e-12)
 
 
 def test_functions_pass_gradients() -> None:

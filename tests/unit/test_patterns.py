@@ -99,15 +99,15 @@ def letters(pattern: re.Pattern[str]) -> list[str]:
 
     def walk(parsed: Any) -> None:
         word = ""
-        for code, argument in parsed:
+        for code, character in parsed:
             if code is codes.LITERAL:
-                word += chr(argument)
-                result.setdefault(chr(argument))
+                word += chr(character)
+                result.setdefault(chr(character))
                 continue
             if len(word) > 1:
                 result.setdefault(word)
             word = ""
-            for part in argument if isinstance(argument, (list, tuple)) else (argument,):
+            for part in character if isinstance(character, (list, tuple)) else (character,):
                 if isinstance(part, parser.SubPattern):
                     walk(part)
                 elif isinstance(part, list):
@@ -116,9 +116,9 @@ def letters(pattern: re.Pattern[str]) -> list[str]:
                 elif isinstance(part, tuple):
                     walk([part])
             if code is codes.RANGE:
-                result.setdefault(chr(argument[0]))
+                result.setdefault(chr(character[0]))
             elif code is codes.NOT_LITERAL:
-                result.setdefault(chr(argument))
+                result.setdefault(chr(character))
         if len(word) > 1:
             result.setdefault(word)
 

@@ -38,12 +38,12 @@ def test_philox_gives_the_published_words(counter: Any, key: Any, words: Any) ->
 
 
 def test_the_compiled_sequence_is_that_of_the_scalar_function() -> None:
-    result = opdsl.rand(5000, dtype=opdsl.float64, generator=seeded(7)).tolist()
+    actual = opdsl.rand(5000, dtype=opdsl.float64, generator=seeded(7)).tolist()
     wanted = []
     for index in range(5000):
         high, low, _, _ = block(index, 7)
         wanted.append(((high << 21) ^ (low >> 11)) * 2.0**-53)
-    assert result == wanted
+    assert actual == wanted
 
 
 def box_and_muller(index: int) -> tuple[float, float]:
@@ -183,7 +183,7 @@ def test_random_permutations_are_equally_likely() -> None:
     generator = seeded()
     orders = [tuple(opdsl.randperm(3, generator=generator).tolist()) for _ in range(1200)]
     assert sorted(set(orders)) == [(0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)]
-    assert all(150 < orders.count(tensor) < 250 for tensor in set(orders))
+    assert all(150 < orders.count(order) < 250 for order in set(orders))
 
 
 def test_dropout_keeps_the_mean() -> None:

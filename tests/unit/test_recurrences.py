@@ -116,7 +116,7 @@ def oscillator_loop(force: Tensor, stiffness: Tensor, dim: int, *, damping: floa
 
 
 def oscillator_torch(force, stiffness, dim, damping):
-    force, stiffness = (tensor.movedim(dim, 0) for tensor in torch.broadcast_tensors(force, stiffness))
+    force, stiffness = (coefficient.movedim(dim, 0) for coefficient in torch.broadcast_tensors(force, stiffness))
     place, speed = torch.full_like(force[0], 0.5), torch.full_like(force[0], -0.25)
     result = []
     for at in range(len(force)):
@@ -135,11 +135,11 @@ def test_against_a_loop_in_torch(operator, shape, data):
     narrow = [1 if data.draw(st.booleans()) else size for size in shape]
     order = data.draw(st.permutations(range(len(shape))))
     arrays = [generator.normal(size=size).transpose(order) for size in (shape, narrow)]
-    x = [opdsl.from_numpy(tensor).requires_grad_() for tensor in arrays]
-    y = [torch.from_numpy(tensor.copy()).requires_grad_() for tensor in arrays]
-    result, expected = operator(*x, dim, damping=0.3), oscillator_torch(*y, dim, 0.3)
-    np.testing.assert_allclose(result.detach().numpy(), expected.detach().numpy(), rtol=1e-9, atol=1e-9)
-    first = grad([(result * result).sum()], x, create_graph=True)
+    x = [opdsl.from_numpy(array).requires_grad_() for array in arrays]
+    y = [torch.from_numpy(array.copy()).requires_grad_() for array in arrays]
+    actual, expected = operator(*x, dim, damping=0.3), oscillator_torch(*y, dim, 0.3)
+    np.testing.assert_allclose(actual.detach().numpy(), expected.detach().numpy(), rtol=1e-9, atol=1e-9)
+    first = grad([(actual * actual).sum()], x, create_graph=True)
     wanted = torch.autograd.grad((expected * expected).sum(), y, create_graph=True)
     for one, other in zip(first, wanted, strict=True):
         np.testing.assert_allclose(one.detach().numpy(), other.detach().numpy(), rtol=1e-7, atol=1e-7)
@@ -156,12 +156,12 @@ def test_against_a_loop_in_torch(operator, shape, data):
 def test_many_and_long_rows(operator, shape, dim):
     generator = np.random.default_rng(0)
     a, b = generator.uniform(0.5, 1, shape), generator.normal(size=shape)
-    result = operator(opdsl.from_numpy(a), opdsl.from_numpy(b), dim)
+    actual = operator(opdsl.from_numpy(a), opdsl.from_numpy(b), dim)
     carried, expected = np.zeros(()), []
     for one, other in zip(np.moveaxis(a, dim, 0), np.moveaxis(b, dim, 0), strict=True):
         carried = one * carried + other
         expected.append(carried)
-    np.testing.assert_allclose(np.moveaxis(result.numpy(), dim, 0), expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(np.moveaxis(actual.numpy(), dim, 0), expected, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("moments", [running_moments, moments_loop])
@@ -222,9 +222,9 @@ def test_gradients_of_combining_scans():
 
     x = [2.0, 0.0, 3.0, 0.0, 1.0]
     ours, theirs = opdsl.tensor(x).requires_grad_(), torch.tensor(x, requires_grad=True)
-    (result,) = grad([running_product(ours, 0).sum()], [ours])
+    (gradient,) = grad([running_product(ours, 0).sum()], [ours])
     (expected,) = torch.autograd.grad(torch.cumprod(theirs, 0).sum(), theirs)
-    assert result.tolist() == expected.tolist()
+    assert gradient.tolist() == expected.tolist()
     z = opdsl.randn(3, 4, dtype=opdsl.complex128).requires_grad_()
     assert gradcheck(lambda z: running_product(z, 1), (z,))
 

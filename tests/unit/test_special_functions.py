@@ -62,7 +62,7 @@ WAVES: dict[str, tuple[Callable[[Any], Any], Any]] = {
 
 def exact(function: Callable[[Any], Any], arguments: Any) -> Any:
     with mpmath.workdps(60):
-        return numpy.array([float(function(mpmath.mpf(float(argument)))) for argument in arguments])
+        return numpy.array([float(function(mpmath.mpf(float(point)))) for point in arguments])
 
 
 def ours(name: str, arguments: Any) -> Any:
@@ -93,15 +93,15 @@ def test_errors_near_zeros_are_small_relative_to_the_amplitude(name: str, kind: 
 def test_polygamma(order: int) -> None:
     arguments = numpy.concatenate([POSITIVE, [-0.3, -2.6, -7.2]])
     wanted = exact(lambda x: mpmath.polygamma(order, x), arguments)
-    result = opdsl.polygamma(order, opdsl.from_numpy(arguments)).numpy()
-    numpy.testing.assert_allclose(result, wanted, rtol=1e-12)
+    actual = opdsl.polygamma(order, opdsl.from_numpy(arguments)).numpy()
+    numpy.testing.assert_allclose(actual, wanted, rtol=1e-12)
 
 
 @pytest.mark.parametrize("exponent", [1.5, 2.0, 7.0, 30.0])
 def test_zeta(exponent: float) -> None:
     wanted = exact(lambda q: mpmath.zeta(exponent, q), POSITIVE)
-    result = opdsl.ops.aten.special_zeta(exponent, opdsl.from_numpy(POSITIVE)).numpy()
-    numpy.testing.assert_allclose(result, wanted, rtol=1e-14)
+    actual = opdsl.ops.aten.special_zeta(exponent, opdsl.from_numpy(POSITIVE)).numpy()
+    numpy.testing.assert_allclose(actual, wanted, rtol=1e-14)
 
 
 def test_mantissas_and_exponents_are_those_of_numpy() -> None:
@@ -134,8 +134,8 @@ def test_incomplete_gamma_functions(upper: bool) -> None:
             float(mpmath.gammainc(a, *ends, regularized=True)) for (a, _), ends in zip(pairs, limits, strict=True)
         ]
     function = opdsl.igammac if upper else opdsl.igamma
-    result = function(opdsl.from_numpy(order), opdsl.from_numpy(bound)).numpy()
-    numpy.testing.assert_allclose(result, wanted, rtol=1e-11)
+    actual = function(opdsl.from_numpy(order), opdsl.from_numpy(bound)).numpy()
+    numpy.testing.assert_allclose(actual, wanted, rtol=1e-11)
 
 
 def test_incomplete_gamma_functions_of_huge_order_are_the_integrals() -> None:
@@ -155,13 +155,13 @@ def test_logarithms_of_gamma_functions_of_several_variables(count: int) -> None:
     with mpmath.workdps(60):
         halves = [mpmath.mpf(k) / 2 for k in range(count)]
         start = mpmath.log(mpmath.pi) * count * (count - 1) / 4
-        wanted = [float(start + sum(mpmath.loggamma(x - half) for half in halves)) for x in arguments]
-        slopes = [float(sum(mpmath.digamma(x - half) for half in halves)) for x in arguments]
+        wanted = [float(start + sum(mpmath.loggamma(point - half) for half in halves)) for point in arguments]
+        slopes = [float(sum(mpmath.digamma(point - half) for half in halves)) for point in arguments]
     x = opdsl.from_numpy(arguments).requires_grad_()
     for _ in range(3):
-        result = opdsl.mvlgamma(x, count)
-        numpy.testing.assert_allclose(result.detach().numpy(), wanted, rtol=1e-13)
-    result.sum().backward()
+        actual = opdsl.mvlgamma(x, count)
+        numpy.testing.assert_allclose(actual.detach().numpy(), wanted, rtol=1e-13)
+    actual.sum().backward()
     numpy.testing.assert_allclose(x.grad.numpy(), slopes, rtol=1e-12)
 
 

@@ -182,15 +182,15 @@ def test_where_functions_are_hard(name: str, kind: type[Any]) -> None:
     values = function(opdsl.from_numpy(arguments.copy())).numpy()
     wrong = []
     with mpmath.workdps(50):
-        for argument, value in zip(arguments, values, strict=True):
-            exact = mpmath.mpf(definition(mpmath.mpf(float(argument))))
+        for point, value in zip(arguments, values, strict=True):
+            exact = mpmath.mpf(definition(mpmath.mpf(float(point))))
             if abs(exact) > float(form.max) * (1 - 8 * float(form.eps)):
                 is_right = numpy.isinf(value) and (value > 0) == (exact > 0)
             else:
-                size = max(abs(exact), scale(mpmath.mpf(float(argument))), float(form.tiny))
+                size = max(abs(exact), scale(mpmath.mpf(float(point))), float(form.tiny))
                 is_right = numpy.isfinite(value) and abs(mpmath.mpf(float(value)) - exact) <= units * form.eps * size
             if not is_right:
-                wrong.append((float(argument), float(value), float(exact)))
+                wrong.append((float(point), float(value), float(exact)))
     assert not wrong, f"{len(wrong)} of {len(arguments)} are off: {wrong[:5]}"
 
 

@@ -159,8 +159,8 @@ def nonzero_rows(tensor: Tensor) -> Tensor:
         count: Any = len(rows)
     else:
         mask = tensor if is_quickly_searched(tensor) else tensor != 0
-        (name,) = recorder.run(_rows_where, (mask.array,), ["rows"])
-        rows = SymbolicArray(name, int64.numpy)
+        (variable,) = recorder.run(_rows_where, (mask.array,), ["rows"])
+        rows = SymbolicArray(variable, int64.numpy)
         count = _count_of(recorder, rows, tensor)
     return tensor_over(rows, in_this_mode(geometry(int64, cpu, (count, tensor.ndim), (1, count))))
 
@@ -181,9 +181,9 @@ def _rows_where(array: Any) -> Any:
 
 def _count_of(recorder: Lowering, array: SymbolicArray, among: Tensor) -> Any:
     """Return the length of a recorded array as a symbolic size, which the plan computes at run time."""
-    (name,) = recorder.run(len, (array,), ["count"])
+    (variable,) = recorder.run(len, (array,), ["count"])
     # The example is half of all elements, so that branches on the count are traced as most calls take them.
-    return recorder.size(name, max(int(str(among.numel())) // 2, 2), 0)
+    return recorder.size(variable, max(int(str(among.numel())) // 2, 2), 0)
 
 
 def _columns_where(mask: Any) -> list[Any]:

@@ -21,14 +21,14 @@ def meshgrid(tensors: list[Tensor]) -> list[Tensor]:
     broadcast.
     """
     check(len(tensors) > 0, "meshgrid expects a non-empty TensorList")
-    for tensor in tensors:
+    for coordinates in tensors:
         check(
-            tensor.ndim <= 1,
-            f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {list(tensor.shape)}",
+            coordinates.ndim <= 1,
+            f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {list(coordinates.shape)}",
         )
-        if tensor.dtype is not tensors[0].dtype:
+        if coordinates.dtype is not tensors[0].dtype:
             raise DTypeError("torch.meshgrid expects all tensors to have the same dtype")
-        check(tensor.device is tensors[0].device, "torch.meshgrid expects all tensors to have the same device")
+        check(coordinates.device is tensors[0].device, "torch.meshgrid expects all tensors to have the same device")
     shape = [tensor.numel() for tensor in tensors]
     return [
         tensor.view([tensor.numel() if dim == index else 1 for dim in range(len(tensors))]).expand(shape)
@@ -51,11 +51,11 @@ def cartesian_prod(tensors: list[Tensor]) -> Tensor:
     """Return the Cartesian product of vectors: a matrix with a row for each combination. A single vector is returned
     itself.
     """
-    for tensor in tensors:
-        check(tensor.ndim == 1, f"Expect a 1D vector, but got shape {list(tensor.shape)}")
+    for coordinates in tensors:
+        check(coordinates.ndim == 1, f"Expect a 1D vector, but got shape {list(coordinates.shape)}")
     if len(tensors) == 1:
         return tensors[0]
-    return stack([tensor.flatten() for tensor in meshgrid_indexing(tensors, indexing="ij")], 1)
+    return stack([grid.flatten() for grid in meshgrid_indexing(tensors, indexing="ij")], 1)
 
 
 @op("aten::combinations")
@@ -70,7 +70,7 @@ def combinations(self: Tensor, r: int = 2, with_replacement: bool = False) -> Te
     mask = places[0].new_ones(places[0].shape, dtype=bool_)
     for one, other in pairwise(places):
         mask = mask.logical_and(one <= other if with_replacement else one < other)
-    return stack([tensor.masked_select(mask) for tensor in meshgrid_indexing([self] * r, indexing="ij")], 1)
+    return stack([grid.masked_select(mask) for grid in meshgrid_indexing([self] * r, indexing="ij")], 1)
 
 
 # --------------------------------------------------------------------------------------------------------------- powers

@@ -275,22 +275,22 @@ def normals(
         ShapeError: a standard deviation is negative.
         DTypeError: the standard deviations are complex.
     """
-    tensors = [tensor for tensor in (mean, std) if isinstance(tensor, Tensor)]
+    tensors = [moment for moment in (mean, std) if isinstance(moment, Tensor)]
     form = tensors[0] if out is None else out
     if not isinstance(std, Tensor):
         output = empty(tensors[0].shape, dtype=form.dtype, device=form.device) if out is None else empty_like(out)
         check(std >= 0, f"normal expects std >= 0.0, but found std {std}")
-        tensor: Tensor = output.normal_(0, std, generator=generator).add_(mean)
-        return tensor if out is None else copy_(out, tensor)
+        sample: Tensor = output.normal_(0, std, generator=generator).add_(mean)
+        return sample if out is None else copy_(out, sample)
     output = empty(broadcast_all(tensor.shape for tensor in tensors), dtype=form.dtype, device=form.device)
     if std.dtype.is_complex:
         raise DTypeError("normal expects standard deviation to be non-complex")
     check(all_hold(ge_number(std, 0)), "normal expects all elements of std >= 0.0")
-    tensor = output.normal_(0, 1, generator=generator).mul_(std).add_(mean)
+    sample = output.normal_(0, 1, generator=generator).mul_(std).add_(mean)
     if out is None:
-        return tensor
-    resize_output(out, tensor.shape)
-    return copy_(out, tensor)
+        return sample
+    resize_output(out, sample.shape)
+    return copy_(out, sample)
 
 
 WRITTEN = Out(tags="nondeterministic_seeded")
@@ -386,8 +386,8 @@ def bernoulli_of_tensor(self: Tensor, p: Tensor, generator: Generator | None) ->
 
 @bernoulli_.meta
 def bernoulli_meta(ctx, self, p):
-    for fits, tensor in ((not self.dtype.is_complex, self), (p.dtype.is_floating_point, p)):
-        require_kernel(fits, "bernoulli_tensor_cpu_p_", tensor.dtype)
+    for fits, checked in ((not self.dtype.is_complex, self), (p.dtype.is_floating_point, p)):
+        require_kernel(fits, "bernoulli_tensor_cpu_p_", checked.dtype)
     p.expand(self.shape)
     check(
         all_hold(ge_number(p, 0)) and all_hold(le_number(p, 1)),

@@ -184,8 +184,8 @@ def space(out: Tensor, start: Tensor | complex, end: Tensor | complex, steps: in
     """Fill ``out`` with the numbers of ``linspace``, or with those of ``logspace`` if there is a base, and
     return it.
     """
-    name = "linspace" if base is None else "logspace"
-    first, last = number_of(start, name, "start"), number_of(end, name, "end")
+    operator = "linspace" if base is None else "logspace"
+    first, last = number_of(start, operator, "start"), number_of(end, operator, "end")
     check(steps >= 0, "number of steps must be non-negative")
     if out.numel() != steps:
         give_size(out, (steps,))
@@ -193,7 +193,7 @@ def space(out: Tensor, start: Tensor | complex, end: Tensor | complex, steps: in
         return fill_(out, first)
     if steps == 0:
         return out
-    require_kernel(out.dtype is not bool_, f"{name}_cpu", out.dtype)
+    require_kernel(out.dtype is not bool_, f"{operator}_cpu", out.dtype)
     begin, finish = (convert(number, out.dtype) for number in (first, last))
     if steps == 1:
         finish = begin

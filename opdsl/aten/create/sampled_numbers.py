@@ -47,10 +47,10 @@ def drawn(draw: Callable[..., None], generator: Generator | None, first: Tensor,
     key = empty((2,), dtype=int64, device=first.device).random_(generator=generator)
     if first.is_meta:
         return first.new_empty(first.shape)
-    result = empty(first.shape, dtype=float64)
-    draw(key.to(cpu), *(tensor.to(cpu).to(float64).contiguous() for tensor in (first, *others)), result)
-    tensor: Tensor = result.to(first.device).to(first.dtype, copy=True)
-    return tensor
+    numbers = empty(first.shape, dtype=float64)
+    draw(key.to(cpu), *(parameter.to(cpu).to(float64).contiguous() for parameter in (first, *others)), numbers)
+    sample: Tensor = numbers.to(first.device).to(first.dtype, copy=True)
+    return sample
 
 
 def numpys(key: Array) -> numpy.random.Generator:
@@ -97,10 +97,10 @@ def draw_binomial(key: Array, counts: Array, chances: Array, out: Array) -> None
 @op("aten::binomial", kernel=True, tags=SEEDED)
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
     """Return how many out of ``count`` trials succeed, each of them with the probability ``prob``."""
-    for name, tensor in (("count", count), ("prob", prob)):
-        if not tensor.dtype.is_floating_point:
+    for name, parameter in (("count", count), ("prob", prob)):
+        if not parameter.dtype.is_floating_point:
             raise DTypeError(
-                f"binomial only supports floating-point dtypes for {name}, got: {tensor.dtype.scalar_type}"
+                f"binomial only supports floating-point dtypes for {name}, got: {parameter.dtype.scalar_type}"
             )
     if count.dtype is not prob.dtype:
         raise DTypeError(f"binomial: expected count and prob of one dtype, got {count.dtype} and {prob.dtype}")
@@ -141,9 +141,9 @@ def _sample_dirichlet(self: Tensor, generator: Generator | None = None) -> Tenso
     """
     require_kernel(self.dtype.is_floating_point, "dirichlet", self.dtype)
     check(self.ndim > 0, "_sample_dirichlet: expected parameters along a dimension", got=self.shape)
-    result = drawn(draw_gamma, generator, self.to(float64)).clamp_(min=finfo(float64).tiny)
+    gammas = drawn(draw_gamma, generator, self.to(float64)).clamp_(min=finfo(float64).tiny)
     info = finfo(self.dtype)
-    return (result / result.sum(-1, keepdim=True)).to(self.dtype).clamp(info.tiny, 1 - info.eps / 2)
+    return (gammas / gammas.sum(-1, keepdim=True)).to(self.dtype).clamp(info.tiny, 1 - info.eps / 2)
 
 
 @_sample_dirichlet.derivative("self")

@@ -110,9 +110,9 @@ def stft(
     pieces = signals.as_strided((len(signals), count, n_fft), (along, hop * step, step))
     if window is not None:
         pieces = mul(pieces, centered(window, n_fft))
-    result = transformed(pieces, normalized, onesided).transpose(1, 2)
-    result = result.squeeze(0) if self.ndim == 1 else result
-    return result if (is_complex if return_complex is None else return_complex) else view_as_real(result)
+    spectra = transformed(pieces, normalized, onesided).transpose(1, 2)
+    spectra = spectra.squeeze(0) if self.ndim == 1 else spectra
+    return spectra if (is_complex if return_complex is None else return_complex) else view_as_real(spectra)
 
 
 def transformed(pieces: Tensor, normalized: bool, onesided: bool | None) -> Tensor:
@@ -184,8 +184,8 @@ def istft(
         "Complex windows are incompatible with return_complex=False",
     )
     check(not (return_complex and is_half), "Cannot have onesided output if window or input is complex")
-    tensor = self.new_ones((width,), dtype=self.dtype.to_real()) if window is None else window
-    factors = centered(tensor, n_fft)
+    taper = self.new_ones((width,), dtype=self.dtype.to_real()) if window is None else window
+    factors = centered(taper, n_fft)
     spectra = (self if self.ndim == 3 else self.unsqueeze(0)).transpose(1, 2)
     norm = BY_ROOT if normalized else BY_SIZE
     if return_complex:
@@ -196,7 +196,7 @@ def istft(
     total = signals.shape[1]
     start = n_fft // 2 if center else 0
     end = start + length if length is not None else total - start
-    signals, weights = (tensor[:, start : max(end, start)] for tensor in (signals, weights))
+    signals, weights = (whole[:, start : max(end, start)] for whole in (signals, weights))
     if weights.numel() and weights.device.type != "meta":
         is_covered = weights.abs() >= 1e-11
         check(equal(is_covered, is_covered.new_ones(is_covered.shape)), "istft: window overlap add min: 1")

@@ -209,8 +209,8 @@ def half_box(
     normalization = direction.normalization(norm)
     if direction.forward:
         return _fft_r2c(taken, region.dims, normalization, True)
-    result = _fft_r2c(taken, region.dims[-1:], normalization, True).conj()
-    return _fft_c2c(result, region.dims[:-1], normalization, False) if len(region.dims) > 1 else result
+    spectrum = _fft_r2c(taken, region.dims[-1:], normalization, True).conj()
+    return _fft_c2c(spectrum, region.dims[:-1], normalization, False) if len(region.dims) > 1 else spectrum
 
 
 def real_box(

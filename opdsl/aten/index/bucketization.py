@@ -115,8 +115,8 @@ def write_places(out: Tensor, boundaries: Tensor, self: Tensor | Scalar, right: 
     if boundaries.shape[-1] == 0:
         out.fill_(0)
         return
-    result = places_above(edges.reshape((count, -1)), rows.reshape((count, -1)), right)
-    copy_(out, result.reshape(out.shape))
+    places = places_above(edges.reshape((count, -1)), rows.reshape((count, -1)), right)
+    copy_(out, places.reshape(out.shape))
 
 
 @op("aten::searchsorted.Tensor", out=Out("searchsorted.Tensor_out"))

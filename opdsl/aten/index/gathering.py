@@ -56,8 +56,8 @@ def require_apart(out: Tensor | None, shape: tuple[int, ...], operator: str, *re
     """
     if out is not None:
         shown = as_resized(out, shape)
-        for tensor in read:
-            require_no_overlap(shown, tensor, operator)
+        for source in read:
+            require_no_overlap(shown, source, operator)
 
 
 @op("aten::index_select", variants="method, function", tags="core", out=Out(tags=()))

@@ -85,8 +85,8 @@ index_add.derivative(self=lambda grad: grad)
 
 @index_add.derivative("source")
 def index_add_source_derivative(grad, dim, index, source, alpha):
-    result = grad.index_select(dim, index) * alpha
-    return result if source.ndim else result.sum()
+    picked = grad.index_select(dim, index) * alpha
+    return picked if source.ndim else picked.sum()
 
 
 def add_scaled_scalar_function(old: Any, new: Any, alpha: Any) -> Any:
@@ -198,8 +198,8 @@ index_copy.derivative(self=lambda grad, dim, index: grad.index_fill(dim, index, 
 
 @index_copy.derivative("source")
 def index_copy_source_derivative(grad, dim, index, source):
-    result = grad.index_select(dim, index)
-    return result if source.ndim else result.sum()
+    picked = grad.index_select(dim, index)
+    return picked if source.ndim else picked.sum()
 
 
 def fill_selected(self: Tensor, dim: int, index: Tensor, value: Tensor | complex) -> Tensor:
@@ -303,8 +303,8 @@ def put_(
         f"{source.numel()}, index.numel() = {index.numel()}",
     )
     require_writable(self, "aten::put_")
-    for tensor in (index, source):
-        require_no_overlap(self, tensor, "aten::put_")
+    for read in (index, source):
+        require_no_overlap(self, read, "aten::put_")
     if self.numel() == 0 and index.numel():
         raise PositionError("put_(): Tried to put elements into an empty tensor")
     flat = index.reshape((-1,))
@@ -388,10 +388,10 @@ def index_reduce_cpu(self, dim, index, source, reduce, include_self, out):
 def index_reduce_derivative(grad, self, dim, index, source, reduce, include_self, result):
     if not self.ndim:
         grad, self, result = (tensor.reshape((1,)) for tensor in (grad, self, result))
-    tensor = source.reshape((-1,)) if self.ndim == 1 else source
+    updates = source.reshape((-1,)) if self.ndim == 1 else source
     dimension = wrap_dimension(dim, self.ndim)
     shape = [-1 if number == dimension else 1 for number in range(self.ndim)]
-    places = index.reshape(shape).expand(tensor.shape)
-    gradients: Any = scatter_reduce_derivative(grad, self, dim, places, tensor, reduce, include_self, result)
+    places = index.reshape(shape).expand(updates.shape)
+    gradients: Any = scatter_reduce_derivative(grad, self, dim, places, updates, reduce, include_self, result)
     of_self, of_source = gradients
     return of_self, of_source.reshape(source.shape)

@@ -56,16 +56,16 @@ def indexed(self: Tensor, indices: Indices, values: Tensor | None = None) -> Ind
     if len(expanded) > self.ndim:
         raise DimensionError(f"too many indices for tensor of dimension {self.ndim} (got {len(expanded)})")
     expanded += [None] * (self.ndim - len(expanded))
-    dims = [dim for dim, tensor in enumerate(expanded) if tensor is not None]
-    shape = shape_of_indices([tensor for tensor in expanded if tensor is not None])
+    dims = [dim for dim, index in enumerate(expanded) if index is not None]
+    shape = shape_of_indices([index for index in expanded if index is not None])
     rest = [dim for dim in range(self.ndim) if dim not in dims]
     # The dimensions of the indices come first in the result if the indexed dimensions are not adjacent.
     together = not dims or dims[-1] - dims[0] + 1 == len(dims)
     before = [dim for dim in rest if together and dims and dim < dims[0]]
     after = [dim for dim in rest if dim not in before]
-    result = (*(self.shape[dim] for dim in before), *shape, *(self.shape[dim] for dim in after))
+    full_shape = (*(self.shape[dim] for dim in before), *shape, *(self.shape[dim] for dim in after))
     if values is not None:
-        value_of_shape(values, result)
+        value_of_shape(values, full_shape)
     positions = []
     for dim in dims:
         position = expanded[dim]
@@ -73,12 +73,12 @@ def indexed(self: Tensor, indices: Indices, values: Tensor | None = None) -> Ind
         size = self.shape[dim]
         if size == 0 and 0 not in shape:
             raise PositionError("index is out of bounds for dimension with size 0")
-        if dim not in masked and 0 not in result:
+        if dim not in masked and 0 not in full_shape:
             require_inside(position, size, dim, least=-size)
         standing = position.expand(shape).reshape((*(1,) * len(before), *shape, *(1,) * len(after)))
         positions.append(Positions(standing, size, self.strides[dim]))
     strides = (*(self.strides[dim] for dim in before), *(0,) * len(shape), *(self.strides[dim] for dim in after))
-    return Indexed(result, strides, positions)
+    return Indexed(full_shape, strides, positions)
 
 
 def beside(self: Tensor, indices: Indices) -> Indices:
@@ -170,9 +170,9 @@ def positions_of_mask(self: Tensor, mask: Tensor, place: int, dim: int) -> list[
 def shape_of_indices(tensors: Sequence[Tensor]) -> tuple[int, ...]:
     """Return the shape to which index tensors broadcast. Raises DimensionError: they do not broadcast."""
     try:
-        return broadcast_all(tensor.shape for tensor in tensors)
+        return broadcast_all(index.shape for index in tensors)
     except ShapeError:
-        shapes = ", ".join(str(list(tensor.shape)) for tensor in tensors)
+        shapes = ", ".join(str(list(index.shape)) for index in tensors)
         raise DimensionError(
             f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
         ) from None
@@ -263,8 +263,8 @@ def write_indexed(self: Tensor, indices: Indices, values: Tensor, accumulate: bo
                 f"{values.device}!"
             )
         values = values.to(self.device)
-    for tensor in (values, *(index for index in indices if index is not None)):
-        require_no_overlap(self, tensor, "aten::index_put_")
+    for read in (values, *(index for index in indices if index is not None)):
+        require_no_overlap(self, read, "aten::index_put_")
     scatter(
         self,
         selection.shape,

@@ -209,8 +209,8 @@ def masked_scatter_(
     require_mask(mask, f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype.scalar_type}")
     mask = mask.expand(self.shape)
     require_writable(self, "aten::masked_scatter_")
-    for tensor in (mask, source):
-        require_no_overlap(self, tensor, "aten::masked_scatter_")
+    for read in (mask, source):
+        require_no_overlap(self, read, "aten::masked_scatter_")
     if self.is_meta:
         return self
     target, positions = where_it_holds(self, mask)

@@ -38,35 +38,36 @@ def offsets_of(
     Raises:
         ShapeError, DTypeError, DimensionError: the arguments do not fit.
     """
-    name = "segment_reduce()"
+    operator = "segment_reduce()"
     axis = wrap_dimension(axis, data.ndim)
-    check(reduce in REDUCES, f"{name}: reduce must be one of {', '.join(REDUCES)}, got {reduce}")
+    check(reduce in REDUCES, f"{operator}: reduce must be one of {', '.join(REDUCES)}, got {reduce}")
     require_kernel(data.dtype.is_floating_point, "_segment_reduce_cpu", data.dtype)
-    tensor = lengths if offsets is None else offsets
-    if tensor is None:
-        check(False, f"{name}: Either lengths or offsets must be defined.")
+    segments = lengths if offsets is None else offsets
+    if segments is None:
+        check(False, f"{operator}: Either lengths or offsets must be defined.")
         raise AssertionError
-    if tensor.dtype not in BOTH:
-        raise DTypeError(f"{name}: expected lengths or offsets of int32 or int64, got {tensor.dtype.scalar_type}")
+    if segments.dtype not in BOTH:
+        raise DTypeError(f"{operator}: expected lengths or offsets of int32 or int64, got {segments.dtype.scalar_type}")
     check(
-        axis == tensor.ndim - 1,
-        f"{name}: Expected axis to be the last dimension of {'lengths' if offsets is None else 'offsets'}, got {axis}.",
+        axis == segments.ndim - 1,
+        f"{operator}: Expected axis to be the last dimension of {'lengths' if offsets is None else 'offsets'}, "
+        f"got {axis}.",
     )
-    check(axis < data.ndim, f"{name}: Expected data to have a dimension {axis}", got=data.shape)
+    check(axis < data.ndim, f"{operator}: Expected data to have a dimension {axis}", got=data.shape)
     check(
-        tensor.shape[:-1] == data.shape[:axis],
-        f"{name}: Expected the sizes before axis to be those of data, {list(data.shape[:axis])}",
-        got=tensor.shape[:-1],
+        segments.shape[:-1] == data.shape[:axis],
+        f"{operator}: Expected the sizes before axis to be those of data, {list(data.shape[:axis])}",
+        got=segments.shape[:-1],
     )
-    places = tensor.to(int64)
+    places = segments.to(int64)
     if offsets is not None:
-        check(tensor.shape[-1] > 0, f"{name}: offsets should have at least 1 element along axis")
+        check(segments.shape[-1] > 0, f"{operator}: offsets should have at least 1 element along axis")
         return places, axis
     if not unsafe and not data.is_meta:
         check(not places.numel() or holds((places >= 0).all()), "lengths contains negative value!")
         check(
             holds((places.sum(-1) == data.shape[axis]).all()),
-            f"{name}: Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when !unsafe.",
+            f"{operator}: Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when !unsafe.",
         )
     ends = places.cumsum(-1)
     return constant_pad_nd(ends, (1, 0)), axis
@@ -76,9 +77,9 @@ def owners(data: Tensor, offsets: Tensor, axis: int) -> Tensor:
     """Return the segment number of each element; one more than the last number for elements in no segment."""
     count = offsets.shape[-1] - 1
     at = arange(data.shape[axis], device=data.device).expand((*data.shape[:axis], data.shape[axis])).contiguous()
-    result = searchsorted(offsets.contiguous(), at, right=True) - 1
-    result = where((result < 0).logical_or(result >= count), count, result)
-    return result.reshape((*result.shape, *(1,) * (data.ndim - 1 - axis))).expand(data.shape)
+    segments = searchsorted(offsets.contiguous(), at, right=True) - 1
+    segments = where((segments < 0).logical_or(segments >= count), count, segments)
+    return segments.reshape((*segments.shape, *(1,) * (data.ndim - 1 - axis))).expand(data.shape)
 
 
 def per_segment(values: Tensor, like: Tensor) -> Tensor:
@@ -126,12 +127,12 @@ def segment_reduce(
     check(indices is None, "segment_reduce(): indices based reduction is not supported yet.")
     begins, axis = offsets_of(data, reduce, lengths, offsets, axis, unsafe)
     count = begins.shape[-1] - 1
-    result = reduced(data, reduce, begins, axis, initial).narrow(axis, 0, count)
+    folded = reduced(data, reduce, begins, axis, initial).narrow(axis, 0, count)
     if reduce == "mean":
-        sizes = per_segment(begins.diff(), result)
+        sizes = per_segment(begins.diff(), folded)
         nothing = math.nan if initial is None else initial
-        result = where(sizes > 0, shared(result, sizes.clamp(min=1)), nothing)
-    return result.to(data.dtype).contiguous()
+        folded = where(sizes > 0, shared(folded, sizes.clamp(min=1)), nothing)
+    return folded.to(data.dtype).contiguous()
 
 
 @segment_reduce.derivative("data")

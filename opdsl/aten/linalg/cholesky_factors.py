@@ -103,12 +103,12 @@ def cholesky(self: Tensor, upper: bool = False) -> Tensor:
     require_numbers("cholesky", self)
     if not self.numel():
         return self.new_empty(self.shape)
-    result = self.new_empty_strided(self.shape, by_column(self.shape))
+    factor = self.new_empty_strided(self.shape, by_column(self.shape))
     if self.device.type != "meta":
         info = self.new_empty(self.shape[:-2], dtype=int32)
-        factor_by_cholesky(self, upper, result, info)
+        factor_by_cholesky(self, upper, factor, info)
         raise_failure(info, "cholesky", self.ndim == 2)
-    return result
+    return factor
 
 
 cholesky.derivative(self=lambda grad, result, upper: cholesky_gradient(grad, result, upper))
@@ -153,8 +153,8 @@ def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
         input2: ``L``, or for ``upper`` its adjoint: (..., n, n), of which one triangle is read.
         upper: see above.
     """
-    for name, tensor in (("b", self), ("u", input2)):
-        check(tensor.ndim >= 2, f"{name} should have at least 2 dimensions, but has {tensor.ndim} dimensions instead")
+    for name, operand in (("b", self), ("u", input2)):
+        check(operand.ndim >= 2, f"{name} should have at least 2 dimensions, but has {operand.ndim} dimensions instead")
     require_system("cholesky_solve", self, input2)
     return _cholesky_solve_helper(*with_batch(self, input2), upper)
 
@@ -174,10 +174,10 @@ def cholesky_inverse(self: Tensor, upper: bool = False, *, out: Tensor | None = 
     """Return the inverse of the matrix whose Cholesky factor is ``self``, of which one triangle is read."""
     require_square("cholesky_inverse", self)
     require_numbers("cholesky_inverse", self)
-    result = self.new_empty_strided(self.shape, by_column(self.shape))
+    inverse = self.new_empty_strided(self.shape, by_column(self.shape))
     if self.device.type != "meta":
-        invert_by_cholesky(self, upper, result)
-    return given_out("cholesky_inverse", result, out)
+        invert_by_cholesky(self, upper, inverse)
+    return given_out("cholesky_inverse", inverse, out)
 
 
 def invert_by_cholesky(self: Tensor, upper: bool, out: Tensor) -> None:

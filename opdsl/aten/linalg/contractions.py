@@ -256,7 +256,7 @@ def contract_pair(left: Tensor, right: Tensor, counts: list[int], first: int) ->
             alone[sizes[0] == 1].append(dim)
             counts[dim] = 0
     left, right = (
-        tensor.sum(dims, True) if dims else tensor for tensor, dims in zip((left, right), alone, strict=True)
+        operand.sum(dims, True) if dims else operand for operand, dims in zip((left, right), alone, strict=True)
     )
     return contracted(left, right, shared)
 
@@ -315,8 +315,8 @@ def of_operands(operands: list[Tensor], first: int, path: Sequence[int] | None) 
             f"einsum(): the contraction path joins operands {one} and {other} of {len(operands)}",
         )
         right, left = operands.pop(other), operands.pop(one)
-        result = contract_pair(left, right, counts, first)
-        operands.insert(0 if path is None else len(operands), result)
+        product = contract_pair(left, right, counts, first)
+        operands.insert(0 if path is None else len(operands), product)
     return operands[0].reshape(operands[0].shape[:first]) if first < total else operands[0]
 
 
@@ -364,7 +364,7 @@ def kron(self: Tensor, other: Tensor) -> Tensor:
     other``.
     """
     ndim = max(self.ndim, other.ndim)
-    ours, theirs = ((1,) * (ndim - tensor.ndim) + tensor.shape for tensor in (self, other))
+    ours, theirs = ((1,) * (ndim - operand.ndim) + operand.shape for operand in (self, other))
     outer = [size for pair in zip(ours, (1,) * ndim, strict=True) for size in pair]
     inner = [size for pair in zip((1,) * ndim, theirs, strict=True) for size in pair]
     product = self.reshape(outer) * other.reshape(inner)

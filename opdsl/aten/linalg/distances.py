@@ -85,21 +85,21 @@ def require_pairs(name: str, x1: Tensor, x2: Tensor) -> None:
     Raises:
         ShapeError, DTypeError: they are not.
     """
-    for which, tensor in (("X1", x1), ("X2", x2)):
-        check(tensor.ndim >= 2, f"{name} only supports at least 2D tensors, {which} got: {tensor.ndim}D")
+    for which, points in (("X1", x1), ("X2", x2)):
+        check(points.ndim >= 2, f"{name} only supports at least 2D tensors, {which} got: {points.ndim}D")
     check(
         x1.shape[-1] == x2.shape[-1],
         f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}",
     )
-    for which, tensor in (("X1", x1), ("X2", x2)):
-        if not tensor.dtype.is_floating_point:
-            raise DTypeError(f"{name} only supports floating-point dtypes, {which} got: {tensor.dtype.scalar_type}")
+    for which, points in (("X1", x1), ("X2", x2)):
+        if not points.dtype.is_floating_point:
+            raise DTypeError(f"{name} only supports floating-point dtypes, {which} got: {points.dtype.scalar_type}")
 
 
 @op("aten::_euclidean_dist", kernel="CompositeExplicitAutograd")
 def _euclidean_dist(x1: Tensor, x2: Tensor) -> Tensor:
     """Return the Euclidean distances of all pairs of vectors, computed by a matrix product."""
-    squares = [(tensor * tensor).sum([-1], True) for tensor in (x1, x2)]
+    squares = [(points * points).sum([-1], True) for points in (x1, x2)]
     ones = [square.new_ones(square.shape) for square in squares]
     first = cat((x1 * -2, squares[0], ones[0]), -1)
     second = cat((x2, ones[1], squares[1]), -1)
@@ -138,7 +138,7 @@ def _cdist_forward(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -
         return x1.new_empty(shape)
     if length == 0:
         return x1.new_zeros(shape)
-    first, second = (flattened(tensor, batch) for tensor in (x1, x2))
+    first, second = (flattened(points, batch) for points in (x1, x2))
     if takes_products(p, compute_mode, rows, columns):
         return _euclidean_dist(first, second).view(shape)
     return in_parts(first, second, lambda difference, _: linalg_vector_norm(difference, p, [-1])).view(shape)
@@ -164,8 +164,8 @@ def _cdist_backward(grad: Tensor, x1: Tensor, x2: Tensor, p: float, cdist: Tenso
         slopes = slope_of(difference, grads.narrow(1, rows.start, size), distances.narrow(1, rows.start, size), p)
         return slopes.sum([-2])
 
-    result = in_parts(first, second, gradients).view(shape)
-    return result if result.shape == x1.shape else result.sum_to_size(x1.shape)
+    gradient = in_parts(first, second, gradients).view(shape)
+    return gradient if gradient.shape == x1.shape else gradient.sum_to_size(x1.shape)
 
 
 _cdist_forward.derivative(x1=lambda grad, x1, x2, result, p: _cdist_backward(grad.contiguous(), x1, x2, p, result))
@@ -261,17 +261,17 @@ pair_distances.non_differentiable("columns")  # _pdist_forward, which calls it, 
 def pair_distances_cpu(columns, p, out):
     rows, start = columns.shape[1], 0
     for row in range(rows - 1):
-        tensor = out[start : start + rows - 1 - row]
-        start += len(tensor)
-        tensor[:] = 0
+        distances = out[start : start + rows - 1 - row]
+        start += len(distances)
+        distances[:] = 0
         for column in range(columns.shape[0]):
-            add_distances(columns[column, row], columns[column, row + 1 :], p, tensor)
+            add_distances(columns[column, row], columns[column, row + 1 :], p, distances)
         if p == 2:
-            for pair in range(len(tensor)):
-                tensor[pair] = math.sqrt(tensor[pair])
+            for pair in range(len(distances)):
+                distances[pair] = math.sqrt(distances[pair])
         elif p != 0 and p != 1 and p != math.inf:
-            for pair in range(len(tensor)):
-                tensor[pair] = tensor[pair] ** (1 / p)
+            for pair in range(len(distances)):
+                distances[pair] = distances[pair] ** (1 / p)
 
 
 def add_distances(one: float, others: Array, p: float, tensor: Array) -> None:

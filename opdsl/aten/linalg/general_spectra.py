@@ -67,18 +67,18 @@ def linalg_eig_derivative(grads, self, eigenvalues, eigenvectors):
     lengths = real(inner.diagonal(0, -2, -1)).to(inner.dtype).unsqueeze(-2)
     inner = quotient(inner - matmul(turned, eigenvectors * lengths), eigenvalues.conj())
     inner = inner.diagonal_scatter(grads[0], 0, -2, -1)
-    result = linalg_solve(turned, matmul(inner, turned))
-    return result if self.is_complex() else real(result)
+    gradient = linalg_solve(turned, matmul(inner, turned))
+    return gradient if self.is_complex() else real(gradient)
 
 
 @op("aten::_linalg_eigvals", kernel=True, python_module="linalg")
 def _linalg_eigvals(self: Tensor) -> Tensor:
     """Return the eigenvalues of matrices; not differentiable."""
     require_spectrum(self)
-    result = self.new_empty(self.shape[:-1], dtype=self.dtype.to_complex())
+    eigenvalues = self.new_empty(self.shape[:-1], dtype=self.dtype.to_complex())
     if self.device.type != "meta":
-        diagonalise(self, result, None)
-    return result
+        diagonalise(self, eigenvalues, None)
+    return eigenvalues
 
 
 @op("aten::linalg_eigvals", python_module="linalg")

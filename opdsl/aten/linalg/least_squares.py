@@ -58,20 +58,22 @@ def linalg_lstsq(self: Tensor, b: Tensor, rcond: float | None = None, *, driver:
         OptionError: there is no such driver.
         LinearAlgebraError: the rank is not full, which "gels" needs.
     """
-    name = "torch.linalg.lstsq"
-    require_matrix(name, self, "input")
-    check(b.ndim >= 1, f"{name}: other must have at least 1 dimension.")
-    require_same_dtype(name, self, b, ("input", "other"))
-    require_numbers(name, self)
+    operator = "torch.linalg.lstsq"
+    require_matrix(operator, self, "input")
+    check(b.ndim >= 1, f"{operator}: other must have at least 1 dimension.")
+    require_same_dtype(operator, self, b, ("input", "other"))
+    require_numbers(operator, self)
     check(
         0 <= self.ndim - b.ndim <= 1,
-        f"{name}: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) <= 1",
+        f"{operator}: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) <= 1",
     )
     is_one = is_vector(self, b)
     right = b.unsqueeze(-1) if is_one else b
-    check(self.shape[-2] == right.shape[-2], f"{name}: input.size(-2) should match other.size({-1 if is_one else -2})")
+    check(
+        self.shape[-2] == right.shape[-2], f"{operator}: input.size(-2) should match other.size({-1 if is_one else -2})"
+    )
     if driver not in (None, *DRIVERS):
-        raise OptionError(f"{name}: parameter `driver` should be one of {', '.join(DRIVERS)}, not {driver!r}.")
+        raise OptionError(f"{operator}: parameter `driver` should be one of {', '.join(DRIVERS)}, not {driver!r}.")
     solved = least_squares(self, right, rcond, driver or "gelsy")
     return LeastSquares(solved.solution.squeeze(-1), *solved[1:]) if is_one else solved
 
@@ -111,7 +113,7 @@ def least_squares(self: Tensor, b: Tensor, rcond: float | None, driver: str) -> 
 def linalg_lstsq_derivative(grads, self, b, solution):
     """Return the gradients as ``linalg_lstsq_backward`` in FunctionsManual.cpp."""
     is_one = is_vector(self, b)
-    of_solution, right, result = (tensor.unsqueeze(-1) if is_one else tensor for tensor in (grads[0], b, solution))
+    of_solution, right, result = (operand.unsqueeze(-1) if is_one else operand for operand in (grads[0], b, solution))
     inverse = linalg_pinv(self)
     of_right = matmul(inverse.adjoint(), of_solution)
     of_matrix = pseudo_inverse_gradient(matmul(of_solution, right.adjoint()), self, inverse)

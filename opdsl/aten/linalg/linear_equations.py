@@ -58,12 +58,12 @@ def _linalg_solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: b
 
 @_linalg_solve_ex.meta
 def _linalg_solve_ex_meta(ctx, A, B, left):
-    name = "linalg.solve"
-    require_numbers(name, A)
-    require_same_dtype(name, A, B)
+    operator = "linalg.solve"
+    require_numbers(operator, A)
+    require_same_dtype(operator, A, B)
     vectors = A.ndim > 0 and is_vector(A, B)
     right = B.unsqueeze(-1) if vectors else B
-    require_solvable(name, A, right, left)
+    require_solvable(operator, A, right, left)
     check(
         left or not vectors,
         "linalg.solve: Vector broadcasting of the left hand side is not supported for left=False. In this case "
@@ -83,7 +83,7 @@ def _linalg_solve_ex_kernel(A, B, left, check_errors, result, LU, pivots, info):
     if check_errors:
         raise_failure(info, "torch.linalg.solve_ex", A.ndim == 2)
     vectors = is_vector(A, B)
-    out, right = (tensor.unsqueeze(-1) if vectors else tensor for tensor in (result, B))
+    out, right = (operand.unsqueeze(-1) if vectors else operand for operand in (result, B))
     right, factors = with_batch(right, LU)
     copy_(out, right)
     linear_algebra(out).lu_solve(factors, pivots.expand(factors.shape[:-1]), out, left, False)
@@ -101,8 +101,8 @@ def solved_adjoint(A: Tensor, LU: Tensor, pivots: Tensor, B: Tensor, left: bool 
 @_linalg_solve_ex.derivative("A", "B")
 def _linalg_solve_ex_derivative(grad, A, B, result, LU, pivots, left, output_mask):
     vectors = is_vector(A, B)
-    tensor, solution = (tensor.unsqueeze(-1) if vectors else tensor for tensor in (grad, result))
-    of_right = solved_adjoint(A, LU, pivots, tensor, left)
+    gradient, solution = (operand.unsqueeze(-1) if vectors else operand for operand in (grad, result))
+    of_right = solved_adjoint(A, LU, pivots, gradient, left)
     of_matrix = None
     if output_mask[0]:
         outer = matmul(of_right, solution.adjoint()) if left else matmul(solution.adjoint(), of_right)

@@ -322,12 +322,12 @@ def linalg_lu_solve_kernel(LU, pivots, B, left, adjoint, out):
 @linalg_lu_solve.derivative("LU")
 def linalg_lu_solve_derivative(grad, LU, pivots, result, left, adjoint):
     P, L, U = lu_unpack(LU, pivots)
-    tensor, solution = (grad, result) if left else (grad.adjoint(), result.adjoint())
+    gradient, solution = (grad, result) if left else (grad.adjoint(), result.adjoint())
     if left != adjoint:
-        inner = linalg_solve_triangular(U.adjoint(), -matmul(tensor, solution.adjoint()), upper=False)
+        inner = linalg_solve_triangular(U.adjoint(), -matmul(gradient, solution.adjoint()), upper=False)
         of_lower = linalg_solve_triangular(L.adjoint(), matmul(inner, U.adjoint()), upper=True, unitriangular=True)
         return of_lower.tril(-1) + inner.triu()
-    inner = -matmul(matmul(matmul(P.transpose(-2, -1), solution), tensor.adjoint()), P)
+    inner = -matmul(matmul(matmul(P.transpose(-2, -1), solution), gradient.adjoint()), P)
     inner = linalg_solve_triangular(L.adjoint(), inner, upper=True, left=False, unitriangular=True)
     of_upper = linalg_solve_triangular(U.adjoint(), matmul(L.adjoint(), inner), upper=False, left=False)
     return inner.tril(-1) + of_upper.triu()

@@ -54,7 +54,7 @@ def in_best_order(chain: Sequence[Tensor]) -> Tensor:
     """Return the product of matrices, in the order of the lowest cost (matrix chain multiplication by dynamic
     programming).
     """
-    sizes = [chain[0].shape[0], *(tensor.shape[1] for tensor in chain)]
+    sizes = [chain[0].shape[0], *(matrix.shape[1] for matrix in chain)]
 
     @functools.cache
     def best(begin: int, end: int) -> tuple[int, int]:
@@ -102,14 +102,14 @@ def linalg_matrix_exp(self: Tensor) -> Tensor:
     powers = [one.expand(self.shape), scaled, matmul(scaled, scaled)]
     powers.append(matmul(powers[2], scaled))
     fourth = matmul(powers[2], powers[2])
-    result = self.new_zeros(self.shape)
+    series = self.new_zeros(self.shape)
     for begin in range(_TERMS // 4 * 4, -1, -4):
-        result = matmul(result, fourth)
+        series = matmul(series, fourth)
         for at in range(begin, min(begin + 4, _TERMS + 1)):
-            result = result + powers[at - begin] * (1 / math.factorial(at))
+            series = series + powers[at - begin] * (1 / math.factorial(at))
     for _ in range(halvings):
-        result = matmul(result, result)
-    return result
+        series = matmul(series, series)
+    return series
 
 
 def of_direction(matrix: Tensor, direction: Tensor) -> Tensor:

@@ -51,8 +51,8 @@ def matrix_dims(name: str, self: Tensor, dim: Sequence[int], dtype: DType | None
 def singular_values(self: Tensor, rows: int, columns: int, dtype: DType | None) -> Tensor:
     """Return the singular values of the matrices in dimensions ``rows`` and ``columns``, along the last dimension."""
     rest = [index for index in range(self.ndim) if index not in (rows, columns)]
-    tensor = self if dtype is None else self.to(dtype)
-    return linalg_svdvals(tensor.permute((*rest, rows, columns)))
+    matrices = self if dtype is None else self.to(dtype)
+    return linalg_svdvals(matrices.permute((*rest, rows, columns)))
 
 
 def in_place_of(norm: Tensor, rows: int, columns: int, keepdim: bool) -> Tensor:
@@ -81,15 +81,15 @@ def linalg_matrix_norm(
     2 is the largest singular value, 1 the largest column sum of magnitudes, ``inf`` the largest row sum; negative
     orders are the smallest.
     """
-    name = "linalg.matrix_norm"
+    operator = "linalg.matrix_norm"
     number: Any = ord
     order = abs(number)
-    check(not isinstance(number, complex) and order in (1, 2, math.inf), f"{name}: Order {ord} not supported.")
-    rows, columns = matrix_dims(name, self, dim, dtype)
+    check(not isinstance(number, complex) and order in (1, 2, math.inf), f"{operator}: Order {ord} not supported.")
+    rows, columns = matrix_dims(operator, self, dim, dtype)
     if order == 2:
         values = singular_values(self, rows, columns, dtype)
-        result = largest(values, -1, True) if number > 0 else values.amin(-1, True)
-        return in_place_of(result, rows, columns, keepdim)
+        norms = largest(values, -1, True) if number > 0 else values.amin(-1, True)
+        return in_place_of(norms, rows, columns, keepdim)
     if order == math.inf:
         rows, columns = columns, rows
     sums = linalg_vector_norm(self, 1, (rows,), keepdim, dtype=dtype)
@@ -110,9 +110,9 @@ def linalg_matrix_norm_str_ord(
 
     "fro" is the root of the sum of squares, "nuc" the sum of the singular values.
     """
-    name = "linalg.matrix_norm"
-    check(ord in ("fro", "nuc"), f"{name}: Order {ord} not supported.")
-    rows, columns = matrix_dims(name, self, dim, dtype)
+    operator = "linalg.matrix_norm"
+    check(ord in ("fro", "nuc"), f"{operator}: Order {ord} not supported.")
+    rows, columns = matrix_dims(operator, self, dim, dtype)
     if ord == "fro":
         return linalg_vector_norm(self, 2, (rows, columns), keepdim, dtype=dtype)
     return in_place_of(singular_values(self, rows, columns, dtype).sum(-1, True), rows, columns, keepdim)

@@ -128,7 +128,7 @@ def _matrix_product(first: Tensor, second: Tensor) -> Tensor:
     batch = broadcast(first.shape[:-2], second.shape[:-2])
     count = math.prod(batch)
     flat = [
-        tensor.expand((*batch, *tensor.shape[-2:])).reshape((count, *tensor.shape[-2:])) for tensor in (first, second)
+        factor.expand((*batch, *factor.shape[-2:])).reshape((count, *factor.shape[-2:])) for factor in (first, second)
     ]
     return flat[0].bmm(flat[1]).view((*batch, first.shape[-2], second.shape[-1]))
 

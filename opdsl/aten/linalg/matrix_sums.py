@@ -70,7 +70,7 @@ def addmm_meta(ctx, self, mat1, mat2, beta, alpha):
     (rows, inner), (inner2, columns) = mat1.shape, mat2.shape
     check(inner == inner2, f"mat1 and mat2 shapes cannot be multiplied ({rows}x{inner} and {inner2}x{columns})")
     views.expand(view_of(self), (rows, columns))
-    dtypes = [tensor.dtype.scalar_type for tensor in (self, mat2)]
+    dtypes = [matrix.dtype.scalar_type for matrix in (self, mat2)]
     if mat1.dtype is not mat2.dtype:
         dtypes[0] = mat1.dtype.scalar_type
     message = f"self and mat2 must have the same dtype, but got {dtypes[0]} and {dtypes[1]}"
@@ -230,7 +230,7 @@ def addmv_meta(ctx, self, mat, vec, beta, alpha):
         inner == vec.shape[0] and numel in (rows, 1),
         f"size mismatch, got input ({numel}), mat ({rows}x{inner}), vec ({vec.shape[0]})",
     )
-    dtypes = [tensor.dtype.scalar_type for tensor in (self, mat, vec)]
+    dtypes = [operand.dtype.scalar_type for operand in (self, mat, vec)]
     message = f"addmv input tensors must have the same dtype, but got {dtypes[0]}, {dtypes[1]}, and {dtypes[2]}"
     check_sum(self, mat, vec, beta, alpha, message)
     ctx.set_output(0, (rows,), like=vec)

@@ -91,10 +91,12 @@ def matmul_backward(grad: Tensor, self: Tensor, other: Tensor, mask: Bools[2]) -
     kept = shape[:-2] + shape[-2:-1] * (self.ndim > 1) + shape[-1:] * (other.ndim > 1)
     check(grad.shape == kept, "matmul_backward: the gradient must have the shape of the product", got=grad.shape)
     asked: Any = mask
-    tensor = grad.reshape(shape)
-    of_first: Any = matmul(tensor, second.adjoint()).sum_to_size(first.shape).reshape(self.shape) if asked[0] else None
+    gradient = grad.reshape(shape)
+    of_first: Any = (
+        matmul(gradient, second.adjoint()).sum_to_size(first.shape).reshape(self.shape) if asked[0] else None
+    )
     of_second: Any = (
-        matmul(first.adjoint(), tensor).sum_to_size(second.shape).reshape(other.shape) if asked[1] else None
+        matmul(first.adjoint(), gradient).sum_to_size(second.shape).reshape(other.shape) if asked[1] else None
     )
     return of_first, of_second
 
@@ -128,12 +130,12 @@ def _weight_int8pack_mm(self: Tensor, mat2: Tensor, scales: Tensor) -> Tensor:
         mat2: int8 (n, k).
         scales: (n,), of the dtype of ``self``.
     """
-    name = "_weight_int8pack_mm"
-    check(self.ndim == 2, f"{name}: expect A to be 2D tensor", got=self.shape)
-    check(mat2.ndim == 2 and mat2.shape[1] == self.shape[1], f"{name}: expect B.size(1) == {self.shape[1]}")
-    check(scales.shape == mat2.shape[:1], f"{name}: expect scales to be 1d tensor with size {mat2.shape[0]}")
+    operator = "_weight_int8pack_mm"
+    check(self.ndim == 2, f"{operator}: expect A to be 2D tensor", got=self.shape)
+    check(mat2.ndim == 2 and mat2.shape[1] == self.shape[1], f"{operator}: expect B.size(1) == {self.shape[1]}")
+    check(scales.shape == mat2.shape[:1], f"{operator}: expect scales to be 1d tensor with size {mat2.shape[0]}")
     if not self.dtype.is_floating_point or mat2.dtype is not int8 or scales.dtype is not self.dtype:
-        raise DTypeError(f"{name}: expected floating numbers, int8, and scales of the first dtype")
+        raise DTypeError(f"{operator}: expected floating numbers, int8, and scales of the first dtype")
     wide = precision_of(self.dtype)
     return (mm(self.to(wide), mat2.to(wide).t()) * scales.to(wide)).to(self.dtype)
 

@@ -27,14 +27,14 @@ def power(name: str, self: Tensor, n: int) -> Tensor:
     base = linalg_inv(self) if n < 0 else self
     if n == 1:
         return base.clone(memory_format=MemoryFormat.contiguous_format)
-    result, rest = None, abs(n)
+    product, rest = None, abs(n)
     while rest:
         if rest % 2:
-            result = base if result is None else matmul(result, base)
+            product = base if product is None else matmul(product, base)
         rest //= 2
         base = matmul(base, base) if rest else base
-    assert result is not None, "n is not 0"
-    return result
+    assert product is not None, "n is not 0"
+    return product
 
 
 @op("aten::linalg_matrix_power", python_module="linalg", out=Out(contiguous=True))
@@ -127,15 +127,15 @@ def linalg_pinv(
 
 def pseudo_inverse_gradient(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
     """Return the gradient of matrices from that of their pseudo-inverses (``pinv_backward`` in FunctionsManual.cpp)."""
-    adjoint, tensor = result.adjoint(), grad.adjoint()
+    adjoint, gradient = result.adjoint(), grad.adjoint()
     if self.shape[-2] <= self.shape[-1]:
-        inner = matmul(tensor, result)
+        inner = matmul(gradient, result)
         turned = matmul(inner, adjoint)
-        rest = matmul(matmul(adjoint, result), tensor - matmul(inner, self))
+        rest = matmul(matmul(adjoint, result), gradient - matmul(inner, self))
         return turned - matmul(result, inner).adjoint() - matmul(matmul(self, result), turned) + rest
-    inner = matmul(result, tensor)
+    inner = matmul(result, gradient)
     turned = matmul(adjoint, inner)
-    rest = matmul(matmul(tensor - matmul(self, inner), result), adjoint)
+    rest = matmul(matmul(gradient - matmul(self, inner), result), adjoint)
     return rest - matmul(inner, result).adjoint() + turned - matmul(matmul(turned, result), self)
 
 

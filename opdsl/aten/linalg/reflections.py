@@ -127,16 +127,17 @@ def linalg_householder_product(input: Tensor, tau: Tensor, *, out: Tensor | None
         input: (..., m, n) with m >= n, whose columns have the Householder vectors below the diagonal.
         tau: (..., k) with n >= k, the coefficients of the reflections.
     """
-    name = "torch.linalg.householder_product"
-    require_reflectors(name, input, tau)
+    operator = "torch.linalg.householder_product"
+    require_reflectors(operator, input, tau)
     check(
-        input.shape[-2] >= input.shape[-1], f"{name}: input.shape[-2] must be greater than or equal to input.shape[-1]"
+        input.shape[-2] >= input.shape[-1],
+        f"{operator}: input.shape[-2] must be greater than or equal to input.shape[-1]",
     )
-    result = input.new_empty_strided(input.shape, by_column(input.shape))
+    orthogonal = input.new_empty_strided(input.shape, by_column(input.shape))
     if input.device.type != "meta":
-        copy_(result, input)
-        linear_algebra(result).householder_product(result, tau)
-    return given_out("linalg_householder_product", result, out)
+        copy_(orthogonal, input)
+        linear_algebra(orthogonal).householder_product(orthogonal, tau)
+    return given_out("linalg_householder_product", orthogonal, out)
 
 
 linalg_householder_product.sharding(rows=2)
@@ -175,28 +176,28 @@ def ormqr(
         left: whether the orthogonal matrix is the left factor.
         transpose: whether to multiply by the adjoint of the orthogonal matrix.
     """
-    name = "torch.ormqr"
-    require_reflectors(name, self, input2)
-    require_matrix(name, input3, "other")
+    operator = "torch.ormqr"
+    require_reflectors(operator, self, input2)
+    require_matrix(operator, input3, "other")
     place = -2 if left else -1
     check(
         input3.shape[place] >= input2.shape[-1],
-        f"{name}: other.shape[{place}] must be greater than or equal to tau.shape[-1]",
+        f"{operator}: other.shape[{place}] must be greater than or equal to tau.shape[-1]",
     )
-    check(input3.shape[place] == self.shape[-2], f"{name}: other.shape[{place}] must be equal to input.shape[-2]")
+    check(input3.shape[place] == self.shape[-2], f"{operator}: other.shape[{place}] must be equal to input.shape[-2]")
     check(
         self.shape[:-2] == input3.shape[:-2],
-        f"{name}: Expected batch dimensions of other to be equal to input.shape[:-2], but got "
+        f"{operator}: Expected batch dimensions of other to be equal to input.shape[:-2], but got "
         f"{list(input3.shape[:-2])}",
     )
-    require_same_dtype(name, self, input3, ("input", "other"))
+    require_same_dtype(operator, self, input3, ("input", "other"))
     if out is not None:
-        require_same_dtype(name, self, out, ("input", "result"))
-    result = input3.new_empty_strided(input3.shape, by_column(input3.shape))
+        require_same_dtype(operator, self, out, ("input", "result"))
+    product = input3.new_empty_strided(input3.shape, by_column(input3.shape))
     if input3.device.type != "meta":
-        copy_(result, input3)
-        linear_algebra(result).ormqr(self, input2, result, left, transpose)
-    return given_out("ormqr", result, out)
+        copy_(product, input3)
+        linear_algebra(product).ormqr(self, input2, product, left, transpose)
+    return given_out("ormqr", product, out)
 
 
 ormqr.sharding(rows=2)

@@ -101,19 +101,19 @@ def linalg_ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool =
 
 @linalg_ldl_solve.meta
 def linalg_ldl_solve_meta(ctx, LD, pivots, B):
-    name = "torch.linalg.ldl_solve"
-    require_square(name, LD)
-    require_numbers(name, LD)
-    require_matrix(name, B, "B")
-    require_solvable(name, LD, B, True)
+    operator = "torch.linalg.ldl_solve"
+    require_square(operator, LD)
+    require_numbers(operator, LD)
+    require_matrix(operator, B, "B")
+    require_solvable(operator, LD, B, True)
     check(
         LD.shape[:-1] == pivots.shape,
-        f"{name}: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
+        f"{operator}: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
         f"{list(pivots.shape)} instead",
     )
     if pivots.dtype.category is not Category.INT:
-        raise DTypeError(f"{name}: Expected pivots to be integers. Got {pivots.dtype.scalar_type}")
-    require_same_dtype(name, LD, B, ("LD", "B"))
+        raise DTypeError(f"{operator}: Expected pivots to be integers. Got {pivots.dtype.scalar_type}")
+    require_same_dtype(operator, LD, B, ("LD", "B"))
     shape = with_batch(B, LD)[0].shape
     ctx.set_output(0, shape, by_column(shape), like=B)
 

@@ -34,10 +34,10 @@ def linalg_solve_triangular(
 
 @linalg_solve_triangular.meta
 def linalg_solve_triangular_meta(ctx, self, B, left):
-    name = "linalg.solve_triangular"
-    require_solvable(name, self, B, left)
-    require_same_dtype(name, self, B)
-    require_numbers(name, self)
+    operator = "linalg.solve_triangular"
+    require_solvable(operator, self, B, left)
+    require_same_dtype(operator, self, B)
+    require_numbers(operator, self)
     shape = with_batch(self, B)[1].shape
     ctx.set_output(0, shape, by_column(shape), like=self)
 
@@ -52,11 +52,11 @@ def linalg_solve_triangular_kernel(self, B, upper, left, unitriangular, out):
 @linalg_solve_triangular.derivative("self", "B")
 def linalg_solve_triangular_derivative(grad, self, B, result, upper, left, unitriangular, output_mask):
     of_right = linalg_solve_triangular(self.adjoint(), grad, upper=not upper, left=left, unitriangular=unitriangular)
-    tensor = None
+    of_matrix = None
     if output_mask[0]:
         product = of_right @ result.adjoint() if left else result.adjoint() @ of_right
-        tensor = (-product).triu(int(unitriangular)) if upper else (-product).tril(-int(unitriangular))
-    return tensor, of_right
+        of_matrix = (-product).triu(int(unitriangular)) if upper else (-product).tril(-int(unitriangular))
+    return of_matrix, of_right
 
 
 class TriangularSolution(NamedTuple):
@@ -120,9 +120,9 @@ def triangular_solve_kernel(self, A, upper, transpose, unitriangular, X, M):
 @triangular_solve.derivative("self", "A")
 def triangular_solve_derivative(grads, self, A, solution, upper, transpose, unitriangular, output_mask):
     of_right = triangular_solve(grads[0], A.conj(), upper, not transpose, unitriangular)[0]
-    result = None
+    of_matrix = None
     if output_mask[1]:
         product = solution.conj() @ of_right.transpose(-2, -1) if transpose else of_right @ solution.adjoint()
-        result = (-product).triu(int(unitriangular)) if upper else (-product).tril(-int(unitriangular))
-        result = result + grads[1]
-    return of_right, result
+        of_matrix = (-product).triu(int(unitriangular)) if upper else (-product).tril(-int(unitriangular))
+        of_matrix = of_matrix + grads[1]
+    return of_right, of_matrix

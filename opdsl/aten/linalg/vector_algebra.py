@@ -41,7 +41,7 @@ def linalg_cross(self: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 @linalg_cross.meta
 def linalg_cross_meta(ctx, self, other, dim):
     check(self.ndim == other.ndim, "linalg.cross: inputs must have the same number of dimensions.")
-    sizes = (tensor.size(dim) for tensor in (self, other))
+    sizes = (factor.size(dim) for factor in (self, other))
     ours, theirs = sizes
     check(ours == theirs == 3, f"linalg.cross: inputs dimension {dim} must have length 3. Got {ours} and {theirs}")
     if self.dtype is not other.dtype:
@@ -54,7 +54,7 @@ def linalg_cross_meta(ctx, self, other, dim):
 @linalg_cross.out_kernel
 def linalg_cross_kernel(self, other, dim, out):
     dimension = wrap_dimension(dim, out.ndim)
-    ours, theirs = (tensor.expand(out.shape).unbind(dimension) for tensor in (self, other))
+    ours, theirs = (factor.expand(out.shape).unbind(dimension) for factor in (self, other))
     for at in range(3):
         one, two = (at + 1) % 3, (at + 2) % 3
         copy_(out.select(dimension, at), ours[one] * theirs[two] - ours[two] * theirs[one])
@@ -127,17 +127,17 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
         input1.shape[:-1] == input2.shape[:-1],
         f"bilinear(): input batch dimensions do not match: got {list(input1.shape[:-1])} and {list(input2.shape[:-1])}",
     )
-    for index, tensor in enumerate((input1, input2), 1):
+    for index, input in enumerate((input1, input2), 1):
         check(
-            tensor.size(-1) == weight.size(index),
-            f"bilinear(): input{index} size does not match weight size: got {tensor.size(-1)} but expected "
+            input.size(-1) == weight.size(index),
+            f"bilinear(): input{index} size does not match weight size: got {input.size(-1)} but expected "
             f"{weight.size(index)}",
         )
     check(bias is None or bias.size(0) == weight.size(0), "bilinear(): bias size does not match weight size")
-    rows, others = (tensor.reshape((math.prod(tensor.shape[:-1]), tensor.shape[-1])) for tensor in (input1, input2))
-    result = bmm(matmul(rows, weight).transpose(0, 1), others.unsqueeze(-1))
-    result = result.reshape((*input1.shape[:-1], weight.shape[0]))
-    return result if bias is None else result + bias
+    rows, others = (factor.reshape((math.prod(factor.shape[:-1]), factor.shape[-1])) for factor in (input1, input2))
+    products = bmm(matmul(rows, weight).transpose(0, 1), others.unsqueeze(-1))
+    products = products.reshape((*input1.shape[:-1], weight.shape[0]))
+    return products if bias is None else products + bias
 
 
 # ------------------------------------------------------------------------------------------------------------ distances

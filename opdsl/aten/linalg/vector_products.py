@@ -117,7 +117,7 @@ def inner(self: Tensor, other: Tensor) -> Tensor:
     )
     check(self.dtype is other.dtype, "both inputs should have same dtype")
     kept = (*self.shape[:-1], *other.shape[:-1])
-    rows, others = (tensor.reshape((tensor.numel() // size if size else 0, size)) for tensor in (self, other))
+    rows, others = (factor.reshape((factor.numel() // size if size else 0, size)) for factor in (self, other))
     if not size:
         return self.new_zeros(kept)
     return rows.mm(others.t()).reshape(kept)

@@ -84,17 +84,17 @@ def declare_mean(dims: int, *, backward_tags: tuple[str, ...]) -> tuple[Operator
         dims: the number of pooled dimensions.
         backward_tags: the tags of the gradient operator.
     """
-    name = f"adaptive_avg_pool{dims}d"
-    errors = name if dims == 2 else f"{name}_cpu"
+    base_name = f"adaptive_avg_pool{dims}d"
+    errors = base_name if dims == 2 else f"{base_name}_cpu"
 
-    @op(f"aten::_{name}", tags="core", out=True)
+    @op(f"aten::_{base_name}", tags="core", out=True)
     def pool(self: Tensor, output_size: Annotated[SymIntList, Size(dims)]) -> Tensor:
         """Return the means of the windows that ``output_size`` divides each image or volume into."""
         ...
 
     into = Out(python_module=None)
 
-    @op(f"aten::_{name}_backward", python_module="nn", tags=backward_tags, out=into)
+    @op(f"aten::_{base_name}_backward", python_module="nn", tags=backward_tags, out=into)
     def pool_backward(grad_output: Tensor, self: Tensor) -> Tensor:
         """Return the gradient of the input, where each window's gradient is divided equally among the window's
         elements.
@@ -103,7 +103,7 @@ def declare_mean(dims: int, *, backward_tags: tuple[str, ...]) -> tuple[Operator
 
     @pool.meta
     def pool_meta(ctx, self, output_size):
-        windows = windows_into(name, self, output_size, dims, every=dims == 3)
+        windows = windows_into(base_name, self, output_size, dims, every=dims == 3)
         require_floating(errors, self)
         return set_means(ctx, self, windows, format_of(self, (*self.shape[:-dims], *windows.counts), dims))
 
@@ -112,7 +112,7 @@ def declare_mean(dims: int, *, backward_tags: tuple[str, ...]) -> tuple[Operator
 
     @pool_backward.meta
     def pool_backward_meta(ctx, grad_output, self):
-        windows = check_mean_gradient(f"{name}_backward", grad_output, self, dims)
+        windows = check_mean_gradient(f"{base_name}_backward", grad_output, self, dims)
         ctx.set_output(0, self.shape, format_of(self, self.shape, dims), like=self)
         return means(self, windows)
 
@@ -133,12 +133,12 @@ def mean_into(dims: int, pool: Callable[..., Tensor], self: Tensor, output_size:
     Raises:
         ShapeError: ``output_size`` has a wrong length or a negative element.
     """
-    name = f"adaptive_avg_pool{dims}d"
+    base_name = f"adaptive_avg_pool{dims}d"
     output_size = as_sizes(output_size)
-    check(len(output_size) == dims, f"{name}: output_size must be {dims}")
+    check(len(output_size) == dims, f"{base_name}: output_size must be {dims}")
     check(
         min(output_size) >= 0,
-        f"{name}: elements of output_size must be greater than or equal to 0 but received {list(output_size)}",
+        f"{base_name}: elements of output_size must be greater than or equal to 0 but received {list(output_size)}",
     )
     if any(size != 1 for size in output_size) or self.ndim < dims:
         return pool(self, output_size)
@@ -173,8 +173,8 @@ def adaptive_avg_pool3d(self: Tensor, output_size: Annotated[SymIntList, Size(3)
 @op("aten::adaptive_avg_pool1d", tags="core")
 def adaptive_avg_pool1d(self: Tensor, output_size: Ints[1]) -> Tensor:
     """Return the means of the windows that ``output_size`` divides each signal into; see ``adaptive_avg_pool2d``."""
-    tensor: Tensor = over_signals("adaptive_avg_pool1d", adaptive_avg_pool2d, self, output_size=output_size)
-    return tensor.squeeze(-2)
+    pooled: Tensor = over_signals("adaptive_avg_pool1d", adaptive_avg_pool2d, self, output_size=output_size)
+    return pooled.squeeze(-2)
 
 
 # The out variants always run the kernel: a given tensor keeps its own memory format.
@@ -211,24 +211,24 @@ def declare_largest(dims: int) -> Operator[..., tuple[Tensor, Tensor]]:
     Args:
         dims: the number of pooled dimensions.
     """
-    name = f"adaptive_max_pool{dims}d"
-    errors = name if dims == 2 else f"{name}_cpu"
+    base_name = f"adaptive_max_pool{dims}d"
+    errors = base_name if dims == 2 else f"{base_name}_cpu"
 
-    @op(f"aten::{name}", python_module="nn", out=Out(args=("out", "indices")))
+    @op(f"aten::{base_name}", python_module="nn", out=Out(args=("out", "indices")))
     def pool(self: Tensor, output_size: Annotated[IntList, Size(dims)]) -> tuple[Tensor, Tensor]:
         """Return the largest element of each window that ``output_size`` divides the input into, and its flat index in
         the pooled dimensions.
         """
         ...
 
-    @op(f"aten::{name}_backward", python_module="nn", out=GRAD_INPUT)
+    @op(f"aten::{base_name}_backward", python_module="nn", out=GRAD_INPUT)
     def pool_backward(grad_output: Tensor, self: Tensor, indices: Tensor) -> Tensor:
         """Return the gradient of the input, where each window's gradient goes to the window's largest element."""
         ...
 
     @pool.meta
     def pool_meta(ctx, self, output_size):
-        windows = windows_into(name, self, output_size, dims, every=True)
+        windows = windows_into(base_name, self, output_size, dims, every=True)
         require_floating(errors, self)
         return set_largest(ctx, self, windows, format_of(self, (*self.shape[:-dims], *windows.counts), dims))
 
@@ -239,12 +239,12 @@ def declare_largest(dims: int) -> Operator[..., tuple[Tensor, Tensor]]:
     def pool_backward_meta(ctx, grad_output, self, indices):
         check(
             0 not in grad_output.shape[1:],
-            f"{name}_backward(): Expected grad_output to have non-zero size for non-batch dimensions, but got "
+            f"{base_name}_backward(): Expected grad_output to have non-zero size for non-batch dimensions, but got "
             f"{list(grad_output.shape)}",
         )
-        windows = windows_into(f"{name}_backward", self, grad_output.shape[-dims:], dims, every=True)
-        check_gradient(f"{name}_backward", grad_output, self, (*self.shape[:-dims], *windows.counts), indices)
-        require_floating(f"{name}_backward", self)
+        windows = windows_into(f"{base_name}_backward", self, grad_output.shape[-dims:], dims, every=True)
+        check_gradient(f"{base_name}_backward", grad_output, self, (*self.shape[:-dims], *windows.counts), indices)
+        require_floating(f"{base_name}_backward", self)
         strides = format_of(self, self.shape, dims) or contiguous_strides(self.shape)
         ctx.set_output(0, self.shape, strides, like=self)
 

@@ -34,8 +34,8 @@ def cubic(x: Tensor) -> Tensor:
 
 
 def lanczos(x: Tensor) -> Tensor:
-    tensor: Tensor = x.sinc() * (x / 3).sinc()
-    return tensor
+    weights: Tensor = x.sinc() * (x / 3).sinc()
+    return weights
 
 
 FILTERS: dict[str, tuple[Callable[[Tensor], Tensor], int]] = {
@@ -58,12 +58,12 @@ def shares(mode: str, size: int, count: int, aligned: bool, scale: float | None,
     places = arange(size, dtype=float64, device=device)
     centers = (arange(count, dtype=float64, device=device).unsqueeze(1) + 0.5) * step
     distances = ((places - centers + 0.5) / wide).abs()
-    result = where(distances < reach, weight(distances), 0.0)
+    weights = where(distances < reach, weight(distances), 0.0)
     # Elements just outside of a window, which rounding would let in, get no weight, as in PyTorch.
     first, last = ((centers + reach * wide * side + 0.5).trunc() for side in (-1, 1))
-    result = where((places >= first).logical_and(places < last), result, 0.0)
-    total = result.sum(1, keepdim=True)
-    return result / where(total == 0, 1.0, total)
+    weights = where((places >= first).logical_and(places < last), weights, 0.0)
+    total = weights.sum(1, keepdim=True)
+    return weights / where(total == 0, 1.0, total)
 
 
 def in_bytes(images: Tensor, weights: Tensor) -> Tensor:
@@ -74,8 +74,8 @@ def in_bytes(images: Tensor, weights: Tensor) -> Tensor:
     fitting = (weights.max() * powers + 0.5).trunc() < 2**15
     unit = fitting.sum().to(float64).exp2()
     whole = (weights * unit + 0.5 * weights.sign()).trunc()
-    tensor: Tensor = ((images @ whole.t() + unit / 2) / unit).floor().clamp(0, 255)
-    return tensor
+    rounded: Tensor = ((images @ whole.t() + unit / 2) / unit).floor().clamp(0, 255)
+    return rounded
 
 
 def resized(name: str, mode: str, self: Tensor, output_size: Any, aligned: bool, *scales: float | None) -> Tensor:
@@ -105,10 +105,10 @@ def resized(name: str, mode: str, self: Tensor, output_size: Any, aligned: bool,
     )
     if self.dtype is uint8:
         turned = in_bytes(self.to(float64), right).transpose(-2, -1)
-        tensor: Tensor = in_bytes(turned, down).transpose(-2, -1).to(uint8)
+        resampled: Tensor = in_bytes(turned, down).transpose(-2, -1).to(uint8)
     else:
-        tensor = down.to(self.dtype) @ (self @ right.to(self.dtype).t())
-    output: Tensor = tensor.contiguous(memory_format=memory_format)
+        resampled = down.to(self.dtype) @ (self @ right.to(self.dtype).t())
+    output: Tensor = resampled.contiguous(memory_format=memory_format)
     return output
 
 
@@ -133,8 +133,8 @@ def spread(
         shares(mode, size, count, aligned, scale, grad.device).to(grad.dtype)
         for size, count, scale in zip(input_size[2:], output_size, scales, strict=True)
     )
-    tensor: Tensor = (down.t() @ (grad @ right)).contiguous(memory_format=grad.geometry.suggested_memory_format())
-    return tensor
+    gradient: Tensor = (down.t() @ (grad @ right)).contiguous(memory_format=grad.geometry.suggested_memory_format())
+    return gradient
 
 
 # ------------------------------------------------------------------------------------------------------------ operators
@@ -161,9 +161,9 @@ def declare(mode: str, *devices: str) -> Any:
     """Declare the resizing operators of a filter, for the devices that PyTorch supports, and the operator of their
     gradient.
     """
-    name = f"_upsample_{mode}2d_aa"
+    base_name = f"_upsample_{mode}2d_aa"
 
-    @op(f"aten::{name}", python_module="nn", out=True)
+    @op(f"aten::{base_name}", python_module="nn", out=True)
     def upsample(
         self: Tensor,
         output_size: Annotated[SymIntList, Size(2)],
@@ -172,11 +172,11 @@ def declare(mode: str, *devices: str) -> Any:
         scales_w: float | None = None,
     ) -> Tensor:
         """Return images resized to ``output_size``, each element the weighted average of the elements it covers."""
-        return resized(name, mode, self, output_size, align_corners, scales_h, scales_w)
+        return resized(base_name, mode, self, output_size, align_corners, scales_h, scales_w)
 
-    declare_gradient(name, mode, *devices)
+    declare_gradient(base_name, mode, *devices)
 
-    @op(f"aten::{name}.vec", python_module="nn")
+    @op(f"aten::{base_name}.vec", python_module="nn")
     def upsample_by_factors(
         input: Tensor, output_size: list[SymInt] | None, align_corners: bool, scale_factors: list[float] | None
     ) -> Tensor:

@@ -52,7 +52,7 @@ def check_heads(query: Tensor, key: Tensor, value: Tensor) -> None:
     Raises:
         ShapeError, DTypeError: the tensors do not fit.
     """
-    check(all(tensor.ndim == 4 for tensor in (query, key, value)), "flash attention: expected tensors of 4 dimensions")
+    check(all(heads.ndim == 4 for heads in (query, key, value)), "flash attention: expected tensors of 4 dimensions")
     check(
         query.shape[3] == key.shape[3] == value.shape[3],
         "scaled_dot_product_attention_flash_attention: Q/K/V should have the same head size",
@@ -156,7 +156,7 @@ def _scaled_dot_product_flash_attention_for_cpu_backward(
 ]:
     """Return the gradients of queries, keys and values, recomputing the weights tile by tile."""
     check_heads(query, key, value)
-    outputs = AttentionGradients(*(empty_heads(query, tensor.shape[2]) for tensor in (query, key, value)))
+    outputs = AttentionGradients(*(empty_heads(query, heads.shape[2]) for heads in (query, key, value)))
     if query.device is cpu:
         dtype = precision_of(query.dtype)
         of_query, of_key, of_value = (
@@ -200,7 +200,7 @@ def _scaled_dot_product_attention_math(
     """
     dtype = query.dtype
     key, value = for_groups(query, key, value, enable_gqa)
-    query, key, value = (wide(tensor) for tensor in (query, key, value))
+    query, key, value = (wide(heads) for heads in (query, key, value))
     factor = scale_of(query, scale)
     root = math.sqrt(abs(factor))
     # Both operands are scaled by the root of the factor, so that their products do not overflow.
@@ -232,10 +232,10 @@ def for_groups(query: Tensor, key: Tensor, value: Tensor, enable_gqa: bool) -> t
     if heads == key.shape[-3] == value.shape[-3]:
         return key, value
     check(
-        all(tensor.shape[-3] and heads % tensor.shape[-3] == 0 for tensor in (key, value)),
+        all(shared.shape[-3] and heads % shared.shape[-3] == 0 for shared in (key, value)),
         "Number of heads in key and value must divide the number of heads in query",
     )
-    one, other = (tensor.repeat_interleave(heads // tensor.shape[-3], -3) for tensor in (key, value))
+    one, other = (shared.repeat_interleave(heads // shared.shape[-3], -3) for shared in (key, value))
     return one, other
 
 
@@ -286,7 +286,7 @@ def is_fused(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None
     """Return whether the fused kernel supports a call."""
     tensors = (query, key, value)
     return (
-        all(tensor.device is cpu and tensor.ndim == 4 and tensor.numel() > 0 for tensor in tensors)
+        all(heads.device is cpu and heads.ndim == 4 and heads.numel() > 0 for heads in tensors)
         and query.dtype.is_floating_point
         and query.dtype is key.dtype is value.dtype
         and query.shape[3] == key.shape[3] == value.shape[3]

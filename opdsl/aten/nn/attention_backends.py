@@ -34,11 +34,11 @@ def require_heads(name: str, query: Tensor, key: Tensor, value: Tensor, dropout_
         ShapeError, DTypeError: they do not fit, or ``dropout_p`` is not 0.
     """
     tensors = (query, key, value)
-    check(all(tensor.ndim == 4 for tensor in tensors), f"{name}: expected tensors of 4 dimensions")
+    check(all(heads.ndim == 4 for heads in tensors), f"{name}: expected tensors of 4 dimensions")
     check(
         query.shape[:2] == key.shape[:2] == value.shape[:2] and key.shape[2] == value.shape[2],
         f"{name}: queries, keys and values must have one batch and as many heads, keys and values one length",
-        got=tuple(tensor.shape for tensor in tensors),
+        got=tuple(heads.shape for heads in tensors),
     )
     check(query.shape[3] == key.shape[3], f"{name}: queries and keys must have one size", got=(query.shape, key.shape))
     if not query.dtype.is_floating_point or not query.dtype is key.dtype is value.dtype:
@@ -88,12 +88,12 @@ def attention_gradients(
     scores = scores_of(query, key, bias, is_causal, factor)
     sums = wide(logsumexp).narrow(-1, 0, length).unsqueeze(-1)
     weights = where(scores == -math.inf, 0.0, (scores - sums).exp())
-    tensor = wide(grad)
-    of_weights = matmul(tensor, wide(value).transpose(-2, -1))
-    of_scores = weights * (of_weights - (tensor * wide(out)).sum(-1, True))
+    gradient = wide(grad)
+    of_weights = matmul(gradient, wide(value).transpose(-2, -1))
+    of_scores = weights * (of_weights - (gradient * wide(out)).sum(-1, True))
     of_query = (matmul(of_scores, wide(key)) * factor).to(query.dtype)
     of_key = (matmul(of_scores.transpose(-2, -1), wide(query)) * factor).to(key.dtype)
-    return of_query, of_key, matmul(weights.transpose(-2, -1), tensor).to(value.dtype), of_scores
+    return of_query, of_key, matmul(weights.transpose(-2, -1), gradient).to(value.dtype), of_scores
 
 
 def require_bias(name: str, bias: Tensor | None, query: Tensor, key: Tensor) -> None:
@@ -205,7 +205,7 @@ def gradients(
     tensors = attention_gradients(name, grad, query, key, value, attn_bias, out, logsumexp, is_causal, scale)
     if grad_input_mask is None:
         return tensors[:3]
-    of_inputs = (tensor if wanted else None for tensor, wanted in zip(tensors[:3], grad_input_mask, strict=False))
+    of_inputs = (gradient if wanted else None for gradient, wanted in zip(tensors[:3], grad_input_mask, strict=False))
     of_bias = None
     if attn_bias is not None and grad_input_mask[3]:
         of_bias = tensors[3].sum_to_size(attn_bias.shape).to(attn_bias.dtype)
@@ -215,7 +215,8 @@ def gradients(
 # ----------------------------------------------------------------------------------------------------------- operators
 
 _FLASH, _FUSED, _EFFICIENT = (
-    f"_scaled_dot_product_{name}" for name in ("flash_attention", "fused_attention_overrideable", "efficient_attention")
+    f"_scaled_dot_product_{variant}"
+    for variant in ("flash_attention", "fused_attention_overrideable", "efficient_attention")
 )
 _RANDOM = ("nondeterministic_seeded",)
 

@@ -36,7 +36,7 @@ def attention_by_tiles_derivative(grad, query, key, value, attn_mask, is_causal,
     groups, members = key.shape[1], query.shape[1] // key.shape[1]
     if members == 1:
         return composite_gradients(grad, query, key, value, attn_mask, is_causal, scale)
-    keys, values = (tensor.repeat_interleave(members, 1) for tensor in (key, value))
+    keys, values = (shared.repeat_interleave(members, 1) for shared in (key, value))
     of_query, *others = composite_gradients(grad, query, keys, values, attn_mask, is_causal, scale)
     return AttentionGradients(of_query, *(tensor.unflatten(1, (groups, members)).sum(2) for tensor in others))
 
@@ -46,7 +46,7 @@ def is_by_tiles(
 ) -> bool:
     """Return whether ``attention_by_tiles`` supports a call."""
     tensors = (query, key, value)
-    if query.device is cpu or not all(tensor.ndim == 4 for tensor in tensors):
+    if query.device is cpu or not all(heads.ndim == 4 for heads in tensors):
         return False
     is_grouped = enable_gqa and key.shape[1] > 0 and query.shape[1] % key.shape[1] == 0
     return (

@@ -90,7 +90,7 @@ def attention_by_rows(
     of scores.
     """
     shape = (*query.shape[:3], key.shape[2])
-    query_rows, key_rows, value_rows = (tensor.flatten(0, 1) for tensor in (query, key, value))
+    query_rows, key_rows, value_rows = (heads.flatten(0, 1) for heads in (query, key, value))
     scores = query.new_empty(shape, dtype=precision_of(query.dtype))
     multiply(query_rows, key_rows.transpose(1, 2), scores.flatten(0, 1))
     weights = scores if scores.dtype is query.dtype else query.new_empty(shape)
@@ -111,7 +111,7 @@ def is_by_rows(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | No
     return (
         query.device is not cpu
         and multiplies_16_bits(query.device)
-        and all(tensor.ndim == 4 and tensor.numel() > 0 for tensor in tensors)
+        and all(heads.ndim == 4 and heads.numel() > 0 for heads in tensors)
         and query.dtype.is_floating_point
         and query.dtype.itemsize > 1
         and query.dtype is key.dtype is value.dtype

@@ -154,10 +154,10 @@ def declare_avg_pool(
         precomputed: the names of the numbers that the out kernel receives in place of size, stride and padding.
         backward_tags: the tags of the gradient operator.
     """
-    name = f"avg_pool{dims}d"
+    base_name = f"avg_pool{dims}d"
     replaced = {
-        argument: dict.fromkeys(precomputed[dims * index : dims * (index + 1)], int)
-        for index, argument in enumerate(("kernel_size", "stride", "padding"))
+        option: dict.fromkeys(precomputed[dims * index : dims * (index + 1)], int)
+        for index, option in enumerate(("kernel_size", "stride", "padding"))
     }
     options: dict[str, Any] = {"precomputed": replaced} if precomputed else {}
 
@@ -167,7 +167,7 @@ def declare_avg_pool(
     def strides_of(self: Tensor, shape: Shape) -> tuple[int, ...] | None:
         return strides_like(self, shape, dims) if dims == 2 else None
 
-    @op(f"aten::{name}", python_module="nn", tags="core", out=Out(tags=(), **options))
+    @op(f"aten::{base_name}", python_module="nn", tags="core", out=Out(tags=(), **options))
     def pool(
         self: Tensor,
         kernel_size: Annotated[IntList, Size(dims)],
@@ -187,7 +187,7 @@ def declare_avg_pool(
 
     into = Out(".grad_input", args=("grad_input",), tags=())
 
-    @op(f"aten::{name}_backward", python_module="nn", tags=backward_tags, out=into)
+    @op(f"aten::{base_name}_backward", python_module="nn", tags=backward_tags, out=into)
     def pool_backward(
         grad_output: Tensor,
         self: Tensor,
@@ -206,8 +206,8 @@ def declare_avg_pool(
     @pool.meta
     def pool_meta(ctx, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
         values = (kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-        params, windows = average(name, self, dims, *values)
-        require_taken(name, self)
+        params, windows = average(base_name, self, dims, *values)
+        require_taken(base_name, self)
         strides = strides_of(self, (*self.shape[:-dims], *windows.counts))
         sizes = dict(zip(precomputed, (*params.kernel_size, *params.stride, *params.padding), strict=False))
         return sizes | set_means(ctx, self, windows, strides, divisor_override)
@@ -219,9 +219,9 @@ def declare_avg_pool(
         ctx, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     ):
         values = (kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-        _, windows = average(name, self, dims, *values)
-        check_gradient(f"{name}_backward", grad_output, self, (*self.shape[:-dims], *windows.counts))
-        require_taken(f"{name}_backward", self)
+        _, windows = average(base_name, self, dims, *values)
+        check_gradient(f"{base_name}_backward", grad_output, self, (*self.shape[:-dims], *windows.counts))
+        require_taken(f"{base_name}_backward", self)
         ctx.set_output(0, self.shape, strides_of(self, self.shape), like=self)
         return means(self, windows, divisor_override)
 

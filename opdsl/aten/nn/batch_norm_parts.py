@@ -38,10 +38,10 @@ def batch_norm_elemt(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, mean: Tensor, invstd: Tensor, eps: float
 ) -> Tensor:
     """``(input - mean) * invstd * weight + bias``, with a value of each vector per channel."""
-    result = (input - by_channel(mean, input.ndim)) * by_channel(invstd, input.ndim)
-    result = result if weight is None else result * by_channel(weight, input.ndim)
-    result = result if bias is None else result + by_channel(bias, input.ndim)
-    return result.to(input.dtype)
+    normalized = (input - by_channel(mean, input.ndim)) * by_channel(invstd, input.ndim)
+    normalized = normalized if weight is None else normalized * by_channel(weight, input.ndim)
+    normalized = normalized if bias is None else normalized + by_channel(bias, input.ndim)
+    return normalized.to(input.dtype)
 
 
 @op("aten::batch_norm_backward_reduce")
@@ -62,9 +62,9 @@ def batch_norm_backward_reduce(
     the bias. Results that are not selected are None.
     """
     wide, dims = precision_of(input.dtype), others(input)
-    tensor = grad_out.to(wide)
-    total = tensor.sum(dims)
-    weighted = (tensor * (input.to(wide) - by_channel(mean.to(wide), input.ndim))).sum(dims)
+    gradient = grad_out.to(wide)
+    total = gradient.sum(dims)
+    weighted = (gradient * (input.to(wide) - by_channel(mean.to(wide), input.ndim))).sum(dims)
     kept = input.dtype if weight is None else weight.dtype
     of_weight: Any = (weighted * invstd).to(kept) if weight_g else None
     of_bias: Any = total.to(kept, copy=True) if bias_g else None
@@ -84,12 +84,14 @@ def batch_norm_backward_elemt(
     count: Tensor,
 ) -> Tensor:
     """Return the gradient of the input, from sums over all devices and the number of elements on each device."""
-    mean, invstd, sum_dy, sum_dy_xmu = (by_channel(tensor, input.ndim) for tensor in (mean, invstd, sum_dy, sum_dy_xmu))
+    mean, invstd, sum_dy, sum_dy_xmu = (
+        by_channel(statistic, input.ndim) for statistic in (mean, invstd, sum_dy, sum_dy_xmu)
+    )
     elements = count.sum()
     through = (input - mean) * (invstd * invstd * (sum_dy_xmu / elements))
-    result = (grad_out - sum_dy / elements - through) * invstd
-    result = result if weight is None else result * by_channel(weight, input.ndim)
-    return result.to(input.dtype)
+    gradient = (grad_out - sum_dy / elements - through) * invstd
+    gradient = gradient if weight is None else gradient * by_channel(weight, input.ndim)
+    return gradient.to(input.dtype)
 
 
 def with_reserve(

@@ -85,7 +85,7 @@ def running_statistics(
     if running_mean is None or running_var is None:
         raise ShapeError("running_mean and running_var must be defined in evaluation mode")
     wide = precision_of(running_mean.dtype)
-    mean, variance = (by_channel(tensor.to(wide), input.ndim) for tensor in (running_mean, running_var))
+    mean, variance = (by_channel(statistic.to(wide), input.ndim) for statistic in (running_mean, running_var))
     return Statistics(mean, (variance + eps).rsqrt())
 
 
@@ -139,11 +139,11 @@ def update_running(
         ShapeError: there is not one running number for each channel.
     """
     channels = input.shape[1]
-    for name, tensor in zip(("running_mean", "running_var"), running, strict=True):
+    for name, moment in zip(("running_mean", "running_var"), running, strict=True):
         check(
-            tensor is None or tensor.shape == (channels,),
+            moment is None or moment.shape == (channels,),
             f"{name} should contain {channels} elements, but has shape "
-            f"{None if tensor is None else list(tensor.shape)}",
+            f"{None if moment is None else list(moment.shape)}",
         )
     count = input.numel() // input.shape[1]
     unbiased = count / (count - 1) if count > 1 else math.inf
@@ -187,9 +187,9 @@ def batch_normalized(
     """
     check_channels(input)
     dtype = parameter_dtype(input, weight, bias)
-    for tensor in (running_mean, running_var):
-        if tensor is not None and tensor.dtype is not dtype:
-            raise DTypeError(f"expected scalar type {dtype.scalar_type} but found {tensor.dtype.scalar_type}")
+    for statistic in (running_mean, running_var):
+        if statistic is not None and statistic.dtype is not dtype:
+            raise DTypeError(f"expected scalar type {dtype.scalar_type} but found {statistic.dtype.scalar_type}")
     if not training:
         statistics = running_statistics(input, running_mean, running_var, eps)
         none = empty((0,), dtype=dtype, device=input.device)
@@ -233,8 +233,8 @@ def channel_gradients(
         through_statistics = through_statistics.to(input.dtype)
     kept = input.dtype if weight is None else weight.dtype
     to_weight, to_bias = (
-        tensor.view((-1,)).to(kept) if wanted else None
-        for tensor, wanted in zip((weighted, total), mask[1:], strict=True)
+        gradient.view((-1,)).to(kept) if wanted else None
+        for gradient, wanted in zip((weighted, total), mask[1:], strict=True)
     )
     return through_statistics, to_weight, to_bias
 

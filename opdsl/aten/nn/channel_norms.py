@@ -28,11 +28,11 @@ def _impl_index(
     channels = input.shape[1] if input.ndim > 1 else 0
     reserve = empty((0,), dtype=uint8, device=input.device)
     if input.numel() == 0:
-        result = input.clone()
-        result = result if weight is None else result * weight[0]
-        result = result if bias is None else result + bias[0]
+        scaled = input.clone()
+        scaled = scaled if weight is None else scaled * weight[0]
+        scaled = scaled if bias is None else scaled + bias[0]
         none = zeros((channels,), dtype=float64, device=input.device)
-        return result, none, none.clone(), reserve, 0
+        return scaled, none, none.clone(), reserve, 0
     named = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
     for name, value in named.items():
         check(
@@ -85,11 +85,14 @@ def instance_norm(
     check_channels(input)
     batch, channels = input.shape[:2]
     scale, shift, mean, variance = (
-        None if tensor is None else tensor.repeat((batch,)) for tensor in (weight, bias, running_mean, running_var)
+        None if parameter is None else parameter.repeat((batch,))
+        for parameter in (weight, bias, running_mean, running_var)
     )
     samples = input.contiguous().view((1, batch * channels, *input.shape[2:]))
-    result: Tensor = batch_norm(samples, scale, shift, mean, variance, use_input_stats, momentum, eps, cudnn_enabled)
+    normalized: Tensor = batch_norm(
+        samples, scale, shift, mean, variance, use_input_stats, momentum, eps, cudnn_enabled
+    )
     for kept, moved in ((running_mean, mean), (running_var, variance)):
         if kept is not None and moved is not None:
             copy_elements(kept, moved.view((batch, channels)).mean(0))
-    return result.view(input.shape)
+    return normalized.view(input.shape)

@@ -126,8 +126,8 @@ def classes_of(self: Tensor, target: Tensor, weight: Tensor | None, ignore_index
         PositionError: a class index is out of bounds.
     """
     dim = min(1, self.ndim - 1)
-    tensor = (target.reshape((1,)) if self.ndim == 1 else target.unsqueeze(dim)).to(int64)
-    places, counts = class_places(tensor, self.shape[dim], ignore_index), tensor != ignore_index
+    classes = (target.reshape((1,)) if self.ndim == 1 else target.unsqueeze(dim)).to(int64)
+    places, counts = class_places(classes, self.shape[dim], ignore_index), classes != ignore_index
     if weight is None:
         return Classes(places, counts.to(self.dtype))
     weights = weight.reshape((-1,)).index_select(0, places.reshape((-1,))).view(places.shape)
@@ -172,10 +172,10 @@ def write_gradient(
     """Write the gradient of the loss to ``grad_input``: for each element, nonzero at its own class only."""
     dim = min(1, self.ndim - 1)
     places, weights = classes_of(self, target, weight, ignore_index)
-    tensor = grad_output.unsqueeze(dim) if grad_output.ndim and self.ndim > 1 else grad_output.reshape(())
+    gradient = grad_output.unsqueeze(dim) if grad_output.ndim and self.ndim > 1 else grad_output.reshape(())
     if reduction == Reduction.Mean:
-        tensor = tensor / total_weight
-    slopes = (-(weights * tensor)).where(weights != 0, 0)
+        gradient = gradient / total_weight
+    slopes = (-(weights * gradient)).where(weights != 0, 0)
     fill_(grad_input, 0)
     grad_input.scatter_(dim, places, slopes)
 

@@ -83,8 +83,8 @@ def with_blanks(targets: Array, lengths: Sequence[int], count: int, blank: int) 
     blanks = numpy.full((len(lengths), count), blank, numpy.int64)
     begin = 0
     for row, length in enumerate(lengths):
-        tensor = targets[begin : begin + length] if targets.ndim == 1 else targets[row, :length]
-        blanks[row, 1 : 2 * length : 2] = tensor
+        labels = targets[begin : begin + length] if targets.ndim == 1 else targets[row, :length]
+        blanks[row, 1 : 2 * length : 2] = labels
         begin += length
     return blanks
 
@@ -100,13 +100,13 @@ def log_sum(*terms: Array) -> Array:
 
 def moved(values: Array, by: int) -> Array:
     """Shift values by ``by`` positions along the last dimension, to the end if positive, and fill with -inf."""
-    tensor = numpy.full_like(values, -numpy.inf)
+    shifted = numpy.full_like(values, -numpy.inf)
     size = values.shape[-1]
     if by > 0:
-        tensor[..., by:] = values[..., : max(size - by, 0)]
+        shifted[..., by:] = values[..., : max(size - by, 0)]
     else:
-        tensor[..., : max(size + by, 0)] = values[..., -by:]
-    return tensor
+        shifted[..., : max(size + by, 0)] = values[..., -by:]
+    return shifted
 
 
 def paths(emitted: Array, symbols: Array, lengths: Sequence[int], times: Sequence[int], *, back: bool) -> Array:
@@ -119,7 +119,7 @@ def paths(emitted: Array, symbols: Array, lengths: Sequence[int], times: Sequenc
         times: the number of time steps of each sequence that count.
         back: whether paths lead from each time step and position to the end.
     """
-    tensor = numpy.full_like(emitted, -numpy.inf)
+    likelihoods = numpy.full_like(emitted, -numpy.inf)
     count, batch, positions = emitted.shape
     ends, last = 2 * numpy.asarray(lengths)[:, None], numpy.asarray(times)[:, None] - 1
     at = numpy.arange(positions)
@@ -136,8 +136,8 @@ def paths(emitted: Array, symbols: Array, lengths: Sequence[int], times: Sequenc
         starts = time == last if back else numpy.full((batch, 1), time == 0)
         here = numpy.where(starts, numpy.where(begins, 0.0, -numpy.inf), onward) + emitted[time]
         present = numpy.where(is_within & (time <= last), here, -numpy.inf).astype(emitted.dtype)
-        tensor[time] = present
-    return tensor
+        likelihoods[time] = present
+    return likelihoods
 
 
 @step
@@ -152,10 +152,10 @@ def write_paths(
 ) -> None:
     symbols = with_blanks(targets, target_lengths, log_alpha.shape[2], blank)
     rows = numpy.arange(len(symbols))
-    tensor = paths(log_probs[:, rows[:, None], symbols], symbols, target_lengths, input_lengths, back=False)
-    log_alpha[...] = tensor.transpose(1, 0, 2)
+    likelihoods = paths(log_probs[:, rows[:, None], symbols], symbols, target_lengths, input_lengths, back=False)
+    log_alpha[...] = likelihoods.transpose(1, 0, 2)
     times, ends = numpy.asarray(input_lengths), 2 * numpy.asarray(target_lengths)
-    end = tensor[numpy.maximum(times - 1, 0), rows]
+    end = likelihoods[numpy.maximum(times - 1, 0), rows]
     before = numpy.where(ends > 0, end[rows, numpy.maximum(ends - 1, 0)], -numpy.inf)
     nothing = numpy.where(ends == 0, 0.0, numpy.inf)
     losses[...] = numpy.where(times == 0, nothing, -log_sum(end[rows, ends], before))
@@ -187,11 +187,11 @@ def write_gradient(
         places: Any = (slice(None), rows[:, None], symbols)
         numpy.add.at(sums, places, numpy.exp(both - most))
         through = numpy.exp(numpy.log(sums) + most + losses[:, None] - wide)
-        tensor = (numpy.exp(wide) - through) * grad[:, None]
+        gradient = (numpy.exp(wide) - through) * grad[:, None]
     counts = numpy.arange(len(wide))[:, None] < numpy.asarray(input_lengths)
     if zero_infinity:
         counts = counts & ~numpy.isposinf(losses)
-    out[...] = numpy.where(counts[:, :, None], tensor, 0.0)
+    out[...] = numpy.where(counts[:, :, None], gradient, 0.0)
 
 
 # ------------------------------------------------------------------------------------------------------------ operators
@@ -266,12 +266,14 @@ def _ctc_loss_backward(
         check(tensor.shape == shape, f"_ctc_loss_backward: expected {name} of shape {list(shape)}", got=tensor.shape)
         if tensor.dtype is not log_probs.dtype:
             raise DTypeError(f"_ctc_loss_backward: expected {name} to have dtype {log_probs.dtype}, got {tensor.dtype}")
-    result = log_probs.new_empty(log_probs.shape, device=cpu if log_probs.is_cuda else log_probs.device)
+    gradient = log_probs.new_empty(log_probs.shape, device=cpu if log_probs.is_cuda else log_probs.device)
     if not log_probs.is_meta:
         lengths = tuple(input_lengths), tuple(target_lengths)
         known = neg_log_likelihood.to(cpu), log_alpha.to(cpu)
-        write_gradient(grad.to(cpu), log_probs.to(cpu), targets.to(cpu), *lengths, *known, blank, zero_infinity, result)
-    return result.to(log_probs.device)
+        write_gradient(
+            grad.to(cpu), log_probs.to(cpu), targets.to(cpu), *lengths, *known, blank, zero_infinity, gradient
+        )
+    return gradient.to(log_probs.device)
 
 
 _ctc_loss.derivative(log_probs=forward(_ctc_loss_backward, **SAVED))
@@ -307,8 +309,8 @@ def finished(losses: Tensor, counts: Tensor, reduction: int, zero_infinity: bool
         losses = where(losses == math.inf, 0.0, losses)
     if reduction == Reduction.Mean:
         losses = losses / counts.reshape((-1,)).to(losses.dtype).clamp(min=1)
-    result = reduced(losses, reduction)
-    return result if is_batch or reduction in (Reduction.Mean, Reduction.Sum) else result.squeeze(0)
+    loss = reduced(losses, reduction)
+    return loss if is_batch or reduction in (Reduction.Mean, Reduction.Sum) else loss.squeeze(0)
 
 
 @op("aten::ctc_loss.IntList")

@@ -50,8 +50,8 @@ def convolved(
     transposed = output_padding is not None
     extra = as_sizes(0 if output_padding is None else output_padding)
     step, margin, gap = (as_sizes(setting) for setting in (stride, padding, dilation))
-    result = convolution(whole, weight, bias, step, margin, gap, transposed, extra, groups)
-    return result if has_batch else result.squeeze(0)
+    filtered = convolution(whole, weight, bias, step, margin, gap, transposed, extra, groups)
+    return filtered if has_batch else filtered.squeeze(0)
 
 
 def padded_by_name(
@@ -68,8 +68,8 @@ def padded_by_name(
     """Compute a convolution of an input with or without a batch, with the padding ``valid`` or ``same``."""
     whole, has_batch = batched(operator, input, dims)
     sizes = [as_sizes(setting) for setting in (stride, dilation)]
-    result = _convolution_mode(whole, weight, bias, sizes[0], padding, sizes[1], groups)
-    return result if has_batch else result.squeeze(0)
+    filtered = _convolution_mode(whole, weight, bias, sizes[0], padding, sizes[1], groups)
+    return filtered if has_batch else filtered.squeeze(0)
 
 
 @op("aten::_convolution_mode")
@@ -119,10 +119,10 @@ def declare_convolutions(dims: int, overload: str) -> None:
         dims: the number of dimensions that windows slide over.
         overload: the name of the transposed convolution's overload, with a dot in front.
     """
-    name, batch = f"conv{dims}d", "with or without a batch; see ``convolution``."
+    base_name, batch = f"conv{dims}d", "with or without a batch; see ``convolution``."
     own = f"conv_transpose{dims}d"
 
-    @op(f"aten::{name}")
+    @op(f"aten::{base_name}")
     @documented(f"Return the convolution of {SHAPES[dims]}, {batch}")
     def convolve(
         input: Tensor,
@@ -133,11 +133,12 @@ def declare_convolutions(dims: int, overload: str) -> None:
         dilation: Annotated[SymIntList, Size(dims)] = 1,
         groups: SymInt = 1,
     ) -> Tensor:
-        return convolved(name, dims, input, weight, bias, stride, padding, dilation, groups)
+        return convolved(base_name, dims, input, weight, bias, stride, padding, dilation, groups)
 
-    @op(f"aten::{name}.padding")
+    @op(f"aten::{base_name}.padding")
     @documented(
-        f"Return ``{name}`` without padding for ``valid``, or padded to a result of the size of the input for ``same``."
+        f"Return ``{base_name}`` without padding for ``valid``, or padded to a result of the size of the input for "
+        "``same``."
     )
     def convolve_padded(
         input: Tensor,
@@ -148,7 +149,7 @@ def declare_convolutions(dims: int, overload: str) -> None:
         dilation: Annotated[SymIntList, Size(dims)] = 1,
         groups: SymInt = 1,
     ) -> Tensor:
-        return padded_by_name(name, dims, input, weight, bias, stride, padding, dilation, groups)
+        return padded_by_name(base_name, dims, input, weight, bias, stride, padding, dilation, groups)
 
     @op(f"aten::{own}{overload}")
     @documented(f"Return the transposed convolution of {SHAPES[dims]}, {batch}")

@@ -228,8 +228,8 @@ def _slow_conv2d_backward_output_mask(
 def conv_tbc(self: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
     """Compute ``conv1d`` of sequences with shape (time, batch, channels) and a weight (length, channels, outputs)."""
     images, kernels = self.permute((1, 2, 0)), weight.permute((2, 1, 0))
-    tensor: Tensor = convolution(images, kernels, bias, (1,), (pad,), (1,), False, (0,), 1)
-    return tensor.permute((2, 0, 1)).contiguous()
+    convolved: Tensor = convolution(images, kernels, bias, (1,), (pad,), (1,), False, (0,), 1)
+    return convolved.permute((2, 0, 1)).contiguous()
 
 
 @op("aten::conv_tbc_backward")
@@ -237,9 +237,9 @@ def conv_tbc_backward(
     self: Tensor, input: Tensor, weight: Tensor, bias: Tensor, pad: int
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return the gradients of ``conv_tbc`` with respect to input, weight and bias."""
-    images, kernels, tensor = input.permute((1, 2, 0)), weight.permute((2, 1, 0)), self.permute((1, 2, 0))
+    images, kernels, gradient = input.permute((1, 2, 0)), weight.permute((2, 1, 0)), self.permute((1, 2, 0))
     of_images, of_kernels, of_bias = convolution_backward(
-        tensor, images, kernels, tuple(bias.shape), (1,), (pad,), (1,), False, (0,), 1, (True, True, True)
+        gradient, images, kernels, tuple(bias.shape), (1,), (pad,), (1,), False, (0,), 1, (True, True, True)
     )
     return of_images.permute((2, 0, 1)), of_kernels.permute((2, 1, 0)), of_bias
 
@@ -299,8 +299,8 @@ def _convolution_double_backward(
         stride, padding, dilation, transposed, output_padding, groups: see ``convolution``.
         output_mask: whether each of the three gradients is wanted.
     """
-    for name, tensor, operand in (("ggI", ggI, self), ("ggW", ggW, weight)):
-        check(tensor is None or tensor.shape == operand.shape, f"{name} must have the shape {list(operand.shape)}")
+    for name, gradient, operand in (("ggI", ggI, self), ("ggW", ggW, weight)):
+        check(gradient is None or gradient.shape == operand.shape, f"{name} must have the shape {list(operand.shape)}")
     check(ggb is None or (gO.ndim > 1 and ggb.shape == gO.shape[1:2]), "ggb must have a number for each output channel")
     formula: Any = convolution_backward_derivative
     values = stride, padding, dilation, transposed, output_padding, groups

@@ -83,7 +83,7 @@ def slides(
         return [None] * (dims + 1)
     numbers = (
         tuple(weight.shape[2:]),
-        *(tuple(value) * (dims if len(value) == 1 else 1) for value in (stride, padding, dilation)),
+        *(tuple(option) * (dims if len(option) == 1 else 1) for option in (stride, padding, dilation)),
     )
     return [None, *itertools.starmap(Window, zip(*numbers, strict=True))]
 
@@ -133,14 +133,14 @@ def convolution_backward(
     operands = problem.operands(problem.given_in(input), widened(weight, problem.dtype), grad)
     gradients = [None, None, None]
     if asked[0]:
-        tensor = problem.empty(input, input.shape)
-        wanted = operands._replace(results=tensor) if transposed else operands._replace(images=tensor)
+        target = problem.empty(input, input.shape)
+        wanted = operands._replace(results=target) if transposed else operands._replace(images=target)
         wanted.write("correlate" if transposed else "spread")
-        gradients[0] = problem.given_out(tensor, input.dtype)
+        gradients[0] = problem.given_out(target, input.dtype)
     if asked[1]:
-        tensor = empty_in(weight, weight.shape, problem.layout, problem.dtype)
-        operands._replace(weight=tensor).write("weigh")
-        gradients[1] = widened(tensor, weight.dtype)
+        target = empty_in(weight, weight.shape, problem.layout, problem.dtype)
+        operands._replace(weight=target).write("weigh")
+        gradients[1] = widened(target, weight.dtype)
     if asked[2]:
         gradients[2] = widened(grad.sum((0, *range(2, grad.ndim))), grad_output.dtype)
     return gradients[0], gradients[1], gradients[2]

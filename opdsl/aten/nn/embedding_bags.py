@@ -67,15 +67,15 @@ def largest_of_bags(rows: Tensor, numbers: Tensor, bags: Tensor, sizes: Tensor) 
     """Return the largest element per bag and feature, and the table row that it comes from, both 0 for an empty bag."""
     places = bags.unsqueeze(1).expand(rows.shape)
     shape = (sizes.shape[0], rows.shape[1])
-    result = rows.new_full(shape, -math.inf).scatter_reduce(0, places, rows, "amax")
+    maxima = rows.new_full(shape, -math.inf).scatter_reduce(0, places, rows, "amax")
     # If several rows have the largest element, the first one counts.
     positions = arange(rows.shape[0], device=rows.device).unsqueeze(1).expand(rows.shape)
-    candidates = where(rows == result.gather(0, places), positions, rows.shape[0])
+    candidates = where(rows == maxima.gather(0, places), positions, rows.shape[0])
     first = sizes.new_full(shape, rows.shape[0]).scatter_reduce(0, places, candidates, "amin")
     is_empty = (sizes == 0).unsqueeze(1)
     at = where(is_empty, 0, first).reshape((-1,))
     owners = numbers.index_select(0, at).view(shape) if rows.shape[0] else first
-    return where(is_empty, 0.0, result), where(is_empty, 0, owners)
+    return where(is_empty, 0.0, maxima), where(is_empty, 0, owners)
 
 
 def table_gradient(
@@ -192,19 +192,19 @@ def _embedding_bag(
     rows = weight.index_select(0, numbers)
     largest = sizes
     if mode == MAX:
-        result, largest = largest_of_bags(where(counted.unsqueeze(1), rows, -math.inf), numbers, bags, sizes)
+        summed, largest = largest_of_bags(where(counted.unsqueeze(1), rows, -math.inf), numbers, bags, sizes)
     else:
         rows = rows.to(float32) if weight.dtype.itemsize == 2 else rows  # sums of 16 bits would lose small terms
         if per_sample_weights is not None:
             rows = rows * per_sample_weights.unsqueeze(1)
-        result = rows.new_zeros((count, weight.shape[1])).index_add(0, bags, where(counted.unsqueeze(1), rows, 0.0))
+        summed = rows.new_zeros((count, weight.shape[1])).index_add(0, bags, where(counted.unsqueeze(1), rows, 0.0))
         if mode == MEAN:
-            result = shared(result, sizes.clamp(min=1).unsqueeze(1))
+            summed = shared(summed, sizes.clamp(min=1).unsqueeze(1))
         else:  # unused for sums
             sizes, largest = zeros_like(sizes), zeros_like(sizes)
-        result = result.to(weight.dtype)
+        summed = summed.to(weight.dtype)
     bags, sizes, largest = (tensor.to(indices.dtype) for tensor in (bags, sizes, largest.clone()))
-    return result, bags, sizes, largest
+    return summed, bags, sizes, largest
 
 
 @op("aten::_embedding_bag_dense_backward", kernel=True)

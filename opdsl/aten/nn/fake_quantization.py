@@ -225,7 +225,7 @@ def _fake_quantize_learnable_per_channel_affine_backward(
     zero = rounded_zero(along(zero_point, self, axis), quant_min, quant_max)
     gradients = gradients_of_learned(grad, self, along(scale, self, axis), zero, quant_min, quant_max, grad_factor)
     dims = [index for index in range(self.ndim) if index != axis % self.ndim]
-    of_scale, of_zero = (tensor.sum(dims) if dims else tensor for tensor in gradients[1:])
+    of_scale, of_zero = (gradient.sum(dims) if dims else gradient for gradient in gradients[1:])
     return gradients[0], of_scale, of_zero
 
 

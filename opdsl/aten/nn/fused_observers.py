@@ -63,8 +63,8 @@ def chosen(low: Tensor, high: Tensor, quant_min: int, quant_max: int, symmetric:
     scale = where(logical_and(scale.to(float32) != 0, scale.to(float32).reciprocal().isfinite()), scale, 0.1)
     is_small, widened = scale < SMALLEST_SCALE, SMALLEST_SCALE / scale
     low, high = (
-        where(is_small, where(other == 0, sign * SMALLEST_SCALE * steps, tensor * widened), tensor)
-        for tensor, other, sign in ((low, high, -1), (high, low, 1))
+        where(is_small, where(other == 0, sign * SMALLEST_SCALE * steps, bound * widened), bound)
+        for bound, other, sign in ((low, high, -1), (high, low, 1))
     )
     scale = where(is_small, SMALLEST_SCALE, scale)
     from_low, from_high = quant_min - low / scale, quant_max - high / scale
@@ -156,7 +156,7 @@ def helper_kernel(
         low, high = (averaged(*tensors, averaging_const) for tensors in zip((low, high), extrema, strict=True))
     if fake_quant_on.item():
         pairs = zip(chosen(low, high, quant_min, quant_max, symmetric_quant), (factor, zero), strict=True)
-        factor, zero = (value.reshape(tensor.shape).to(tensor.dtype) for value, tensor in pairs)
+        factor, zero = (value.reshape(target.shape).to(target.dtype) for value, target in pairs)
         if per_row_fake_quant:
             quantised = by_channel(self, factor, zero, ch_axis, quant_min, quant_max)
         else:

@@ -22,9 +22,9 @@ def declare(dims: int, wanted: str) -> Any:
         dims: the number of dimensions of the images.
         wanted: ``input`` or ``grid``.
     """
-    name = f"grid_sampler_{dims}d"
+    base_name = f"grid_sampler_{dims}d"
 
-    @op(f"opdsl::{name}_gradient_of_{wanted}")
+    @op(f"opdsl::{base_name}_gradient_of_{wanted}")
     def gradient(
         grad_output: Tensor,
         input: Tensor,
@@ -38,12 +38,16 @@ def declare(dims: int, wanted: str) -> Any:
 
     @gradient.meta
     def gradient_meta(ctx, grad_output, input, grid, interpolation_mode, padding_mode, align_corners):
-        check_grid(f"{name}_backward", input, grid, interpolation_mode, padding_mode, dims)
+        check_grid(f"{base_name}_backward", input, grid, interpolation_mode, padding_mode, dims)
         shape = (*input.shape[:2], *grid.shape[1:-1])
         grad = grad_output
-        check(grad.shape == shape, f"{name}_backward(): expected grad_output of shape {list(shape)}", got=grad.shape)
+        check(
+            grad.shape == shape, f"{base_name}_backward(): expected grad_output of shape {list(shape)}", got=grad.shape
+        )
         if grad.dtype is not input.dtype:
-            raise DTypeError(f"{name}_backward(): expected grad_output to have dtype {input.dtype}, got {grad.dtype}")
+            raise DTypeError(
+                f"{base_name}_backward(): expected grad_output to have dtype {input.dtype}, got {grad.dtype}"
+            )
         of = input if wanted == "input" else grid
         ctx.set_output(0, of.shape, like=of)
         return {"mode": MODES[interpolation_mode], "outside": PADDINGS[padding_mode]}

@@ -46,11 +46,11 @@ def check_groups(input: Tensor, weight: Tensor | None, bias: Tensor | None, chan
         "Expected number of channels in input to be divisible by num_groups, but got input of shape "
         f"{list(input.shape)} and num_groups={group}",
     )
-    for name, tensor in (("weight", weight), ("bias", bias)):
+    for name, parameter in (("weight", weight), ("bias", bias)):
         check(
-            tensor is None or (tensor.ndim == 1 and tensor.numel() == channels),
+            parameter is None or (parameter.ndim == 1 and parameter.numel() == channels),
             f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of "
-            f"shape {None if tensor is None else list(tensor.shape)} and input of shape {list(input.shape)}",
+            f"shape {None if parameter is None else list(parameter.shape)} and input of shape {list(input.shape)}",
         )
 
 
@@ -85,8 +85,8 @@ def native_group_norm(
     shift = -mean * scale
     if bias is not None:
         shift = shift + of_groups(bias, group, shift.dtype)
-    result = scaled_and_shifted(rows, scale, shift).to(input.dtype)
-    output = result.view(input.shape).contiguous(memory_format=layout)
+    normalized = scaled_and_shifted(rows, scale, shift).to(input.dtype)
+    output = normalized.view(input.shape).contiguous(memory_format=layout)
     return output, mean.view((N, group)).to(dtype), rstd.view((N, group)).to(dtype)
 
 
@@ -106,19 +106,19 @@ def native_group_norm_derivative(grads, input, weight, N, C, HxW, group, eps, re
     rows = in_groups(input, N, C, HxW, group).to(wide)
     if is_grad_enabled():  # the saved ones are not differentiable
         statistics = group_statistics(rows, eps)
-        result, to_weight, to_bias = group_gradients(
+        of_input, to_weight, to_bias = group_gradients(
             grads[0], input, statistics, weight, (N, C, HxW, group), output_mask
         )
     else:
-        statistics = Statistics(*(tensor.view((N, group, 1, 1)).to(wide) for tensor in (result1, result2)))
+        statistics = Statistics(*(statistic.view((N, group, 1, 1)).to(wide) for statistic in (result1, result2)))
         layout = input.geometry.suggested_memory_format()
         grad, dense = (tensor.contiguous(memory_format=layout) for tensor in (grads[0], input))
-        result, to_weight, to_bias = native_group_norm_backward(
+        of_input, to_weight, to_bias = native_group_norm_backward(
             grad, dense, result1, result2, weight, N, C, HxW, group, output_mask
         )
     if output_mask[0]:
-        result = result + through_statistics(rows, statistics, grads[1:]).view(input.shape).to(input.dtype)
-    return result, to_weight, to_bias
+        of_input = of_input + through_statistics(rows, statistics, grads[1:]).view(input.shape).to(input.dtype)
+    return of_input, to_weight, to_bias
 
 
 def group_gradients(
@@ -134,13 +134,13 @@ def group_gradients(
     rows, grads = (in_groups(tensor, *sizes).to(wide) for tensor in (input, grad))
     standardized = (rows - statistics.mean) * statistics.rstd
     scaled = grads if weight is None else grads * of_groups(weight, sizes[3], wide)
-    result = None
+    of_input = None
     if mask[0]:
         along = standardized * (scaled * standardized).mean(dims, True)
         output = statistics.rstd * (scaled - scaled.mean(dims, True) - along)
-        result = output.view(input.shape).to(input.dtype)
+        of_input = output.view(input.shape).to(input.dtype)
     to_weight, to_bias = parameter_gradients(standardized, grads, input if weight is None else weight, mask[1:])
-    return result, to_weight, to_bias
+    return of_input, to_weight, to_bias
 
 
 def parameter_gradients(standardized: Tensor, grads: Tensor, like: Tensor, mask: Sequence[bool]) -> tuple[Any, Any]:
@@ -172,7 +172,7 @@ def native_group_norm_backward(
     layout = input.geometry.suggested_memory_format()
     wide = precision_of(input.dtype)
     grads, rows = (in_groups(tensor, N, C, HxW, group).to(wide) for tensor in (grad_out, input))
-    means, deviations = (tensor.view((N, group, 1, 1)).to(wide) for tensor in (mean, rstd))
+    means, deviations = (statistic.view((N, group, 1, 1)).to(wide) for statistic in (mean, rstd))
     to_input: Any = None  # None if not wanted
     if asked[0]:
         scaled = grads if weight is None else grads * of_groups(weight, group, wide)

@@ -156,11 +156,11 @@ def unit_of(mode: str, size: int, count: int, step: float, shift: float) -> floa
     at = (numpy.arange(count) + shift) * step - shift
     at = at if mode == "bicubic" else numpy.maximum(at, 0.0)
     first = numpy.minimum(numpy.floor(at), size - 1)
-    tensor = numpy.stack(weights(mode, numpy.clip(at - first, 0.0, 1.0)))
-    offsets = numpy.arange(len(tensor)) - (mode == "bicubic")
+    factors = numpy.stack(weights(mode, numpy.clip(at - first, 0.0, 1.0)))
+    offsets = numpy.arange(len(factors)) - (mode == "bicubic")
     places = numpy.clip(first + offsets[:, None], 0, size - 1)
     # Weights of elements that are clamped to the same border element are added up.
-    largest = max(float((tensor * (places == place)).sum(0).max()) for place in places)
+    largest = max(float((factors * (places == place)).sum(0).max()) for place in places)
     return float(2 ** max(bits for bits in range(23) if math.trunc(largest * 2**bits + 0.5) < 2**15))
 
 

@@ -99,8 +99,8 @@ def affine_grid_generator(theta: Tensor, size: list[SymInt], align_corners: bool
 def affine_grid_generator_backward(grad: Tensor, size: list[SymInt], align_corners: bool) -> Tensor:
     """Return the gradient of ``affine_grid_generator`` with respect to the affine maps."""
     grid = base_grid(grad, size, align_corners)
-    tensor = grad.reshape((size[0], math.prod(size[2:]), len(size) - 2))
-    return grid.transpose(1, 2).bmm(tensor).transpose(1, 2)
+    gradient = grad.reshape((size[0], math.prod(size[2:]), len(size) - 2))
+    return grid.transpose(1, 2).bmm(gradient).transpose(1, 2)
 
 
 @op("aten::pad_sequence", python_module="nn")
@@ -141,10 +141,10 @@ def _trilinear(
 ) -> Tensor:
     """Return the product of three tensors, each with inserted dimensions of size 1, summed over ``sumdim``."""
     tensors = []
-    for tensor, dims in ((i1, expand1), (i2, expand2), (i3, expand3)):
+    for factor, dims in ((i1, expand1), (i2, expand2), (i3, expand3)):
         for dim in sorted(dims):
-            tensor = tensor.unsqueeze(dim)
-        tensors.append(tensor)
+            factor = factor.unsqueeze(dim)
+        tensors.append(factor)
     product = tensors[0] * tensors[1] * tensors[2]
     return product.sum(sumdim) if sumdim else product
 

@@ -87,7 +87,7 @@ def cosine_embedding_loss(
         f"{dim}D target tensor expects {dim + 1}D input tensors, but found inputs with sizes {list(input1.shape)} and "
         f"{list(input2.shape)}.",
     )
-    lengths = [(tensor * tensor).sum([dim]) + _EPSILON for tensor in (input1, input2)]
+    lengths = [(input * input).sum([dim]) + _EPSILON for input in (input1, input2)]
     cosine = (input1 * input2).sum([dim]) / (lengths[0] * lengths[1]).sqrt()
     zeros = zeros_like(cosine)
     near = (1 - cosine).where(target == 1, zeros)

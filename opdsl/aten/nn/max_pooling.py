@@ -133,10 +133,10 @@ def declare_max_pool(
         dims: the number of pooled dimensions.
         backward_tags: the tags of the gradient operator.
     """
-    name = f"max_pool{dims}d_with_indices"
+    base_name = f"max_pool{dims}d_with_indices"
     both = Out(args=("out", "indices"), tags=())
 
-    @op(f"aten::{name}", tags="core", python_module="nn", out=both)
+    @op(f"aten::{base_name}", tags="core", python_module="nn", out=both)
     def pool(
         self: Tensor,
         kernel_size: Annotated[IntList, Size(dims)],
@@ -150,7 +150,7 @@ def declare_max_pool(
 
     into = Out(".grad_input", args=("grad_input",), tags=())
 
-    @op(f"aten::{name}_backward", tags=backward_tags, python_module="nn", out=into)
+    @op(f"aten::{base_name}_backward", tags=backward_tags, python_module="nn", out=into)
     def pool_backward(
         grad_output: Tensor,
         self: Tensor,
@@ -166,8 +166,8 @@ def declare_max_pool(
 
     @pool.meta
     def pool_meta(ctx, self, kernel_size, stride, padding, dilation, ceil_mode):
-        params = parameters(name, dims, kernel_size, stride, padding, dilation, ceil_mode)
-        require_images(name, self, dims)
+        params = parameters(base_name, dims, kernel_size, stride, padding, dilation, ceil_mode)
+        require_images(base_name, self, dims)
         windows = sliding(self.shape, params)
         if self.dtype is bool_ or self.dtype.category is Category.COMPLEX:
             raise UnsupportedDTypeError(f"\"max_pool{dims}d\" not implemented for '{self.dtype.scalar_type}'.")
@@ -178,10 +178,10 @@ def declare_max_pool(
 
     @pool_backward.meta
     def pool_backward_meta(ctx, grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices):
-        params = parameters(name, dims, kernel_size, stride, padding, dilation, ceil_mode)
-        require_images(name, self, dims)
+        params = parameters(base_name, dims, kernel_size, stride, padding, dilation, ceil_mode)
+        require_images(base_name, self, dims)
         shape = (*self.shape[:-dims], *sliding(self.shape, params).counts)
-        check_gradient(f"{name}_backward", grad_output, self, shape, indices)
+        check_gradient(f"{base_name}_backward", grad_output, self, shape, indices)
         require_floating(f"max_pool{dims}d_backward", self)
         strides = strides_like(self, self.shape, dims) or contiguous_strides(self.shape)
         ctx.set_output(0, self.shape, strides, like=self)
@@ -277,8 +277,8 @@ def max_pool1d(
     require_images("max_pool1d", self, 1)
     require_floating("max_pool1d_impl", self)
     one_number("max_pool1d", kernel_size=kernel_size, stride=stride, padding=padding, dilation=dilation)
-    tensor: Tensor = largest_of_windows(self, kernel_size, stride, padding, dilation, ceil_mode)
-    return tensor
+    largest: Tensor = largest_of_windows(self, kernel_size, stride, padding, dilation, ceil_mode)
+    return largest
 
 
 max_pool2d.sharding(windows=slides(2))

@@ -30,16 +30,16 @@ def _amp_foreach_non_finite_check_and_unscale_(
     inv_scale: Tensor,
 ) -> None:
     """Multiply tensors by ``inv_scale`` in place, and write 1 to ``found_inf`` if an element is not finite."""
-    name = "_amp_foreach_non_finite_check_and_unscale_"
-    require_one(name, found_inf=found_inf, inv_scale=inv_scale)
-    for tensor in self:
-        if not tensor.dtype.is_floating_point:
-            raise DTypeError(f"{name}: expected tensors of floating numbers, not {tensor.dtype}.")
-    tensors = [(tensor * inv_scale.view(())).to(tensor.dtype) for tensor in self]
+    operator = "_amp_foreach_non_finite_check_and_unscale_"
+    require_one(operator, found_inf=found_inf, inv_scale=inv_scale)
+    for gradient in self:
+        if not gradient.dtype.is_floating_point:
+            raise DTypeError(f"{operator}: expected tensors of floating numbers, not {gradient.dtype}.")
+    tensors = [(scaled * inv_scale.view(())).to(scaled.dtype) for scaled in self]
     wrong = found_inf
-    for tensor in self:
-        wrong = where(tensor.isfinite().all(), wrong, 1.0)
-    store_results(name, (), (), [*zip(self, tensors, strict=True), (found_inf, wrong)])
+    for gradient in self:
+        wrong = where(gradient.isfinite().all(), wrong, 1.0)
+    store_results(operator, (), (), [*zip(self, tensors, strict=True), (found_inf, wrong)])
 
 
 @op("aten::_amp_update_scale_", kernel=True)
@@ -60,11 +60,13 @@ def _amp_update_scale_(
         scale_growth_factor, scale_backoff_factor: the factors by which the scale grows or falls.
         growth_interval: the number of steps after which the scale grows.
     """
-    name = "_amp_update_scale_"
-    require_one(name, current_scale=self, found_inf=found_inf)
-    check(growth_tracker.numel() == 1, f"{name}: growth_tracker must be a 1-element tensor.", got=growth_tracker.shape)
+    operator = "_amp_update_scale_"
+    require_one(operator, current_scale=self, found_inf=found_inf)
+    check(
+        growth_tracker.numel() == 1, f"{operator}: growth_tracker must be a 1-element tensor.", got=growth_tracker.shape
+    )
     if growth_tracker.dtype is not int32:
-        raise DTypeError(f"{name}: growth_tracker must be an int tensor, not {growth_tracker.dtype}.")
+        raise DTypeError(f"{operator}: growth_tracker must be an int tensor, not {growth_tracker.dtype}.")
     scale, steps, is_wrong = self.view(()), growth_tracker.view(()) + 1, found_inf.view(()) != 0
     is_due = steps == growth_interval
     grown = scale * scale_growth_factor
@@ -72,7 +74,7 @@ def _amp_update_scale_(
     output = where(is_wrong, scale * scale_backoff_factor, grown).to(float32)
     counted = where(is_wrong.logical_or(is_due), 0, steps).to(int32)
     store_results(
-        name, (), (), [(self, output.expand(self.shape)), (growth_tracker, counted.expand(growth_tracker.shape))]
+        operator, (), (), [(self, output.expand(self.shape)), (growth_tracker, counted.expand(growth_tracker.shape))]
     )
     return self
 

@@ -185,12 +185,12 @@ def normalized_dims(input: Tensor, normalized_shape: tuple[int, ...], **paramete
         "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
         "normalized_shape = []",
     )
-    for name, tensor in parameters.items():
-        if tensor is not None:
+    for name, parameter in parameters.items():
+        if parameter is not None:
             check(
-                tensor.shape == normalized_shape,
+                parameter.shape == normalized_shape,
                 f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
-                f"{list(tensor.shape)} and normalized_shape = {list(normalized_shape)}",
+                f"{list(parameter.shape)} and normalized_shape = {list(normalized_shape)}",
             )
     begin = input.ndim - len(normalized_shape)
     wanted = ", ".join(map(str, ("*", *normalized_shape)))
@@ -277,11 +277,11 @@ def native_layer_norm_derivative(grad, input, normalized_shape, weight, eps, res
         rstd = ((input - mean) * (input - mean)).mean(dims, True).add(eps).rsqrt()
     standardized = (input - mean) * rstd
     scaled = grad if weight is None else grad * weight
-    result = None
+    of_grad = None
     if output_mask[0]:
         along = standardized * (scaled * standardized).mean(dims, True)
-        result = rstd * (scaled - scaled.mean(dims, True) - along)
-    return result, grad * standardized if output_mask[1] else None, grad
+        of_grad = rstd * (scaled - scaled.mean(dims, True) - along)
+    return of_grad, grad * standardized if output_mask[1] else None, grad
 
 
 lib = Library("opdsl")
@@ -387,10 +387,10 @@ def second_gradients(
     normalized = (input - mean) * rstd
     scaled = grad_out if weight is None else grad_out * weight
 
-    def back(tensor: Tensor) -> Tensor:
+    def back(gradient: Tensor) -> Tensor:
         if not training:
-            return rstd * tensor
-        return rstd * (tensor - tensor.mean(dims, True) - normalized * (tensor * normalized).mean(dims, True))
+            return rstd * gradient
+        return rstd * (gradient - gradient.mean(dims, True) - normalized * (gradient * normalized).mean(dims, True))
 
     through = back(of_input)
     result = grad_out * of_weight
@@ -436,10 +436,10 @@ def _fused_rms_norm(
     wide = input.to(precision_of(input.dtype))
     least = float(numpy.finfo(wide.dtype.name).eps) if eps is None else eps
     inverse = ((wide * wide).mean(list(dims), True) + least).rsqrt()
-    result = wide * inverse
+    scaled = wide * inverse
     if weight is not None:
-        result = result * weight
-    return result.to(input.dtype).contiguous(), inverse
+        scaled = scaled * weight
+    return scaled.to(input.dtype).contiguous(), inverse
 
 
 @op("aten::_fused_rms_norm_backward")
@@ -456,13 +456,13 @@ def _fused_rms_norm_backward(
     check(grad_out.shape == input.shape, f"expected a gradient of shape {list(input.shape)}", got=grad_out.shape)
     asked: Any = output_mask
     wide = precision_of(input.dtype)
-    tensor, scaled = grad_out.to(wide), input.to(wide) * rstd.to(wide)
-    through = tensor if weight is None else tensor * weight
+    gradient, scaled = grad_out.to(wide), input.to(wide) * rstd.to(wide)
+    through = gradient if weight is None else gradient * weight
     of_input: Any = None
     if asked[0]:
         of_input = ((through - scaled * (through * scaled).mean(dims, True)) * rstd).to(input.dtype)
     kept = input.dtype if weight is None else weight.dtype
-    of_weight: Any = sum_of_rows(tensor * scaled, list(range(dims[0]))).to(kept) if asked[1] else None
+    of_weight: Any = sum_of_rows(gradient * scaled, list(range(dims[0]))).to(kept) if asked[1] else None
     return of_input, of_weight
 
 

@@ -54,12 +54,13 @@ def _pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> 
         batch_first: whether ``input`` is (batch, time, ...).
     """
     check(input.ndim >= 2, "_pack_padded_sequence: expected at least 2 dimensions", got=input.shape)
-    tensor = input.transpose(0, 1) if batch_first else input
+    sequences = input.transpose(0, 1) if batch_first else input
     require_lengths("lengths", lengths)
-    check(tensor.numel() > 0, "Cannot pack empty tensors.")
+    check(sequences.numel() > 0, "Cannot pack empty tensors.")
     check(
-        lengths.shape[0] == tensor.shape[1],
-        f"Expected `len(lengths)` to be equal to batch_size, but got {lengths.shape[0]} (batch_size={tensor.shape[1]})",
+        lengths.shape[0] == sequences.shape[1],
+        f"Expected `len(lengths)` to be equal to batch_size, but got {lengths.shape[0]} "
+        f"(batch_size={sequences.shape[1]})",
     )
     numbers: list[int] = lengths.tolist()
     check(min(numbers) > 0, "Length of all samples has to be greater than 0, but found an element in 'lengths' <= 0")
@@ -68,9 +69,12 @@ def _pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> 
         "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "
         "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement.",
     )
-    check(numbers[0] <= tensor.shape[0], f"a sequence of {numbers[0]} steps is longer than the {tensor.shape[0]} given")
+    check(
+        numbers[0] <= sequences.shape[0],
+        f"a sequence of {numbers[0]} steps is longer than the {sequences.shape[0]} given",
+    )
     sizes = (lengths.unsqueeze(0) > arange(numbers[0]).unsqueeze(1)).sum(1)
-    rows = [tensor.select(0, step).narrow(0, 0, size) for step, size in enumerate(sizes.tolist())]
+    rows = [sequences.select(0, step).narrow(0, 0, size) for step, size in enumerate(sizes.tolist())]
     return cat(rows), sizes
 
 
@@ -83,8 +87,8 @@ def _pack_padded_sequence_backward(
     first, second, *rest = input_size
     time, batch = (second, first) if batch_first else (first, second)
     check(grad.ndim > 0 and list(grad.shape[1:]) == rest, f"expected rows of shape {rest}", got=grad.shape)
-    result = padded(grad, sizes_of(batch_sizes, grad.shape[0]), 0, time, batch)
-    return result.transpose(0, 1) if batch_first else result
+    sequences = padded(grad, sizes_of(batch_sizes, grad.shape[0]), 0, time, batch)
+    return sequences.transpose(0, 1) if batch_first else sequences
 
 
 _pack_padded_sequence.derivative(
@@ -125,9 +129,9 @@ def _pad_packed_sequence(
         "Expected total_length to be at least the length of the longest sequence in input, but got "
         f"total_length={total_length} and max sequence length being {len(sizes)}",
     )
-    result = padded(data, sizes, padding_value, max(total_length, len(sizes)), sizes[0])
+    sequences = padded(data, sizes, padding_value, max(total_length, len(sizes)), sizes[0])
     lengths = (batch_sizes.unsqueeze(0) > arange(sizes[0]).unsqueeze(1)).sum(1)
-    return result.transpose(0, 1) if batch_first else result, lengths
+    return sequences.transpose(0, 1) if batch_first else sequences, lengths
 
 
 # -------------------------------------------------------------------------------------------------------------- jagged

@@ -92,7 +92,7 @@ def along(
     whole, first = linear(input, weights[0], of_biases[0]), state  # the input gates of all steps at once
     gates = whole.unbind(0) if sizes is None else whole.split_with_sizes(list(sizes))
     if sizes is not None:
-        state = tuple(tensor.narrow(0, 0, sizes[-1 if backward else 0]) for tensor in state)
+        state = tuple(part.narrow(0, 0, sizes[-1 if backward else 0]) for part in state)
     tensors: list[Tensor] = []
     ended: list[State] = []
     times = range(len(gates))
@@ -102,8 +102,8 @@ def along(
         if size > have:  # read backward, some sequences start at this step
             state = tuple(cat([one, new.narrow(0, have, size - have)]) for one, new in zip(state, first, strict=True))
         elif size < have:
-            ended.append(tuple(tensor.narrow(0, size, have - size) for tensor in state))
-            state = tuple(tensor.narrow(0, 0, size) for tensor in state)
+            ended.append(tuple(part.narrow(0, size, have - size) for part in state))
+            state = tuple(part.narrow(0, 0, size) for part in state)
         state = step(gates[time], linear(state[0], weights[1], of_biases[1]), state)
         if projections:
             state = (linear(state[0], projections[0]), *state[1:])
@@ -237,8 +237,8 @@ def lstm(
     """Run layers of long short-term memories over sequences; return outputs, last hidden states and last memories."""
     state = two_states("lstm", hx)
     how = (has_biases, num_layers, dropout, train, bidirectional, batch_first)
-    result, hidden, memory = layers(lstm_step, input, state, params, *how)
-    return result, hidden, memory
+    sequence, hidden, memory = layers(lstm_step, input, state, params, *how)
+    return sequence, hidden, memory
 
 
 @op("aten::lstm.data", tags="nondeterministic_seeded")
@@ -255,8 +255,8 @@ def packed_lstm(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Compute ``lstm.input`` for packed sequences."""
     how = (has_biases, num_layers, dropout, train, bidirectional)
-    result, hidden, memory = packed_layers(lstm_step, data, batch_sizes, hx, params, *how)
-    return result, hidden, memory
+    sequence, hidden, memory = packed_layers(lstm_step, data, batch_sizes, hx, params, *how)
+    return sequence, hidden, memory
 
 
 def declare_network(name: str, step: Step, cell: str, cells: str) -> None:
@@ -294,8 +294,8 @@ def declare_network(name: str, step: Step, cell: str, cells: str) -> None:
         batch_first: bool,
     ) -> tuple[Tensor, Tensor]:
         how = (has_biases, num_layers, dropout, train, bidirectional, batch_first)
-        result, hidden = layers(step, input, (hx,), params, *how)
-        return result, hidden
+        sequence, hidden = layers(step, input, (hx,), params, *how)
+        return sequence, hidden
 
     @op(f"aten::{name}.data", tags="nondeterministic_seeded")
     @documented(f"Apply layers of {cells} to packed sequences; return the outputs and the last states.")
@@ -311,8 +311,8 @@ def declare_network(name: str, step: Step, cell: str, cells: str) -> None:
         bidirectional: bool,
     ) -> tuple[Tensor, Tensor]:
         how = (has_biases, num_layers, dropout, train, bidirectional)
-        result, hidden = packed_layers(step, data, batch_sizes, (hx,), params, *how)
-        return result, hidden
+        sequence, hidden = packed_layers(step, data, batch_sizes, (hx,), params, *how)
+        return sequence, hidden
 
 
 ELMAN = "an Elman network"

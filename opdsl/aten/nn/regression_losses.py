@@ -103,8 +103,8 @@ class Parts(NamedTuple):
         self, grad: Tensor, first: Tensor, target: Tensor, reduction: int, out: Tensor | None, *numbers: float
     ) -> Tensor:
         """Compute the gradient of the loss with respect to ``first``, in the dtype of ``first`` or into ``out``."""
-        result = self.slopes(first, target, share(grad, first, target, reduction), *numbers, out=out)
-        return result.to(first.dtype) if out is None else result
+        slope = self.slopes(first, target, share(grad, first, target, reduction), *numbers, out=out)
+        return slope.to(first.dtype) if out is None else slope
 
 
 @lib.op(out=True)

@@ -97,5 +97,5 @@ def sum_to_size(self: Tensor, size: list[SymInt]) -> Tensor:
     if not size:
         return self.sum()
     dims = [dim for dim in range(self.ndim) if dim < fresh or (size[dim - fresh] == 1 and self.shape[dim] != 1)]
-    result = self.sum(dims, True) if dims else self
-    return result.view(size) if fresh else result
+    summed = self.sum(dims, True) if dims else self
+    return summed.view(size) if fresh else summed

@@ -42,16 +42,16 @@ def _native_multi_head_attention(
         need_weights, average_attn_weights: if both are set, the weights are averaged over the heads.
         mask_type: see ``mask``.
     """
-    name = "_native_multi_head_attention"
+    operator = "_native_multi_head_attention"
     for text, tensor in (("query", query), ("key", key), ("value", value)):
-        check(tensor.ndim == 3, f"{name}: expected 3-D `{text}`, got {tensor.ndim}-D tensor")
+        check(tensor.ndim == 3, f"{operator}: expected 3-D `{text}`, got {tensor.ndim}-D tensor")
     check(
         query.shape[2] == embed_dim, f"passed-in embed_dim {embed_dim} didn't match last dim of query {query.shape[2]}"
     )
-    check(query.shape == key.shape == value.shape, f"{name}: expected `query`/`key`/`value` shapes to match")
+    check(query.shape == key.shape == value.shape, f"{operator}: expected `query`/`key`/`value` shapes to match")
     check(
         qkv_weight.shape == (3 * embed_dim, embed_dim) and qkv_bias.shape == (3 * embed_dim,),
-        f"{name}: expected `qkv_weight` of 3x embed_dim rows and a number for each in `qkv_bias`",
+        f"{operator}: expected `qkv_weight` of 3x embed_dim rows and a number for each in `qkv_bias`",
         got=(qkv_weight.shape, qkv_bias.shape),
     )
     check(num_head > 0 and embed_dim % num_head == 0, "`embed_dim` must divide evenly by `num_heads`")
@@ -126,10 +126,10 @@ def _transformer_encoder_layer_fwd(
     def second(x: Tensor) -> Tensor:
         return layer_norm(x, (embed_dim,), norm_weight_2, norm_bias_2, eps)
 
-    tensor = first(src) if norm_first else src
+    source = first(src) if norm_first else src
     of_attention = embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias
-    result = _native_multi_head_attention(tensor, tensor, tensor, *of_attention, mask, False, True, mask_type)[0] + src
-    result = result if norm_first else first(result)
-    inner = linear(second(result) if norm_first else result, ffn_weight_1, ffn_bias_1)
-    result = linear(gelu(inner) if use_gelu else relu(inner), ffn_weight_2, ffn_bias_2) + result
-    return result if norm_first else second(result)
+    hidden = _native_multi_head_attention(source, source, source, *of_attention, mask, False, True, mask_type)[0] + src
+    hidden = hidden if norm_first else first(hidden)
+    inner = linear(second(hidden) if norm_first else hidden, ffn_weight_1, ffn_bias_1)
+    hidden = linear(gelu(inner) if use_gelu else relu(inner), ffn_weight_2, ffn_bias_2) + hidden
+    return hidden if norm_first else second(hidden)

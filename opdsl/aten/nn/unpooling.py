@@ -47,15 +47,15 @@ def unpooled(name: str, self: Tensor, indices: Tensor, output_size: Sequence[int
     )
     outer, count = self.shape[:-dims], math.prod(self.shape[-dims:])
     flat = self.new_zeros((*outer, math.prod(output_size)))
-    tensor: Tensor = flat.scatter(-1, indices.reshape((*outer, count)), self.reshape((*outer, count)))
-    return tensor.view((*outer, *output_size))
+    scattered: Tensor = flat.scatter(-1, indices.reshape((*outer, count)), self.reshape((*outer, count)))
+    return scattered.view((*outer, *output_size))
 
 
 @op("aten::max_unpool2d", kernel=True, python_module="nn", out=True)
 def max_unpool2d(self: Tensor, indices: Tensor, output_size: Annotated[SymIntList, Size(2)]) -> Tensor:
     """Return the elements at the indices where ``max_pool2d`` found them, with zeros elsewhere."""
-    result = unpooled("max_unpooling2d", self, indices, as_sizes(output_size), 2)
-    return result.contiguous(memory_format=self.geometry.suggested_memory_format()) if self.ndim == 4 else result
+    spread = unpooled("max_unpooling2d", self, indices, as_sizes(output_size), 2)
+    return spread.contiguous(memory_format=self.geometry.suggested_memory_format()) if self.ndim == 4 else spread
 
 
 max_unpool2d.derivative(self=lambda grad, indices: gathered_derivative(grad, indices, 2))
@@ -98,8 +98,8 @@ def begins(samples: Tensor, size: int, count: int, kernel: int) -> Tensor:
     at = arange(count, device=samples.device)
     step = (size - kernel) / (count - 1) if count > 1 else 0.0
     shift = samples.unsqueeze(-1)
-    result = ((at.to(samples.dtype) + shift) * step).trunc() - (shift * step).trunc()
-    return result.to(int64).clamp(0, size - kernel).masked_fill(at == count - 1, size - kernel)
+    starts = ((at.to(samples.dtype) + shift) * step).trunc() - (shift * step).trunc()
+    return starts.to(int64).clamp(0, size - kernel).masked_fill(at == count - 1, size - kernel)
 
 
 def check_windows(name: str, self: Tensor, kernel_size: Sequence[int], output_size: Sequence[int], dims: int) -> None:
@@ -188,8 +188,8 @@ def pooled_gradient(
     check_windows(name, self, kernel_size, output_size, dims)
     outer = self.shape[:-dims]
     check_gradient(name, grad_output, self, (*outer, *output_size), indices)
-    places, tensor = (tensor.reshape((*outer, math.prod(output_size))) for tensor in (indices, grad_output))
-    output: Tensor = self.new_zeros((*outer, math.prod(self.shape[-dims:]))).scatter_add(-1, places, tensor)
+    places, gradient = (tensor.reshape((*outer, math.prod(output_size))) for tensor in (indices, grad_output))
+    output: Tensor = self.new_zeros((*outer, math.prod(self.shape[-dims:]))).scatter_add(-1, places, gradient)
     return output.view(self.shape)
 
 
@@ -211,11 +211,11 @@ def declare(dims: int) -> Operator[..., tuple[Tensor, Tensor]]:
     Args:
         dims: the number of pooled dimensions.
     """
-    name = f"fractional_max_pool{dims}d"
+    base_name = f"fractional_max_pool{dims}d"
 
     results = Out(".output", args=("output", "indices"), **PRECOMPUTED.get(dims, {}))
 
-    @op(f"aten::{name}", python_module="nn", kernel=True, out=results)
+    @op(f"aten::{base_name}", python_module="nn", kernel=True, out=results)
     def pool(
         self: Tensor,
         kernel_size: Annotated[IntList, Size(dims)],
@@ -223,9 +223,9 @@ def declare(dims: int) -> Operator[..., tuple[Tensor, Tensor]]:
         random_samples: Tensor,
     ) -> tuple[Tensor, Tensor]:
         """Return the largest element of each of ``output_size`` windows at random positions, and its flat index."""
-        return pooled(name, dims, self, as_sizes(kernel_size), as_sizes(output_size), random_samples)
+        return pooled(base_name, dims, self, as_sizes(kernel_size), as_sizes(output_size), random_samples)
 
-    @op(f"aten::{name}_backward", python_module="nn", kernel=True, out=GRAD_INPUT)
+    @op(f"aten::{base_name}_backward", python_module="nn", kernel=True, out=GRAD_INPUT)
     def pool_backward(
         grad_output: Tensor,
         self: Tensor,
@@ -235,7 +235,7 @@ def declare(dims: int) -> Operator[..., tuple[Tensor, Tensor]]:
     ) -> Tensor:
         """Return the gradient of the input, where each window's gradient goes to the window's largest element."""
         sizes = as_sizes(kernel_size), as_sizes(output_size)
-        return pooled_gradient(f"{name}_backward", dims, grad_output, self, *sizes, indices)
+        return pooled_gradient(f"{base_name}_backward", dims, grad_output, self, *sizes, indices)
 
     pair_gradients(pool, pool_backward, dims)
     return pool

@@ -163,11 +163,11 @@ def correlate(operands: Operands) -> Tensor:
     batch = images.shape[0]
     shape = (batch, groups, kernels.shape[1], count)
     is_dense = results.is_contiguous()
-    tensor = results.view(shape) if is_dense else empty_in(images, shape)
+    target = results.view(shape) if is_dense else empty_in(images, shape)
     for start, size in parts(batch, groups * kernels.shape[2] * count):
         columns = columns_of(images.narrow(0, start, size), windows, groups)
-        multiply_samples(kernels, columns, tensor.narrow(0, start, size))
-    return results if is_dense else copy_(results, tensor.view(results.shape))
+        multiply_samples(kernels, columns, target.narrow(0, start, size))
+    return results if is_dense else copy_(results, target.view(results.shape))
 
 
 def spread_out(operands: Operands) -> Tensor:
@@ -189,13 +189,13 @@ def weight_gradient(operands: Operands) -> Tensor:
     """Write the gradient of the weight of ``correlate``; ``results`` holds the gradients of the results."""
     images, weight, _, windows, groups, _ = operands
     batch, outputs, count = *operands.results.shape[:2], math.prod(counts_of(windows))
-    tensor = empty_in(images, (groups, outputs // groups, math.prod(weight.shape[1:])))
-    fill_(tensor, 0)
+    gradient = empty_in(images, (groups, outputs // groups, math.prod(weight.shape[1:])))
+    fill_(gradient, 0)
     flat = operands.flat
     for sample in range(batch if count else 0):
         columns = columns_of(images.narrow(0, sample, 1), windows, groups).squeeze(0)
-        multiply(flat.select(0, sample), columns.transpose(1, 2), tensor, 1, 1)
-    return copy_(weight, tensor.view(weight.shape))
+        multiply(flat.select(0, sample), columns.transpose(1, 2), gradient, 1, 1)
+    return copy_(weight, gradient.view(weight.shape))
 
 
 _BY_COLUMNS = {"correlate": correlate, "spread": spread_out, "weigh": weight_gradient}

@@ -22,8 +22,8 @@ def check_parts(first: Tensor, second: Tensor) -> DType:
         DTypeError: the dtypes differ, or are not floating-point.
         UnsupportedDTypeError: there is no such complex dtype.
     """
-    for tensor in (first, second):
-        if not tensor.dtype.is_floating_point or tensor.dtype.is_encoded:
+    for part in (first, second):
+        if not part.dtype.is_floating_point or part.dtype.is_encoded:
             raise DTypeError(
                 "Expected both inputs to be Half, Float or Double tensors but got "
                 f"{first.dtype.scalar_type} and {second.dtype.scalar_type}"

@@ -167,8 +167,8 @@ def erfinv(self: Tensor) -> Tensor:
 
 @erfinv.derivative("self")
 def erfinv_derivative(grad, self):
-    result = erfinv(self)
-    return grad * (result * result).exp() * (math.sqrt(math.pi) / 2)
+    inverse = erfinv(self)
+    return grad * (inverse * inverse).exp() * (math.sqrt(math.pi) / 2)
 
 
 LOGIT: dict[str, Any] = {**UNARY, "out": True}

@@ -65,5 +65,5 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str = "ij") -> tuple
     ([[0, 0, 0], [1, 1, 1]], [[0, 1, 2], [0, 1, 2]])
     """
     is_list = len(tensors) == 1 and isinstance(tensors[0], (list, tuple))
-    tensor: Any = tensors[0] if is_list else tensors
-    return tuple(combinations.meshgrid_indexing(list(tensor), indexing=indexing))
+    listed: Any = tensors[0] if is_list else tensors
+    return tuple(combinations.meshgrid_indexing(list(listed), indexing=indexing))

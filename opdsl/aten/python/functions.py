@@ -206,7 +206,7 @@ for _method in (unique, unique_consecutive):
 
 def _asked_for(tensors: Sequence[Tensor], *wanted: bool) -> Tensor | tuple[Tensor, ...]:
     """Return the first tensor, or a tuple of it and those further tensors that are wanted."""
-    chosen = (tensors[0], *(tensor for tensor, is_wanted in zip(tensors[1:], wanted, strict=True) if is_wanted))
+    chosen = (tensors[0], *(gradient for gradient, is_wanted in zip(tensors[1:], wanted, strict=True) if is_wanted))
     return chosen if len(chosen) > 1 else chosen[0]
 
 

@@ -71,7 +71,7 @@ for _name, _layout in PARTS.items():
         _part.non_differentiable("self")
 for _name, _layout in COPIED.items():
     declare_part_copy(_name, _layout)
-declare_generated_of(registry, [registry.operators[f"aten::{name}_copy"] for name in COPIED])
+declare_generated_of(registry, [registry.operators[f"aten::{base_name}_copy"] for base_name in COPIED])
 
 
 @op("aten::to_dense", variants="method")

@@ -107,12 +107,12 @@ def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> T
 
 
 def _replaced(name: str, self: Tensor, others: list[Tensor], function: Callable[..., Any]) -> Tensor:
-    for tensor in (self, *others):
-        if tensor.device.type != "cpu":
-            raise DeviceError(f"{name}(): a Python function takes elements on the CPU, but got one on {tensor.device}")
-        if tensor.requires_grad:
+    for operand in (self, *others):
+        if operand.device.type != "cpu":
+            raise DeviceError(f"{name}(): a Python function takes elements on the CPU, but got one on {operand.device}")
+        if operand.requires_grad:
             raise RequiresGradError(f"{name}(): a Python function has no gradient, but a tensor requires grad")
-    columns = [tensor.flatten().tolist() for tensor in (self, *(expand(other, self.shape) for other in others))]
+    columns = [side.flatten().tolist() for side in (self, *(expand(other, self.shape) for other in others))]
     output = construction.tensor([function(*row) for row in zip(*columns, strict=True)], dtype=self.dtype)
     return self.copy_(output.view(self.shape))
 

@@ -315,12 +315,12 @@ def planned_at(plans: FunctionPlans, self: Tensor, index: Any, *values: Tensor |
     served = None
     original, index = index, without_lists(index)
     try:
-        written = [key_of_value(value, tensors) for value in values]
+        written = [key_of_value(element, tensors) for element in values]
         key = (self.geometry, key_of(index, tensors), *written)
         plan = plans.plans.get((state, key))
         if plan is not None:
             return plan(self, index, *values)
-        form = self.geometry.form, form_of(index), *(form_of_value(value) for value in values)
+        form = self.geometry.form, form_of(index), *(form_of_value(element) for element in values)
         served = plans.forms.plans.get(state, {}).get(form)
     except (TypeError, AttributeError):
         key = None

@@ -99,8 +99,8 @@ def _by_rules(
     try:
         elements = [_elements_of(arg, dim, batches) for arg, dim in zip(args, dims, strict=True)]
         with batches:
-            result = func(*elements, **kwargs)
-        return (_whole(result, out_dims, batches),)
+            mapped = func(*elements, **kwargs)
+        return (_whole(mapped, out_dims, batches),)
     except Exception:
         return None
 
@@ -116,10 +116,10 @@ def _whole(value: Any, dims: Any, batches: Batches) -> Any:
     """Replace the tracers of a result by their batches, with the batch dimension moved to ``dims``."""
     if isinstance(value, (tuple, list, Mapping)):
         return _rebuilt(value, {key: _whole(part, dim, batches) for key, part, dim in _dims_below(value, dims)})
-    result = batches.whole(value)
+    whole = batches.whole(value)
     if dims is None:
-        return result[-1]
-    return result.movedim(0, dims).clone() if batches.batch(value) is None else result.movedim(0, dims)
+        return whole[-1]
+    return whole.movedim(0, dims).clone() if batches.batch(value) is None else whole.movedim(0, dims)
 
 
 def _results(call: Callable[[int], Any], size: int, randomness: str) -> list[Any]:
@@ -157,7 +157,7 @@ def _leaves(value: Any, dims: Any) -> Iterator[tuple[Tensor, int]]:
 
 
 def _size_of(leaves: list[tuple[Tensor, int]]) -> int:
-    sizes = sorted({tensor.shape[dim] for tensor, dim in leaves})
+    sizes = sorted({leaf.shape[dim] for leaf, dim in leaves})
     if not sizes:
         raise OptionError("vmap: no argument has elements; in_dims has to name a dimension of one tensor at least")
     if len(sizes) > 1:

@@ -107,7 +107,7 @@ class Batches(DispatchMode):
         called: Operator = operator.operator
         arguments = unbox(called, args, kwargs)
         self._require_rules(called, arguments)
-        if all(self.batch(tensor) is None for tensor in tensors_in(arguments)):
+        if all(self.batch(input) is None for input in tensors_in(arguments)):
             return operator(*args, **kwargs)
         if called.name == "aten::_linalg_check_errors":
             info: Any = arguments[0]
@@ -139,9 +139,9 @@ class Batches(DispatchMode):
         refusal = _refusal(called)
         if refusal:
             raise UnsupportedModeError(f"vmap: {called.name} {refusal}")
-        for tensor in tensors_in(arguments):
-            self._require_memory(tensor)
-            if tensor.geometry.requires_grad and isinstance(tensor, Element):
+        for input in tensors_in(arguments):
+            self._require_memory(input)
+            if input.geometry.requires_grad and isinstance(input, Element):
                 raise UnsupportedModeError("vmap: a gradient by an element is asked for")
         if any(argument is _META for argument in arguments):
             raise UnsupportedModeError("vmap: a tensor is made on the device of an element")
@@ -242,7 +242,7 @@ def _broadcast(batches: Batches, called: Operator, arguments: tuple[Any, ...], e
     """Compute a pointwise operator on batches: the batch dimension first, then dimensions of size 1, then the element's
     own.
     """
-    ndim = max(tensor.ndim for tensor in tensors_in(arguments))
+    ndim = max(input.ndim for input in tensors_in(arguments))
 
     def aligned(batch: Tensor) -> Tensor:
         return batch.reshape(batch.shape[0], *(1,) * (ndim + 1 - batch.ndim), *batch.shape[1:])
@@ -255,7 +255,7 @@ def _along_rows(batches: Batches, called: Operator, arguments: tuple[Any, ...], 
     rank.
     """
     first, *others = tensors_in(arguments)
-    if any(batches.batch(tensor) is not None and tensor.ndim != first.ndim for tensor in others):
+    if any(batches.batch(other) is not None and other.ndim != first.ndim for other in others):
         raise UnsupportedModeError("vmap: rows of batches of several forms")
     called, arguments = _with_dimensions(called, arguments)
     names = [argument.python_name for argument in called.schema.arguments]
@@ -322,7 +322,7 @@ def _sum_of_product(batches: Batches, called: Operator, arguments: tuple[Any, ..
 def _taken(batches: Batches, called: Operator, arguments: tuple[Any, ...], expected: Any) -> Any:
     """Compute a gather or scatter along a dimension on batches; indices may be shared or differ between elements."""
     first, dim, *rest = arguments
-    values = [batches.whole(argument) if isinstance(argument, Tensor) else argument for argument in rest]
+    values = [batches.whole(operand) if isinstance(operand, Tensor) else operand for operand in rest]
     return _call(called, (batches.whole(first), shifted(dim, first.ndim), *values))
 
 
@@ -350,8 +350,8 @@ def _indexed(batches: Batches, called: Operator, arguments: tuple[Any, ...], exp
         raise UnsupportedModeError("vmap: dimensions between those that are indexed")
     ndim = max(index.ndim for index in indexes)
     places = [
-        tensor.reshape(tensor.shape[0], *(1,) * (ndim + 1 - tensor.ndim), *tensor.shape[1:])
-        for tensor in map(batches.whole, indexes)
+        index.reshape(index.shape[0], *(1,) * (ndim + 1 - index.ndim), *index.shape[1:])
+        for index in map(batches.whole, indexes)
     ]
     elements = arange(batches.size, device=places[0].device).reshape(batches.size, *(1,) * ndim)
     return _call(called, (batches.whole(first), (elements, *places)))

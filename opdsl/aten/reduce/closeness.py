@@ -68,7 +68,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) 
     if not common.is_floating_point:
         raise DTypeError(f"expected common dtype to be floating point, yet common dtype is {common.scalar_type}")
     shape = broadcast(x1.shape, x2.shape)
-    first, second = (tensor.expand(shape).to(common) for tensor in (x1, x2))
+    first, second = (vectors.expand(shape).to(common) for vectors in (x1, x2))
     return cosines(first, second, dim, eps)
 
 
@@ -152,8 +152,8 @@ def equal(self: Tensor, other: Tensor) -> bool:
     recorder = lowering.get()
     if recorder is None or self.device is not cpu:
         return not differing.item()
-    (name,) = recorder.run(not_, (differing.array,), ["truth"])
-    return Unknown(name)  # type: ignore[return-value]  # the plan gives the bool
+    (variable,) = recorder.run(not_, (differing.array,), ["truth"])
+    return Unknown(variable)  # type: ignore[return-value]  # the plan gives the bool
 
 
 @op("aten::is_same_size", kernel="CompositeExplicitAutograd", variants="function, method")

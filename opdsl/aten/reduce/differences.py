@@ -65,7 +65,7 @@ def diff(
     if n == 0:
         return self.clone() if out is None else write_out("aten::diff.out", out, self)
     if prepend is not None or append is not None:
-        self = cat([tensor for tensor in (prepend, self, append) if tensor is not None], dimension)
+        self = cat([piece for piece in (prepend, self, append) if piece is not None], dimension)
     difference: Any = logical_xor if self.dtype is bool_ else sub
     times = min(n, self.shape[dimension])
     for index in range(times):
@@ -250,15 +250,15 @@ def corrcoef(self: Tensor) -> Tensor:
         self.ndim <= 2,
         f"corrcoef(): expected input to have two or fewer dimensions but got an input with {self.ndim} dimensions",
     )
-    result = cov(self)
-    if result.ndim == 0:
-        return result / result
-    variances = result.diag()
-    deviations = (real_parts(variances) if result.is_complex() else variances).sqrt()
-    result = result / deviations.view((-1, 1)) / deviations.view((1, -1))
-    if result.is_complex():
-        return complex_of(real_parts(result).clip(-1, 1), imaginary_parts(result).clip(-1, 1))
-    return result.clip(-1, 1)
+    correlations = cov(self)
+    if correlations.ndim == 0:
+        return correlations / correlations
+    variances = correlations.diag()
+    deviations = (real_parts(variances) if correlations.is_complex() else variances).sqrt()
+    correlations = correlations / deviations.view((-1, 1)) / deviations.view((1, -1))
+    if correlations.is_complex():
+        return complex_of(real_parts(correlations).clip(-1, 1), imaginary_parts(correlations).clip(-1, 1))
+    return correlations.clip(-1, 1)
 
 
 # ------------------------------------------------------------------------------------------------------------- gradient

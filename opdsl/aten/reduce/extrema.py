@@ -46,7 +46,7 @@ def shared_among_equals(
     grad: Tensor, self: Tensor, result: Tensor, *, dim: tuple[int, ...] | None = None, keepdim: bool = False
 ) -> Tensor:
     """Return the gradient of an extremum, divided evenly among all elements that equal it."""
-    spread, wanted = (restore_dims(tensor, self.ndim, dim, keepdim) for tensor in (grad, result))
+    spread, wanted = (restore_dims(reduced, self.ndim, dim, keepdim) for reduced in (grad, result))
     hits = self == wanted
     return hits.to(grad.dtype) * shared(spread, hits.sum(dim or None, True))
 
@@ -55,7 +55,7 @@ def selected_derivative(grad: Tensor, self: Tensor, indices: Tensor, dim: int, k
     """Return the gradient of the input of a selection along a dimension: ``grad`` at the selected elements, 0
     elsewhere.
     """
-    spread, places = (restore_dims(tensor, self.ndim, (dim,), keepdim) for tensor in (grad, indices))
+    spread, places = (restore_dims(reduced, self.ndim, (dim,), keepdim) for reduced in (grad, indices))
     return grad.new_zeros(self.shape).scatter_(dim, places, spread)
 
 
@@ -225,7 +225,7 @@ def aminmax(self: Tensor, *, dim: int | None = None, keepdim: bool = False) -> S
 @aminmax.derivative("self")
 def aminmax_derivative(grads, self, min, max, dim, keepdim):
     dims, extrema = None if dim is None else (dim,), zip(grads, (min, max), strict=True)
-    one, other = (shared_among_equals(grad, self, tensor, dim=dims, keepdim=keepdim) for grad, tensor in extrema)
+    one, other = (shared_among_equals(grad, self, extremum, dim=dims, keepdim=keepdim) for grad, extremum in extrema)
     return one + other
 
 

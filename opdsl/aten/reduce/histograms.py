@@ -86,9 +86,9 @@ def count_between(edges: Tensor, values: Tensor, weight: Tensor | None, *, is_ev
     inside = nonzero_columns((values >= edges[0]).logical_and(values <= edges[-1]))[0]
     values = values.index_select(0, inside)
     bins = edges.shape[0] - 1
-    result = interpolated(values, edges) if is_even else bucketize(values, edges, right=True) - 1
+    places = interpolated(values, edges) if is_even else bucketize(values, edges, right=True) - 1
     shares = values.new_ones(values.shape) if weight is None else weight.index_select(0, inside)
-    return edges.new_zeros((bins,)).index_add(0, result.clamp_max(bins - 1), shares)
+    return edges.new_zeros((bins,)).index_add(0, places.clamp_max(bins - 1), shares)
 
 
 def check_bins(bins: int) -> None:
@@ -197,19 +197,19 @@ def even_counts_cpu(values, bins, first, last, out):
     out[:] = last
     high = out[0]
     width = high - low
-    tensor = numpy.zeros(bins, numpy.int64)
+    counts = numpy.zeros(bins, numpy.int64)
     for i in range(len(values)):
         value = values[i]
         if value >= low and value <= high:
             share = (value - low) * count / width
             if share >= bins:
-                tensor[bins - 1] += 1
+                counts[bins - 1] += 1
             elif share >= 0:
-                tensor[int(share)] += 1
+                counts[int(share)] += 1
             else:  # NaN: the edges are equal after rounding, or their distance overflows
-                tensor[0] += 1
+                counts[0] += 1
     for i in range(bins):  # numba takes two seconds to compile ``out[:] = tensor``
-        out[i] = tensor[i]
+        out[i] = counts[i]
 
 
 # ------------------------------------------------------------------------------------------------------------ histogram
@@ -285,7 +285,7 @@ def even_edges(self: Tensor, bins: int, range: tuple[float, ...] | None) -> Tens
     elif self.is_meta:
         return self.new_empty((bins + 1,))  # the edges depend on the elements
     elif self.numel():
-        first, last = (real(tensor.item()) for tensor in aminmax(self))
+        first, last = (real(extremum.item()) for extremum in aminmax(self))
     else:
         first, last = 0.0, 1.0
     check(

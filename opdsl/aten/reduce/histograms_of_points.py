@@ -30,26 +30,26 @@ def check_points(self: Tensor, dims: int, weight: Tensor | None) -> None:
     Raises:
         ShapeError, DTypeError: they do not fit.
     """
-    name = "torch.histogramdd"
-    check(self.ndim >= 2, f"{name}: input tensor should have at least 2 dimensions, but got {self.ndim}")
+    operator = "torch.histogramdd"
+    check(self.ndim >= 2, f"{operator}: input tensor should have at least 2 dimensions, but got {self.ndim}")
     count = self.shape[-1]
     check(
         count == dims,
-        f"{name}: bins should have one element for each of the input's {count} coordinates, but got {dims}",
+        f"{operator}: bins should have one element for each of the input's {count} coordinates, but got {dims}",
     )
-    check(count > 0, f"{name}: points should have at least 1 dimension", got=self.shape)
+    check(count > 0, f"{operator}: points should have at least 1 dimension", got=self.shape)
     require_kernel(self.dtype in (float32, float64), "histogramdd", self.dtype, CONVERT)
     if weight is None:
         return
     check(
         weight.shape == self.shape[:-1],
-        f"{name}: if weight tensor is provided it should have the same shape as the input tensor excluding its "
+        f"{operator}: if weight tensor is provided it should have the same shape as the input tensor excluding its "
         f"innermost dimension, but got input with shape {list(self.shape)} and weight with shape {list(weight.shape)}",
     )
     if weight.dtype is not self.dtype:
         raise DTypeError(
-            f"{name}: if weight tensor is provided, input tensor and weight tensor should have the same dtype, but got "
-            f"input(dtype={c_name(self.dtype)}), and weight(dtype={c_name(weight.dtype)})"
+            f"{operator}: if weight tensor is provided, input tensor and weight tensor should have the same dtype, but "
+            f"got input(dtype={c_name(self.dtype)}), and weight(dtype={c_name(weight.dtype)})"
         )
 
 
@@ -132,8 +132,8 @@ def from_counts(
 def from_edges(self: Tensor, bins: list[Tensor], *, weight: Tensor | None = None, density: bool = False) -> Tensor:
     """Count the points in each bin, for given edges along each coordinate."""
     check_points(self, len(bins), weight)
-    for tensor in bins:
-        check_edges(self, tensor)
+    for edges in bins:
+        check_edges(self, edges)
     return count_in_boxes(self, bins, weight, density)
 
 
@@ -181,4 +181,4 @@ def histogramdd_tensorlist_bins(
     density: bool = False,
 ) -> Histogramdd:
     """Return ``histogramdd`` for bins with given edges."""
-    return Histogramdd(from_edges(self, bins, weight=weight, density=density), [tensor.clone() for tensor in bins])
+    return Histogramdd(from_edges(self, bins, weight=weight, density=density), [edges.clone() for edges in bins])

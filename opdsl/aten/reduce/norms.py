@@ -77,13 +77,13 @@ def linalg_vector_norm(
 
 @linalg_vector_norm.meta
 def linalg_vector_norm_meta(ctx, self, ord, dim, dtype):
-    name = "linalg.vector_norm"
+    operator = "linalg.vector_norm"
     check(
         self.dtype.is_floating_point or self.dtype.is_complex,
-        f"{name}: Expected a floating point or complex tensor as input. Got {self.dtype.scalar_type}",
+        f"{operator}: Expected a floating point or complex tensor as input. Got {self.dtype.scalar_type}",
     )
     check_identity(self, ord, dim)
-    check_norm_dtype(name, self.dtype, dtype)
+    check_norm_dtype(operator, self.dtype, dtype)
 
 
 def check_identity(self: Tensor, ord: Any, dim: Any) -> None:
@@ -145,7 +145,7 @@ attach_norms(linalg_vector_norm, "ord", norm_by, LOOPS, roots_of_powers)
 def norm_gradient(grad: Tensor, self: Tensor, result: Tensor, p: Any, dim: Any, keepdim: bool) -> Tensor:
     """Return the gradient of a norm (``norm_backward`` of ATen); 0 where the norm is 0."""
     self = self.to(promote_types(self.dtype, result.dtype))
-    spread, norm = (restore_dims(tensor, self.ndim, dim, keepdim) for tensor in (grad, result))
+    spread, norm = (restore_dims(reduced, self.ndim, dim, keepdim) for reduced in (grad, result))
     order = 2.0 if p is None else float(p)
     direction, size = self.sgn(), self.abs()
     if order == 0:

@@ -214,8 +214,8 @@ def quantiles(
     ordered = ordered.reshape((*shape, ordered.shape[-1]))
     ranks = ranks_of(ordered, q.reshape((-1,)), skips_nan=skips_nan)
     # All rows may share one row of ranks.
-    result = between(ordered, ranks.expand((*shape, q.numel())), interpolation)
-    return result.squeeze(-1) if q.ndim == 0 else result.unsqueeze(0).transpose(0, -1).squeeze(-1)
+    levels = between(ordered, ranks.expand((*shape, q.numel())), interpolation)
+    return levels.squeeze(-1) if q.ndim == 0 else levels.unsqueeze(0).transpose(0, -1).squeeze(-1)
 
 
 def share_of(self: Tensor, q: float) -> Tensor:

@@ -284,7 +284,7 @@ def logsumexp(self: Tensor, dim: Annotated[IntList, Size(1)], keepdim: bool = Fa
 
 @logsumexp.derivative("self")
 def logsumexp_derivative(grad, self, result, dim, keepdim):
-    spread, total = (restore_dims(tensor, self.ndim, dim, keepdim) for tensor in (grad, result))
+    spread, total = (restore_dims(reduced, self.ndim, dim, keepdim) for reduced in (grad, result))
     return slope_of_logsumexp(spread, self, total)
 
 

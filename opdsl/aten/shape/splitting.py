@@ -228,16 +228,16 @@ def tensor_split_by_tensor(
     self: Tensor[Alias("a", after="*")], tensor_indices_or_sections: Tensor, dim: int = 0
 ) -> list[Tensor[Alias("a")]]:
     """Split a dimension by ``tensor_split``, with a tensor that is the number of parts or the indices."""
-    tensor = tensor_indices_or_sections
+    splits = tensor_indices_or_sections
     expected = "tensor_split expected tensor_indices_or_sections to"
     require_dimension(self, dim)
-    check(tensor.is_cpu, f"{expected} be on cpu, but it's on {tensor.device}")
-    check(tensor.dtype is int64, f"{expected} have dtype of long, but got {tensor.dtype.scalar_type}")
+    check(splits.is_cpu, f"{expected} be on cpu, but it's on {splits.device}")
+    check(splits.dtype is int64, f"{expected} have dtype of long, but got {splits.dtype.scalar_type}")
     check(
-        tensor.ndim < 2,
-        f"{expected} be a zero-dimensional or one-dimensional tensor, but got a tensor with {tensor.ndim} dims",
+        splits.ndim < 2,
+        f"{expected} be a zero-dimensional or one-dimensional tensor, but got a tensor with {splits.ndim} dims",
     )
-    return tensor_split(self, tensor.tolist(), dim)
+    return tensor_split(self, splits.tolist(), dim)
 
 
 def split_dimension(tensor: Tensor, name: str, sections: int | None = None) -> int:

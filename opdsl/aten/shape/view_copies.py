@@ -36,8 +36,8 @@ def viewing() -> list[Operator]:
 
 def copied(view: Tensor) -> Tensor:
     """Return a contiguous copy of a view."""
-    tensor: Tensor = view.clone(memory_format=MemoryFormat.contiguous_format)
-    return tensor
+    copy: Tensor = view.clone(memory_format=MemoryFormat.contiguous_format)
+    return copy
 
 
 def declare_copies() -> None:

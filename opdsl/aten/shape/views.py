@@ -179,8 +179,8 @@ def reshape(self: Tensor[Alias("a")], shape: list[SymInt]) -> Tensor[Alias("a")]
         wanted, shows = reshaped(self.geometry, shape)
     if shows:
         return self.view(wanted)
-    tensor: Tensor = _unsafe_view(self.clone(memory_format=MemoryFormat.contiguous_format), wanted)
-    return tensor
+    copy: Tensor = _unsafe_view(self.clone(memory_format=MemoryFormat.contiguous_format), wanted)
+    return copy
 
 
 @lru_cache(maxsize=1024)
@@ -265,10 +265,12 @@ def as_strided_derivative(grad, self, size, stride, storage_offset):
         as_strided(places, *layout).reshape((-1,))
         for layout in ((size, stride, offset), (self.shape, self.strides, self.storage_offset()))
     )
-    result = grad.new_zeros((count,)).index_add(0, shown, grad.reshape((-1,))).index_select(0, own)
+    gradient = grad.new_zeros((count,)).index_add(0, shown, grad.reshape((-1,))).index_select(0, own)
     if has_internal_overlap(self.geometry):
-        result = shared(result, own.new_zeros((count,)).index_add(0, own, own.new_ones(own.shape)).index_select(0, own))
-    return result.view(self.shape)
+        gradient = shared(
+            gradient, own.new_zeros((count,)).index_add(0, own, own.new_ones(own.shape)).index_select(0, own)
+        )
+    return gradient.view(self.shape)
 
 
 def strided_view(tensor: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None) -> views.View:
@@ -325,8 +327,8 @@ def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> list[Tensor]:
     >>> [tensor.shape for tensor in opdsl.broadcast_tensors(opdsl.ones(2, 1), opdsl.ones(3))]
     [(2, 3), (2, 3)]
     """
-    tensor: Any = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
-    return broadcast_tensor_list(tensor)
+    listed: Any = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
+    return broadcast_tensor_list(listed)
 
 
 @op("aten::_reshape_alias", kernel=EVERYWHERE, variants="function, method")

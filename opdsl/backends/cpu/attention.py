@@ -143,8 +143,8 @@ def _details(
 def _work(module: ModuleType, call: AttentionCall, elements: int, cost: int, details: list[int | Table]) -> Work:
     """Return the work of a module's kernel; ``cost`` is the number of multiplications for an element."""
     grain = largest(1, _SHARE // largest(1, cost)) if elements * cost > _SHARE else 0
-    (name,) = exports([module])
-    return Work(_code(module, call).address(name), elements, grain, details=details)
+    (symbol,) = exports([module])
+    return Work(_code(module, call).address(symbol), elements, grain, details=details)
 
 
 def _code(module: ModuleType, call: AttentionCall) -> engine.Code:

@@ -183,13 +183,13 @@ def _numba_stamp() -> str:
 
 def _leaves(arguments: Sequence[Any]) -> Iterator[Any]:
     """Yield the argument types with tuples flattened, one for each slot of a frame; a string has two slots."""
-    for argument in arguments:
-        if type(argument) is tuple:
-            yield from _leaves(argument)
-        elif argument is str:
+    for spec in arguments:
+        if type(spec) is tuple:
+            yield from _leaves(spec)
+        elif spec is str:
             yield from (int, int)
         else:
-            yield argument
+            yield spec
 
 
 def _input(leaf: Any) -> Input:
@@ -197,8 +197,8 @@ def _input(leaf: Any) -> Input:
 
 
 def _builtin(function: FunctionType, loaded: Loaded, inputs: Sequence[Input]) -> Kernel:
-    name = f"{function.__module__}.{function.__qualname__}"
-    report = functools.partial(_raise, name, loaded.environments)
+    function_name = f"{function.__module__}.{function.__qualname__}"
+    report = functools.partial(_raise, function_name, loaded.environments)
     table = Table([word for input in inputs for word in input])
     header: list[int | Table] = words(
         AuthorPlan, kernel=loaded.entry, arguments=len(inputs), inputs=table, reporter=id(report)

@@ -38,12 +38,12 @@ class Compiled(NamedTuple):
 
 def signature_text(arguments: Sequence[Any]) -> str:
     """Return the argument types of a call as text, for cache keys and messages."""
-    return ", ".join(_type_text(argument) for argument in arguments)
+    return ", ".join(_type_text(spec) for spec in arguments)
 
 
-def _type_text(argument: Any) -> str:
-    if isinstance(argument, ArraySpec):
-        return f"{argument.dtype.name}[{argument.ndim}{argument.layout}]"
-    if isinstance(argument, tuple):
-        return f"({signature_text(argument)})"
-    return "None" if argument is None else str(argument.__name__)
+def _type_text(spec: Any) -> str:
+    if isinstance(spec, ArraySpec):
+        return f"{spec.dtype.name}[{spec.ndim}{spec.layout}]"
+    if isinstance(spec, tuple):
+        return f"({signature_text(spec)})"
+    return "None" if spec is None else str(spec.__name__)

@@ -82,7 +82,7 @@ def compile_author(
         KernelCompileError: numba refuses the kernel; numba's error is the cause.
     """
     dispatchers: dict[FunctionType, Any] = {}
-    kinds = [_numba_type(argument) for argument in arguments]
+    kinds = [_numba_type(spec) for spec in arguments]
     quick = is_quick()
     compiler = LinkedCompiler if quick else Compiler
     entry = numba.njit(pipeline_class=compiler, **_OPTIONS)(_entry(function, kinds, checks_bounds, dispatchers))
@@ -92,11 +92,11 @@ def compile_author(
     except NumbaError as error:
         raise KernelCompileError(_refusal(function, arguments, error)) from error
     _require_integers(arguments, dispatchers)
-    (result,) = entry.overloads.values()
-    library = result.library
+    (overload,) = entry.overloads.values()
+    library = overload.library
     library._ensure_finalized()
     content = engine.compile_object(str(library._final_module)) if quick else library._get_compiled_object()
-    compiled = Compiled(content, result.fndesc.llvm_func_name, _needs(library), _environments(library))
+    compiled = Compiled(content, overload.fndesc.llvm_func_name, _needs(library), _environments(library))
     return compiled, not library.has_dynamic_globals
 
 
@@ -191,13 +191,13 @@ def _environments(library: Any) -> tuple[str, ...]:
     return tuple(sorted(variable.name for variable in variables if variable.name.startswith(_ENVIRONMENT)))
 
 
-def _numba_type(argument: Any) -> Any:
-    if isinstance(argument, ArraySpec):
-        name = argument.dtype.name
-        return types.Array(getattr(types, _SEEN_AS.get(name, name)), argument.ndim, argument.layout)  # type: ignore[call-overload]
-    if isinstance(argument, tuple):
-        return types.Tuple([_numba_type(element) for element in argument])
-    return types.none if argument is None else _NUMBERS.get(argument, types.none)
+def _numba_type(spec: Any) -> Any:
+    if isinstance(spec, ArraySpec):
+        name = spec.dtype.name
+        return types.Array(getattr(types, _SEEN_AS.get(name, name)), spec.ndim, spec.layout)  # type: ignore[call-overload]
+    if isinstance(spec, tuple):
+        return types.Tuple([_numba_type(element) for element in spec])
+    return types.none if spec is None else _NUMBERS.get(spec, types.none)
 
 
 def _dispatcher(
@@ -230,8 +230,8 @@ def _require_integers(arguments: Sequence[Any], dispatchers: dict[FunctionType, 
         KernelCompileError: numba computes one as another type.
     """
     for function, dispatcher in dispatchers.items():
-        for result in dispatcher.overloads.values():
-            mixture = mixture_in(result.type_annotation)
+        for overload in dispatcher.overloads.values():
+            mixture = mixture_in(overload.type_annotation)
             if mixture is not None:
                 line = _line(function.__code__.co_filename, mixture.line)
                 raise KernelCompileError(

@@ -181,7 +181,7 @@ class _Reader:
     def call(self, line: int, value: Any) -> Mixture | None:
         """Check a call for uint64 arguments that numba passes as another type."""
         function = self.kinds[value.func.name]
-        names = [argument.name for argument in value.args]
+        names = [operand.name for operand in value.args]
         if not any(map(self.is_unsigned, names)):
             return None
         key = getattr(function, "typing_key", None)

@@ -64,7 +64,7 @@ class Blas:
         """Return the addresses that code calling routines is linked with: ``void blas_enter(i32 threads)``, ``void
         blas_leave()``.
         """
-        return {name: self.threads.address(name) for name in ("blas_enter", "blas_leave")}
+        return {routine: self.threads.address(routine) for routine in ("blas_enter", "blas_leave")}
 
 
 def blas() -> Blas:
@@ -98,7 +98,7 @@ def _routine(routines: Mapping[str, Any], name: str) -> int:
 @contextlib.contextmanager
 def on_one_thread() -> Iterator[None]:
     """Limit SciPy's or NumPy's BLAS to the calling thread inside the context."""
-    enter, leave = (blas().imports[name] for name in ("blas_enter", "blas_leave"))
+    enter, leave = (blas().imports[routine] for routine in ("blas_enter", "blas_leave"))
     ctypes.CFUNCTYPE(None, ctypes.c_int32)(enter)(1)
     try:
         yield

@@ -52,14 +52,14 @@ def cast(printer: Printer, node: Node, kind: ScalarType, arguments: list[str]) -
         printer.declared.add(f"declare {target} {symbol}({source})")
         return printer.line(f"call {target} {symbol}({source} {arguments[0]})")
     if kind.category == FLOAT:
-        name = "fpext" if node.type.bits > kind.bits else "fptrunc"
+        instruction = "fpext" if node.type.bits > kind.bits else "fptrunc"
     elif node.type.category == FLOAT:
-        name = "sitofp" if kind.is_signed else "uitofp"
+        instruction = "sitofp" if kind.is_signed else "uitofp"
     elif node.type.bits == kind.bits:
         return arguments[0]
     else:
-        name = "trunc" if node.type.bits < kind.bits else "sext" if kind.is_signed else "zext"
-    return printer.line(f"{name} {source} {arguments[0]} to {target}")
+        instruction = "trunc" if node.type.bits < kind.bits else "sext" if kind.is_signed else "zext"
+    return printer.line(f"{instruction} {source} {arguments[0]} to {target}")
 
 
 def _clamped(printer: Printer, kind: ScalarType, value: str) -> str:

@@ -198,13 +198,13 @@ def linked(target: Target, parts: Sequence[tuple[Source, Mapping[str, str]]]) ->
 
 def _rename(module: Any, names: Mapping[str, str]) -> None:
     """Give the exported functions of a module other names, and make all others internal."""
-    for value in [*module.functions, *module.global_variables]:
-        if value.is_declaration:
+    for symbol in [*module.functions, *module.global_variables]:
+        if symbol.is_declaration:
             continue
-        if value.name in names:
-            value.name = names[value.name]
-        elif value.linkage is not llvm.Linkage.internal:
-            value.linkage = llvm.Linkage.internal
+        if symbol.name in names:
+            symbol.name = names[symbol.name]
+        elif symbol.linkage is not llvm.Linkage.internal:
+            symbol.linkage = llvm.Linkage.internal
 
 
 def assembly(text: str) -> str:
@@ -262,11 +262,11 @@ def load_object(content: bytes, symbols: Sequence[str], imports: Mapping[str, in
     Raises:
         RuntimeError: it uses a name that neither ``imports`` nor the process defines.
     """
-    used = {name: _halves().address(ours) for name, ours in OF_HALVES.items() if name.encode() in content}
+    used = {symbol: _halves().address(ours) for symbol, ours in OF_HALVES.items() if symbol.encode() in content}
     used |= {
-        name: address()
-        for name, address in provided.items()
-        if name.encode() in content and name not in symbols and name not in imports
+        symbol: address()
+        for symbol, address in provided.items()
+        if symbol.encode() in content and symbol not in symbols and symbol not in imports
     }
     jit = _jit()
     with _lock:

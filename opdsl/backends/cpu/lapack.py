@@ -152,7 +152,7 @@ def _work_sizes(name: str, dtype: Any, form: Sequence[str | int | Work | _Stack]
         if isinstance(text, Work) and text.is_counted:
             passed.append(-1)
     _run(name, numpy.zeros((1, 1, 1), dtype), passed)
-    answers = [int(tensor[0, 0].real) for tensor in asked]
+    answers = [int(workspace[0, 0].real) for workspace in asked]
     return tuple(max(answer if size is None else size, 1) for size, answer in zip(known, answers, strict=True))
 
 

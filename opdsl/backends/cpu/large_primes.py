@@ -113,19 +113,19 @@ def _in_parts(transform: Transform, array: Array, forward: bool, normalization: 
 
 def r2c(transform: Transform, array: Array, dim: int, normalization: int, out: Array) -> None:
     """Transform real numbers along a dimension for which ``is_halved`` is true, as half as many complex numbers."""
-    lines, result = numpy.moveaxis(array, dim, -1), numpy.moveaxis(out, dim, -1)
+    lines, target = numpy.moveaxis(array, dim, -1), numpy.moveaxis(out, dim, -1)
     size = lines.shape[-1]
     paired = numpy.ascontiguousarray(lines).view(out.dtype)
-    tensor = numpy.empty_like(paired)
-    c2c(transform, paired, (paired.ndim - 1,), True, 0, tensor)
+    spectrum = numpy.empty_like(paired)
+    c2c(transform, paired, (paired.ndim - 1,), True, 0, spectrum)
     factor = (1.0, size**-0.5, 1.0 / size)[normalization]
-    roots = _roots(size, size // 2 + 1, 2, out.dtype.str)[1] * tensor.dtype.type(-0.5j * factor)
-    whole = result if result.flags.c_contiguous else numpy.empty(result.shape, result.dtype)
-    pairs, rows, step = tensor.reshape(-1, size // 2), whole.reshape(-1, size // 2 + 1), max(1, _PIECE // size)
+    roots = _roots(size, size // 2 + 1, 2, out.dtype.str)[1] * spectrum.dtype.type(-0.5j * factor)
+    whole = target if target.flags.c_contiguous else numpy.empty(target.shape, target.dtype)
+    pairs, rows, step = spectrum.reshape(-1, size // 2), whole.reshape(-1, size // 2 + 1), max(1, _PIECE // size)
     for begin in range(0, len(rows), step):
         _unpair(pairs[begin : begin + step], roots, 0.5 * factor, rows[begin : begin + step])
-    if whole is not result:
-        result[...] = whole
+    if whole is not target:
+        target[...] = whole
 
 
 def c2r(transform: Transform, array: Array, dim: int, normalization: int, out: Array) -> None:
@@ -142,27 +142,27 @@ def c2r(transform: Transform, array: Array, dim: int, normalization: int, out: A
     numpy.moveaxis(out, dim, -1)[...] = paired.view(out.dtype)
 
 
-def _pair(tensor: Array, roots: Array, factor: float, out: Array) -> None:
+def _pair(array: Array, roots: Array, factor: float, out: Array) -> None:
     """Compute the transform of pairs of real numbers from that of the numbers, as 2 (E + i O), ignoring imaginary parts
     that must be 0.
     """
-    ahead = tensor.copy()
+    ahead = array.copy()
     ahead.imag[:, 0] = ahead.imag[:, -1] = 0
     behind = ahead[:, ::-1].conj()
     odd = ahead - behind
     odd *= roots
     ahead += behind
-    ahead *= tensor.real.dtype.type(factor)
+    ahead *= array.real.dtype.type(factor)
     numpy.add(ahead[:, :-1], odd[:, :-1], out=out)
 
 
-def _unpair(tensor: Array, roots: Array, half: float, out: Array) -> None:
+def _unpair(array: Array, roots: Array, half: float, out: Array) -> None:
     """Compute the transform of real numbers from that of their pairs, as E + w O for even and odd indices."""
-    points = tensor.shape[1]
-    out[:, :points], out[:, points] = tensor, tensor[:, 0]
+    points = array.shape[1]
+    out[:, :points], out[:, points] = array, array[:, 0]
     behind = out[:, ::-1].conj()
     odd = out - behind
     odd *= roots
     out += behind
-    out *= tensor.real.dtype.type(half)
+    out *= array.real.dtype.type(half)
     out += odd

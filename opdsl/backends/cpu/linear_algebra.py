@@ -127,10 +127,10 @@ def lu_solve(factors: Array, pivots: Array, right: Array, left: bool, adjoint: b
     if not right.size:
         return
     array = right if left else right.swapaxes(-1, -2)
-    tensor = in_columns(flat(array if left else array.conj()))
-    lapack.getrs("C" if adjoint == left else "N", readable(factors), readable(pivots, 1), tensor)
-    if not numpy.may_share_memory(tensor, array):
-        array[...] = (tensor if left else tensor.conj()).reshape(array.shape)
+    solution = in_columns(flat(array if left else array.conj()))
+    lapack.getrs("C" if adjoint == left else "N", readable(factors), readable(pivots, 1), solution)
+    if not numpy.may_share_memory(solution, array):
+        array[...] = (solution if left else solution.conj()).reshape(array.shape)
 
 
 @step
@@ -168,16 +168,16 @@ def _diagonals(factors: Array, pivots: Array) -> tuple[Array, Array]:
 @step
 def ldl_factor(matrices: Array, pivots: Array, info: Array, hermitian: bool) -> None:
     """See ``LinearAlgebra``."""
-    name = _symmetric(matrices, hermitian)
-    stack(info, 0)[...] = lapack.sytrf(f"{name}trf", "L", stack(matrices), stack(pivots, 1))
+    routine = _symmetric(matrices, hermitian)
+    stack(info, 0)[...] = lapack.sytrf(f"{routine}trf", "L", stack(matrices), stack(pivots, 1))
 
 
 @step
 def ldl_solve(factors: Array, pivots: Array, right: Array, hermitian: bool) -> None:
     """See ``LinearAlgebra``."""
     if right.size:
-        name = _symmetric(factors, hermitian)
-        lapack.sytrs(f"{name}trs", "L", readable(factors), readable(pivots, 1), stack(right))
+        routine = _symmetric(factors, hermitian)
+        lapack.sytrs(f"{routine}trs", "L", readable(factors), readable(pivots, 1), stack(right))
 
 
 def _symmetric(matrices: Array, hermitian: bool) -> str:
@@ -243,15 +243,15 @@ def eig(matrices: Array, values: Array, vectors: Array | None, info: Array) -> N
     """See ``LinearAlgebra``."""
     if not numpy.isfinite(matrices).all():
         raise LinearAlgebraError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
-    stacked, tensor = stack(matrices), stack(values, 1)
+    stacked, eigenvalues = stack(matrices), stack(values, 1)
     columns = None if vectors is None else stack(vectors)
     if numpy.iscomplexobj(stacked):
-        stack(info, 0)[...] = lapack.geev(stacked, [tensor], columns)
+        stack(info, 0)[...] = lapack.geev(stacked, [eigenvalues], columns)
         return
-    real, imaginary = numpy.empty_like(tensor.real), numpy.empty_like(tensor.real)
+    real, imaginary = numpy.empty_like(eigenvalues.real), numpy.empty_like(eigenvalues.real)
     parts = None if columns is None else numpy.empty_like(stacked)
     stack(info, 0)[...] = lapack.geev(stacked, [real, imaginary], parts)
-    tensor.real, tensor.imag = real, imaginary
+    eigenvalues.real, eigenvalues.imag = real, imaginary
     if columns is not None and parts is not None:
         sign = numpy.sign(imaginary)[:, None]
         columns.real = numpy.where(sign < 0, numpy.roll(parts, 1, 2), parts)
@@ -263,7 +263,7 @@ def svd(
     matrices: Array, left: Array | None, values: Array, right: Array | None, info: Array, full_matrices: bool
 ) -> None:
     """See ``LinearAlgebra``."""
-    vectors = [None if tensor is None else stack(tensor) for tensor in (left, right)]
+    vectors = [None if side is None else stack(side) for side in (left, right)]
     if matrices.size:
         job = "N" if left is None else "A" if full_matrices else "S"
         whole = stack(matrices)

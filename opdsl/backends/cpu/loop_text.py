@@ -107,7 +107,7 @@ def _table(program: Program, operands: Mapping[str, Place]) -> dict[str, int]:
         for dim, (size, stride) in enumerate(zip(array.sizes, array.strides, strict=True)):
             first = dim * (count + 1)
             table |= {size: first - 1 if dim else COUNT, stride: first + operands[array.name].operand}
-    end = max((len(tensor.sizes) for tensor in arrays), default=0) * (count + 1) - 1
+    end = max((len(parameter.sizes) for parameter in arrays), default=0) * (count + 1) - 1
     others = [word for word in program.words if word not in table and word not in operands]
     table |= {word: end + k for k, word in enumerate(others)}
     return {word: table[word] for word in program.words if word not in operands}
@@ -413,10 +413,10 @@ class LoopText(StatementText):
     def reordered(self, op: str, kind: str, first: str, second: str) -> str:
         """Emit the combination of two values by an operation that LLVM may reorder."""
         register, scalar = REGISTER[kind], ScalarType(kind)
-        name, flags = _operation(op, scalar), _flags(op, scalar)
+        instruction, flags = _operation(op, scalar), _flags(op, scalar)
         if op not in _COMPARISONS:
-            return self.text.value(f"{name} {flags}{register} {first}, {second}")
-        symbol = f"@llvm.{name}.{_OVERLOADS.get(register, register)}"
+            return self.text.value(f"{instruction} {flags}{register} {first}, {second}")
+        symbol = f"@llvm.{instruction}.{_OVERLOADS.get(register, register)}"
         self.declared.add(f"declare {register} {symbol}({register}, {register})")
         return self.text.value(f"call {flags}{register} {symbol}({register} {first}, {register} {second})")
 

@@ -28,12 +28,12 @@ def _seldom(text: Text, condition: str, value: str, other: Callable[[], str]) ->
     """Emit the result of ``other`` if a condition holds, else ``value``, with a branch that avoids the slow division of
     ``other``.
     """
-    name = f"seldom{condition[1:]}"
-    text.line(f"  br label %{name}_test\n{name}_test:")
-    text.line(f"  br i1 {condition}, label %{name}, label %{name}_end\n{name}:")
+    label = f"seldom{condition[1:]}"
+    text.line(f"  br label %{label}_test\n{label}_test:")
+    text.line(f"  br i1 {condition}, label %{label}, label %{label}_end\n{label}:")
     word = other()
-    text.line(f"  br label %{name}_end\n{name}_end:")
-    return text.value(f"phi i64 [ {value}, %{name}_test ], [ {word}, %{name} ]")
+    text.line(f"  br label %{label}_end\n{label}_end:")
+    return text.value(f"phi i64 [ {value}, %{label}_test ], [ {word}, %{label} ]")
 
 
 def _reflected(text: Text, place: str, size: str) -> str:

@@ -190,10 +190,10 @@ def recorded(
 ) -> Any:
     """Record the allocation of an array in a plan, and return the symbolic array; strides are in bytes."""
     if strides is None:
-        (name,) = recorder.run(array_maker(dtype, len(shape)), shape, ["array"])
+        (variable,) = recorder.run(array_maker(dtype, len(shape)), shape, ["array"])
     else:
-        (name,) = recorder.run(allocated, (shape, dtype, strides), ["array"])
-    return SymbolicArray(name, dtype)
+        (variable,) = recorder.run(allocated, (shape, dtype, strides), ["array"])
+    return SymbolicArray(variable, dtype)
 
 
 @functools.lru_cache(maxsize=512)

@@ -110,7 +110,7 @@ def _compiled(
 @functools.cache
 def _addresses() -> dict[str, int]:
     """Return the addresses of the functions that every call needs, by name."""
-    return {name: code().address(name) for name in exports(_CALLS)}
+    return {symbol: code().address(symbol) for symbol in exports(_CALLS)}
 
 
 def shipped_code() -> tuple[engine.Source, dict[str, str]]:
@@ -225,10 +225,10 @@ def imports() -> dict[str, int]:
 def names_of(library: type[Library]) -> dict[str, int]:
     """Return the addresses of the names that a ``Library`` declares, which CPython exports."""
     return {
-        name: address_of(getattr(ctypes.pythonapi, name))
+        symbol: address_of(getattr(ctypes.pythonapi, symbol))
         if is_function
-        else ctypes.addressof(ctypes.c_void_p.in_dll(ctypes.pythonapi, name))
-        for name, is_function in library_names(library).items()
+        else ctypes.addressof(ctypes.c_void_p.in_dll(ctypes.pythonapi, symbol))
+        for symbol, is_function in library_names(library).items()
     }
 
 

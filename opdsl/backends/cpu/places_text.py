@@ -282,17 +282,19 @@ class PlacesText(LoopText):
         if condition is None:
             (after,) = (self.called_on if in_order else self.combined)(fold, [before], [values])
             return after
-        text, name = self.text, self.fresh()
+        text, label = self.text, self.fresh()
         kinds = [kind.value for kind in fold.combine.result_types]
         texts = list(zip((*kinds, *kinds), (*before, *values), strict=True))
         graph, used = condition
         self.choices[graph] = function = self.choices.get(graph, f"choice_{len(self.choices)}")
         (taken,) = call(text, function, [texts[k] for k in used], ["bool"])
-        text.line(f"  br label %{name}_test\n{name}_test:")
-        text.line(f"  br i1 {text.value(f'icmp ne i8 {taken}, 0')}, label %{name}, label %{name}_end{SELDOM}\n{name}:")
-        text.line(f"  br label %{name}_end\n{name}_end:")
+        text.line(f"  br label %{label}_test\n{label}_test:")
+        text.line(
+            f"  br i1 {text.value(f'icmp ne i8 {taken}, 0')}, label %{label}, label %{label}_end{SELDOM}\n{label}:"
+        )
+        text.line(f"  br label %{label}_end\n{label}_end:")
         return [
-            text.value(f"phi {REGISTER[kind]} [ {value}, %{name} ], [ {best}, %{name}_test ]")
+            text.value(f"phi {REGISTER[kind]} [ {value}, %{label} ], [ {best}, %{label}_test ]")
             for kind, value, best in zip(kinds, values, before, strict=True)
         ]
 

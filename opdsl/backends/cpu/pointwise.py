@@ -77,7 +77,7 @@ def pointwise(kernel: Computation, layout: Layout) -> Kernel:
     signature = signature_of(kernel)
     inputs, outputs = operands(layout.inputs, signature.taken), operands(layout.outputs, signature.results)
     form = Form(inputs, outputs, _layout(layout))
-    code, name = row_code(kernel, form), SYMBOL
+    code, symbol = row_code(kernel, form), SYMBOL
     specs = [*layout.inputs, *layout.outputs]
     sizes = layout.sizes[0] or (1,)
     across = _across(sizes, specs)
@@ -90,13 +90,13 @@ def pointwise(kernel: Computation, layout: Layout) -> Kernel:
         elements = math.prod(sizes[:-2]) * math.ceil(sizes[-2] / TILE_ROWS)
         turns = is_turned(kernel.graph, specs)
         if turns:
-            code, name = turning_code(specs[0].dtype.itemsize), TURNING
+            code, symbol = turning_code(specs[0].dtype.itemsize), TURNING
     work = Work(
         loop=native.entry(loop),
         elements=elements,
         grain=grain_of(cost, elements, unit),
         unit=unit,
-        details=walk_details(code.address(name), sizes, specs, turns),
+        details=walk_details(code.address(symbol), sizes, specs, turns),
     )
     allocated = planned_outputs(layout)
     return builtin.builtin(f"{kernel.name}_cpu", work, signature.inputs, allocated, [code], lies_over(layout))

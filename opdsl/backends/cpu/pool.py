@@ -148,5 +148,5 @@ def side_by_side() -> Iterator[None]:
 
 
 @kept_forever
-def _function(symbol: str, result: type | None, *arguments: type) -> Callable[..., Any]:
-    return native.function(symbol, result, *arguments)
+def _function(symbol: str, returned: type | None, *arguments: type) -> Callable[..., Any]:
+    return native.function(symbol, returned, *arguments)

@@ -359,9 +359,9 @@ class _Printer:
 
     def line(self, instruction: str) -> str:
         """Append an instruction, and return the name of its result."""
-        name = f"%v{len(self.lines)}"
-        self.lines.append(f"  {name} = {instruction}")
-        return name
+        register = f"%v{len(self.lines)}"
+        self.lines.append(f"  {register} = {instruction}")
+        return register
 
     def node(self, node: Node, kind: ScalarType, arguments: list[str]) -> str:
         """Emit the instructions of a node for operands of type ``kind``, and return the operand text of its value."""
@@ -382,14 +382,14 @@ class _Printer:
 
     def library(self, node: Node, kind: ScalarType, arguments: list[str]) -> str:
         """Emit a call of a C library function, once for each lane."""
-        name, operand = LIBM[node.op] + ("f" if kind is ScalarType.FLOAT32 else ""), _TYPES[kind]
-        self.declared.add(f"declare {operand} @{name}({', '.join([operand] * len(arguments))}) {_PURE}")
+        routine, operand = LIBM[node.op] + ("f" if kind is ScalarType.FLOAT32 else ""), _TYPES[kind]
+        self.declared.add(f"declare {operand} @{routine}({', '.join([operand] * len(arguments))}) {_PURE}")
         if self.lanes == 1:
-            return self.line(f"call {operand} @{name}({_listed(operand, arguments)}) {_PURE}")
+            return self.line(f"call {operand} @{routine}({_listed(operand, arguments)}) {_PURE}")
         vector, line = self.type(kind), "poison"
         for lane in range(self.lanes):
             lines = [self.line(f"extractelement {vector} {argument}, i32 {lane}") for argument in arguments]
-            value = self.line(f"call {operand} @{name}({_listed(operand, lines)}) {_PURE}")
+            value = self.line(f"call {operand} @{routine}({_listed(operand, lines)}) {_PURE}")
             line = self.line(f"insertelement {vector} {line}, {operand} {value}, i32 {lane}")
         return line
 
@@ -415,8 +415,8 @@ def _binary(floating: str, signed: str, unsigned: str | None = None) -> Print:
     """
 
     def run(printer: _Printer, node: Node, kind: ScalarType, arguments: list[str]) -> str:
-        name = floating if kind.category == FLOAT else signed if kind.is_signed else unsigned or signed
-        return printer.line(f"{name} {printer.type(kind)} {arguments[0]}, {arguments[1]}")
+        instruction = floating if kind.category == FLOAT else signed if kind.is_signed else unsigned or signed
+        return printer.line(f"{instruction} {printer.type(kind)} {arguments[0]}, {arguments[1]}")
 
     return run
 
@@ -470,8 +470,8 @@ def _comparison(floating: str, integer: str) -> Print:
 
     def run(printer: _Printer, node: Node, kind: ScalarType, arguments: list[str]) -> str:
         sign = "" if integer in ("eq", "ne") else "s" if kind.is_signed else "u"
-        name = f"fcmp {floating}" if kind.category == FLOAT else f"icmp {sign}{integer}"
-        return printer.line(f"{name} {printer.type(kind)} {arguments[0]}, {arguments[1]}")
+        instruction = f"fcmp {floating}" if kind.category == FLOAT else f"icmp {sign}{integer}"
+        return printer.line(f"{instruction} {printer.type(kind)} {arguments[0]}, {arguments[1]}")
 
     return run
 

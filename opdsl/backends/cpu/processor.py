@@ -116,12 +116,12 @@ def processor() -> Processor:
 def _own_processor() -> Processor:
     """Return the processor that this process runs kernels on."""
     host = _host_features()
-    features = frozenset(name for name, is_there in host.items() if is_there)
+    features = frozenset(feature for feature, is_there in host.items() if is_there)
     features |= _BASE.get(platform.machine(), frozenset())
     level = os.environ.get("OPDSL_CPU", "")
     if level:
         return Processor(level, "", _level_features(level, features), True)
-    flags = ",".join(f"{'+' if is_there else '-'}{name}" for name, is_there in sorted(host.items()))
+    flags = ",".join(f"{'+' if is_there else '-'}{feature}" for feature, is_there in sorted(host.items()))
     return Processor(llvm.get_host_cpu_name(), flags, features, False)
 
 
@@ -152,4 +152,4 @@ def _level_features(level: str, host: frozenset[str]) -> frozenset[str]:
 def _features_of_level(level: str) -> frozenset[str]:
     """Return the features of an x86-64 level, those of lower levels included."""
     levels = list(_LEVELS)
-    return frozenset(name for known in levels[: levels.index(level) + 1] for name in _LEVELS[known])
+    return frozenset(feature for known in levels[: levels.index(level) + 1] for feature in _LEVELS[known])

@@ -126,20 +126,20 @@ def _words(call: ProductCall, slots: tuple[int, int]) -> list[int | Table] | Non
     left, is_vector = _lines(first, call.rows, call.inner), call.columns == 1
     if is_vector:  # the BLAS takes vectors with any stride
         right: _Lines | None = _Lines(_PLAIN, second.row if call.inner > 1 else 1)
-        result: _Lines | None = _Lines(_PLAIN, out.row if call.rows > 1 else 1)
+        target: _Lines | None = _Lines(_PLAIN, out.row if call.rows > 1 else 1)
     else:
-        right, result = _lines(second, call.inner, call.columns), _lines(out, call.rows, call.columns)
-    if left is None or right is None or result is None or right.leading < 1 or result.leading < 1:
+        right, target = _lines(second, call.inner, call.columns), _lines(out, call.rows, call.columns)
+    if left is None or right is None or target is None or right.leading < 1 or target.leading < 1:
         return None
-    if largest(call.rows, call.columns, call.inner, left.leading, right.leading, result.leading) > LARGEST:
+    if largest(call.rows, call.columns, call.inner, left.leading, right.leading, target.leading) > LARGEST:
         return None
     factors = [(slots[0], left, size * first.row, size * first.batch), (slots[1], right, 0, size * second.batch)]
     is_turned = left.operation == _TRANSPOSED
     if not is_vector:
-        is_turned = result.operation == _TRANSPOSED
+        is_turned = target.operation == _TRANSPOSED
         if is_turned:  # the product is computed transposed, from the transposed factors
             factors = [(slot, lines.turned(), row, matrix) for slot, lines, row, matrix in reversed(factors)]
-    matrices = [*factors, (10, result, size * out.row, size * out.batch)]
+    matrices = [*factors, (10, target, size * out.row, size * out.batch)]
     return words(
         kernels.ProductPlan,
         matrices=Table([word for slot, lines, *steps in matrices for word in (slot, *lines, *steps)]),
@@ -161,7 +161,7 @@ def _lines(matrix: MatrixLayout, rows: int, columns: int) -> _Lines | None:
 
 @kept_forever
 def _code(dtype: str, library: Blas) -> engine.Code:
-    routines = {name: library.address(f"{LETTERS[dtype]}{name}") for name in ("gemm", "gemv")}
+    routines = {routine: library.address(f"{LETTERS[dtype]}{routine}") for routine in ("gemm", "gemv")}
     imports = {**library.imports, **routines}
     make = functools.partial(_text, dtype)
     return engine.compile_ir(f"product {dtype}", make, exports([kernels]), imports, has_long_loops=False)

@@ -49,9 +49,7 @@ def sequenced(steps: Sequence[Recorded], kept: Collection[str]) -> list[Recorded
     users: dict[str, set[int | None]] = {}
     for place, step in enumerate(steps):
         call = known[place] if place in in_run else None
-        names = (
-            [tensor.name for tensor in call.arrays] if call is not None and call.kernel is not None else _names(step)
-        )
+        names = [array.name for array in call.arrays] if call is not None and call.kernel is not None else _names(step)
         for name in names if call is None or not call.is_view else ():
             users.setdefault(name, set()).add(in_run.get(place))
     for name in kept:
@@ -226,8 +224,8 @@ def _as_one(run: Sequence[tuple[Recorded, _Call | None]], outside: Collection[st
     kernels = [call for call in calls if call.kernel is not None]
     lives: dict[str, list[int]] = {}
     for place, call in enumerate(kernels):
-        for tensor in call.arrays:
-            lives.setdefault(tensor.name, []).append(place)
+        for array in call.arrays:
+            lives.setdefault(array.name, []).append(place)
     own = {name for name in makes if name not in outside}
     blocks = [Block(name, makes[name][0], 0, min(at), max(at)) for name, at in lives.items() if name in own]
     lies = {block.name: block.offset for block in placed(blocks)}

@@ -121,9 +121,9 @@ class StatementText(abc.ABC):
 
     def room(self, kind: str, size: object) -> str:
         """Reserve stack memory of a thread, and return its address."""
-        name = f"%room{len(self.rooms)}"
-        self.rooms.append(f"  {name} = alloca {kind}, i64 {size}, align 64")
-        return name
+        room = f"%room{len(self.rooms)}"
+        self.rooms.append(f"  {room} = alloca {kind}, i64 {size}, align 64")
+        return room
 
     # -------------------------------------------------------------------------------------------------------- values
 
@@ -267,13 +267,13 @@ class StatementText(abc.ABC):
 
     def load_inside(self, load: Load, condition: str) -> None:
         """Emit the load of an element under a condition; the value is zero where it does not hold."""
-        text, name = self.text, self.fresh()
-        text.line(f"  br label %{name}_test\n{name}_test:")
-        text.line(f"  br i1 {condition}, label %{name}_then, label %{name}_end\n{name}_then:")
+        text, label = self.text, self.fresh()
+        text.line(f"  br label %{label}_test\n{label}_test:")
+        text.line(f"  br i1 {condition}, label %{label}_then, label %{label}_end\n{label}_then:")
         self.load(load, ACCESS)
-        text.line(f"  br label %{name}_end\n{name}_end:")
+        text.line(f"  br label %{label}_end\n{label}_end:")
         word = self.lanes[0][load.name]
-        value = f"phi {REGISTER[load.type.value]} [ {word}, %{name}_then ], [ zeroinitializer, %{name}_test ]"
+        value = f"phi {REGISTER[load.type.value]} [ {word}, %{label}_then ], [ zeroinitializer, %{label}_test ]"
         self.give(load.name, load.type, [text.value(value)])
 
     def store_inside(self, store: Store, condition: str) -> None:
@@ -456,10 +456,10 @@ class StatementText(abc.ABC):
     @contextmanager
     def when(self, condition: str) -> Iterator[None]:
         """Return a context manager that emits statements under a condition."""
-        name = self.fresh()
-        self.text.line(f"  br i1 {condition}, label %{name}_then, label %{name}_end\n{name}_then:")
+        label = self.fresh()
+        self.text.line(f"  br i1 {condition}, label %{label}_then, label %{label}_end\n{label}_then:")
         yield
-        self.text.line(f"  br label %{name}_end\n{name}_end:")
+        self.text.line(f"  br label %{label}_end\n{label}_end:")
 
     def indices(self, index: str, begins: Sequence[str], turns: Sequence[str]) -> None:
         """Emit the index of an iteration, which is counted from the beginning of a part, and record it in each lane."""

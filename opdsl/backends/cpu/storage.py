@@ -82,9 +82,9 @@ class Text:
     def value(self, instruction: str) -> str:
         """Append an instruction, and return the name of its result."""
         self._count += 1
-        name = f"%v{self._count}"
-        self.lines.append(f"  {name} = {instruction}")
-        return name
+        register = f"%v{self._count}"
+        self.lines.append(f"  {register} = {instruction}")
+        return register
 
     def __str__(self) -> str:
         return "\n".join(filter(None, self.lines))

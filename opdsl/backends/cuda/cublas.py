@@ -85,7 +85,7 @@ def multiply(
         MissingDependencyError: cuBLAS is not installed.
         DriverError: cuBLAS reports an error.
     """
-    kind, result = (DTYPES[dtype] for dtype in dtypes)
+    kind, result_type = (DTYPES[dtype] for dtype in dtypes)
     batch, rows, columns, inner = sizes
     numbers = [_number(kind, number) for number in (alpha, beta)]
     driver().activate(stream.index)
@@ -104,7 +104,7 @@ def multiply(
             *_given(first, kind),
             *_given(second, kind),
             ctypes.byref(numbers[1]),
-            *_given(out, result),
+            *_given(out, result_type),
             batch,
             kind.compute,
             _DEFAULT_ALGORITHM,

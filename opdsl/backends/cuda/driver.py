@@ -70,10 +70,10 @@ class Driver:
     def __init__(self) -> None:
         self._api: Any = _bindings()
         self._thread = threading.local()
-        result = self._api.cuInit(0)[0]
-        if result != self._api.CUresult.CUDA_SUCCESS:
+        status = self._api.cuInit(0)[0]
+        if status != self._api.CUresult.CUDA_SUCCESS:
             raise DeviceError(
-                f"device 'cuda': the driver found no GPU that can be used ({self._text(result)}). Look at nvidia-smi "
+                f"device 'cuda': the driver found no GPU that can be used ({self._text(status)}). Look at nvidia-smi "
                 "and CUDA_VISIBLE_DEVICES, or use device='cpu'."
             )
         self.device_count: int = self._call("cuDeviceGetCount")
@@ -271,9 +271,9 @@ class Driver:
             stream: the stream to queue it on.
             parameters: the address of an array of the addresses of its parameters, which have been read on return.
         """
-        result = self._api.cuLaunchKernel(function, *grid, *block, shared, stream, parameters, 0)[0]
-        if result:
-            self._fail("cuLaunchKernel", result)
+        status = self._api.cuLaunchKernel(function, *grid, *block, shared, stream, parameters, 0)[0]
+        if status:
+            self._fail("cuLaunchKernel", status)
 
     def entries(self) -> Entries | None:
         """Return the addresses of the driver functions that machine code calls; a driver without them returns None."""
@@ -296,8 +296,8 @@ class Driver:
 
     def end_capture(self, stream: int) -> int:
         """End a capture, and return the recorded work as a graph that can be launched; 0 if the capture has failed."""
-        result, graph = self._api.cuStreamEndCapture(stream)
-        if result or not int(graph):
+        status, graph = self._api.cuStreamEndCapture(stream)
+        if status or not int(graph):
             return 0
         instance = int(self._call("cuGraphInstantiate", graph, 0))
         self._graphs[instance] = graph  # kept because ``set_parameters`` needs its nodes
@@ -380,30 +380,30 @@ class Driver:
         Raises:
             DriverError, OutOfMemoryError: the function failed.
         """
-        result, *values = getattr(self._api, name)(*arguments)
-        if result:
-            self._fail(name, result)
+        status, *values = getattr(self._api, name)(*arguments)
+        if status:
+            self._fail(name, status)
         return values[0] if len(values) == 1 else tuple(values)
 
     def _is_ready(self, name: str, handle: int) -> bool:
-        result = getattr(self._api, name)(handle)[0]
-        if result == self._api.CUresult.CUDA_ERROR_NOT_READY:
+        status = getattr(self._api, name)(handle)[0]
+        if status == self._api.CUresult.CUDA_ERROR_NOT_READY:
             return False
-        if result:
-            self._fail(name, result)
+        if status:
+            self._fail(name, status)
         return True
 
-    def _fail(self, name: str, result: Any) -> NoReturn:
-        text = self._text(result)
-        if result == self._api.CUresult.CUDA_ERROR_OUT_OF_MEMORY:
+    def _fail(self, name: str, status: Any) -> NoReturn:
+        text = self._text(status)
+        if status == self._api.CUresult.CUDA_ERROR_OUT_OF_MEMORY:
             raise OutOfMemoryError(f"{name}: {text}")
         raise DriverError(
             f"{name} failed: {text}. A kernel that was started before may be the cause: CUDA_LAUNCH_BLOCKING=1 makes "
             "each call wait for its kernel."
         )
 
-    def _text(self, result: Any) -> str:
-        texts = [self._api.cuGetErrorName(result)[1], self._api.cuGetErrorString(result)[1]]
+    def _text(self, status: Any) -> str:
+        texts = [self._api.cuGetErrorName(status)[1], self._api.cuGetErrorString(status)[1]]
         name, what = ((text or b"unknown").decode() for text in texts)
         return f"{what} ({name})"
 
@@ -426,9 +426,9 @@ def _library() -> ctypes.CDLL | None:
     """Load the driver's library, or return None. It is tried before cuda-python so that the error names the part that
     is missing.
     """
-    for name in _LIBRARIES:
+    for library in _LIBRARIES:
         try:
-            return ctypes.CDLL(name)
+            return ctypes.CDLL(library)
         except OSError:
             continue
     return None

@@ -90,12 +90,10 @@ def _elementwise(program: model.Program, outputs: int, together: int) -> dict[in
     strided = kernel_of("strided", program)
     arrays = [parameter for parameter in program.parameters if isinstance(parameter, Array)]
     read, written = arrays[:-outputs], arrays[-outputs:]
-    is_flat = all(tensor.strides in ((0,), (1,)) for tensor in read) and all(
-        tensor.strides == (1,) for tensor in written
-    )
+    is_flat = all(array.strides in ((0,), (1,)) for array in read) and all(array.strides == (1,) for array in written)
     if not is_flat:
         return {1: kernel_of("together", vectorised(program, together)) if together > 1 else strided}
-    largest = max(tensor.dtype.itemsize for tensor in arrays)
+    largest = max(array.dtype.itemsize for array in arrays)
     elements = elements_of_vector(largest)
     return {elements * largest: Kernel("vectors", vectorised(program, elements), None), 1: strided}
 

@@ -101,8 +101,8 @@ def _ordering(ordering: Ordering, layout: Layout) -> Compiled:
         (length,) = layout.sizes[1]
         shape = (*layout.sizes[0], length)
         source, values, indices = (
-            numpy.lib.stride_tricks.as_strided(tensor, shape, spec.strides)
-            for tensor, spec in zip(arrays, (*layout.inputs, *layout.outputs), strict=True)
+            numpy.lib.stride_tricks.as_strided(array, shape, spec.strides)
+            for array, spec in zip(arrays, (*layout.inputs, *layout.outputs), strict=True)
         )
         dtype = layout.inputs[0].dtype
         keys = widen(source, dtype.name) if dtype.is_encoded else source
@@ -192,8 +192,8 @@ def _attend(call: AttentionCall, query: NDArray, key: NDArray, value: NDArray, *
     most = scores.max(-1, keepdims=True, initial=-numpy.inf)
     weights = numpy.exp(scores - numpy.where(most == -numpy.inf, 0, most))
     total = weights.sum(-1, keepdims=True)
-    result = (weights @ values / numpy.where(total == 0, 1, total)).reshape(out.shape)
-    out[...] = narrow(result.astype(numpy.float32), call.dtype.name) if call.dtype.is_encoded else result
+    attended = (weights @ values / numpy.where(total == 0, 1, total)).reshape(out.shape)
+    out[...] = narrow(attended.astype(numpy.float32), call.dtype.name) if call.dtype.is_encoded else attended
 
 
 def _wide(array: NDArray, dtype: Any) -> NDArray:

@@ -50,13 +50,13 @@ class Capture:
 
     def __init__(self, function: Callable[..., Any], arguments: Sequence[Any]) -> None:
         index = self._index = next(
-            argument.array.index for argument in arguments if isinstance(argument, Tensor) and argument.is_cuda
+            input.array.index for input in arguments if isinstance(input, Tensor) and input.is_cuda
         )
         self._handle = 0
         self._stream = self._last = stream = Stream(index)
         # Memory that the first run leaves in use is not in the capture's pool, since the graph may read it in each run.
         self._pools = CapturePool(stream), CapturePool(stream)
-        self.inputs = [_like(argument) if isinstance(argument, Tensor) else argument for argument in arguments]
+        self.inputs = [_like(input) if isinstance(input, Tensor) else input for input in arguments]
         api = driver()
         self._draws = Draws(rehearses=False)
         self._lock = threading.Lock()

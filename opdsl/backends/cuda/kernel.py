@@ -156,7 +156,7 @@ def team_kernel(entry: str, program: Program, kept: int, team: Team) -> Kernel:
     if not team.items:
         fold = first.body[0] if isinstance(first, For) else first
         assert isinstance(fold, Fold), "a fold is what points begin with"
-        names = {tensor.name for tensor in program.scratch}
+        names = {buffer.name for buffer in program.scratch}
         if team.vector == 1 and not any(
             isinstance(statement, Load) and statement.array in names for statement in fold.body
         ):

@@ -108,7 +108,7 @@ class Frame:
             ctypes.memmove(ctypes.addressof(self.buffer) + offset, content, len(content))
         begin = ctypes.addressof(self.buffer)
         self._arrays = [(ctypes.c_void_p * max(1, len(place)))(*(begin + index for index in place)) for place in places]
-        self.pointers = [ctypes.addressof(tensor) for tensor in self._arrays]
+        self.pointers = [ctypes.addressof(array) for array in self._arrays]
 
 
 class _Ready(NamedTuple):
@@ -332,7 +332,7 @@ def _text(shape: _Shape) -> str:
     names = [name for name, is_given in zip(outputs, shape.given_outputs, strict=True) if is_given]
     texts = [name for name in outputs if name not in names]
     handed = [*(f"operand{k}" for k in range(count)), *names]
-    where = next((f"{tensor}.index" for tensor in (*names, *arrays)), "current_device()")
+    where = next((f"{parameter}.index" for parameter in (*names, *arrays)), "current_device()")
     lines = [f"index = {where}", "stream = streams().get(index) or stream_of(index)"]
     lines += [line for k, kind in enumerate(shape.inputs) if kind for line in _checked(f"operand{k}", kind)]
     lines += [f"{name} = makers[{k}](index, stream)" for k, name in enumerate(texts)]

@@ -85,7 +85,7 @@ class LoopKernel(LoopPrinter):
         entry, words = self.kernel.entry, [word for word in self.program.words if word not in self.divisors]
         parameters = [self.parameter(parameter) for parameter in self.program.parameters]
         parameters += [f"const long long {word}_" for word in self.divisors]
-        parameters += [self.parameter(tensor) for tensor in self.program.scratch]
+        parameters += [self.parameter(buffer) for buffer in self.program.scratch]
         named = [("points_", self.points), ("turns_", self.kernel.turns)]
         names = [name for name, points in named if points and points.is_anywhere]
         parameters += [f"const {kind} {name}" for kind, name in zip(layouts, names, strict=True)]
@@ -288,8 +288,8 @@ class LoopKernel(LoopPrinter):
         dtype = self.arrays[update.array].dtype
         element = self.begun(update.array, self.place(update.array, update.index))
         kinds = {kind for _, kind in update.graph.parameters}
-        (result,) = update.graph.result_types
-        if _is_sum(update) and kinds == {result} and result in _ADDED and dtype.name == result:
+        (result_type,) = update.graph.result_types
+        if _is_sum(update) and kinds == {result_type} and result_type in _ADDED and dtype.name == result_type:
             (value,) = [name for name in update.arguments if name is not None]
             was = "" if update.name is None else f"{update.name} = "
             self.say(f"{was}add_atomically({element}, {value});")
@@ -300,7 +300,7 @@ class LoopKernel(LoopPrinter):
         if update.name is not None:
             self.say(f"{update.name} = {there};")
         self.made(update.graph, [there if name is None else name for name in update.arguments], ["made_"])
-        self.say(f"store(there_, {CUDA.converted('made_', result, loaded_kind(dtype))});")
+        self.say(f"store(there_, {CUDA.converted('made_', result_type, loaded_kind(dtype))});")
         self.depth -= 1
         self.say("});")
 

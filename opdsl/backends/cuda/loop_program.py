@@ -86,9 +86,9 @@ def _scratch(program: model.Program, number: Callable[[Size], int], begin: int) 
     used.
     """
     arguments: list[Argument] = []
-    for tensor in program.scratch:
+    for buffer in program.scratch:
         arguments.append(Scratch(begin))
-        size = math.prod(map(number, tensor.sizes)) * tensor.dtype.itemsize
+        size = math.prod(map(number, buffer.sizes)) * buffer.dtype.itemsize
         begin += -(-size // ALIGNMENT) * ALIGNMENT
     return arguments, begin
 

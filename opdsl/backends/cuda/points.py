@@ -98,7 +98,7 @@ def points_of(program: Program) -> Points:
                 parameter = attrs.evolve(parameter, strides=tuple(0 if index else stride for stride, index in rest))
         laid.append(parameter)
     count = len(program.parameters)
-    scratch = tuple(tensor for tensor in laid[count:] if isinstance(tensor, Array))
+    scratch = tuple(array for array in laid[count:] if isinstance(array, Array))
     left = attrs.evolve(program, parameters=tuple(laid[:count]), scratch=scratch)
     used = {name for statement in statements for name in used_by(statement, left.arrays)}
     words = tuple(word for word in program.words if word in used)

@@ -31,7 +31,7 @@ def product(call: ProductCall) -> Callable[..., None]:
         raise UnsupportedDTypeError(
             f"{NO_PRODUCTS} '{call.dtype.scalar_type}' (have {known}). Convert first: x.to(opdsl.float32)."
         )
-    result = (call.result or call.dtype).name
+    result_type = (call.result or call.dtype).name
     sizes = (call.rows, call.inner), (call.inner, call.columns), (call.rows, call.columns)
     places = [
         _orientation(layout, *size) for layout, size in zip((call.first, call.second, call.out), sizes, strict=True)
@@ -55,7 +55,7 @@ def product(call: ProductCall) -> Callable[..., None]:
             shape = call.batch, call.columns, call.rows, call.inner
         else:
             shape = call.batch, call.rows, call.columns, call.inner
-        cublas.multiply((call.dtype.name, result), shape, one, two, output, alpha, beta, stream)
+        cublas.multiply((call.dtype.name, result_type), shape, one, two, output, alpha, beta, stream)
         if arrays[2] is not out:
             copy(arrays[2], out)
 

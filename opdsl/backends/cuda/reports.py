@@ -64,10 +64,10 @@ def raise_reported() -> None:
     words = (ctypes.c_longlong * WORDS).from_address(_place)
     if words[2]:
         with _lock:
-            value, size, number, _ = words
+            position, size, number, _ = words
             words[2] = 0
         if number:
-            raise _errors[number - 1](value, size)
+            raise _errors[number - 1](position, size)
 
 
 def forget() -> None:

@@ -72,9 +72,9 @@ def runner(loops: Loops, outputs: Sequence[Output]) -> Callable[..., Any]:
                 results.append(arguments[-1])
         number = number_of(steps[0])
         scratch = []
-        for tensor in steps[0].program.scratch:
-            sizes = tuple(map(number, tensor.sizes))
-            scratch.append(new_array(sizes, tuple(map(number, tensor.strides)), tensor.dtype, index))
+        for buffer in steps[0].program.scratch:
+            sizes = tuple(map(number, buffer.sizes))
+            scratch.append(new_array(sizes, tuple(map(number, buffer.strides)), buffer.dtype, index))
         for step in steps:
             run_program(step, index, arguments, scheduled(step.program, _points(step), opened(index)), scratch)
         return None if not results else results[0] if len(results) == 1 else tuple(results)

@@ -128,7 +128,7 @@ class _Kernel(LoopPrinter):
 
     def exchanged(self, update: Update) -> None:
         """See ``LoopPrinter``: repeats compare-and-swap until no other work item has changed the element."""
-        dtype, (result,) = self.arrays[update.array].dtype, update.graph.result_types
+        dtype, (result_type,) = self.arrays[update.array].dtype, update.graph.result_types
         there, fresh, target = self.fresh("there"), self.fresh("made"), self.place(update.array, update.index)
         word, own, stored = _WORDS[dtype.name], self.to.stored_type(dtype), ScalarType(dtype.name)
         kind = f"volatile {self.shared_memory if update.array in self.common else '__global'} {word}*"
@@ -140,7 +140,9 @@ class _Kernel(LoopPrinter):
                 self.say("assumed_ = seen_;")
                 self.declared(there, update.there, self.to.converted(f"as_{own}(assumed_)", stored, update.there))
                 self.made(update.graph, [there if name is None else name for name in update.arguments], [fresh])
-                self.say(f"seen_ = {exchange}(word_, assumed_, as_{word}({self.to.converted(fresh, result, stored)}));")
+                self.say(
+                    f"seen_ = {exchange}(word_, assumed_, as_{word}({self.to.converted(fresh, result_type, stored)}));"
+                )
                 if update.name is not None:
                     self.say(f"{update.name} = {there};")
             self.lines[-1] += " while (seen_ != assumed_);"

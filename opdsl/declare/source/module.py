@@ -233,13 +233,15 @@ class Writer:
         """Return the decorator of a declaration and its function's name: ``op`` for the first of a packet, else
         ``.overload``.
         """
-        name = entry.name
-        packet = self.packets.get(name.packet)
+        operator_name = entry.name
+        packet = self.packets.get(operator_name.packet)
         if packet is not None:
-            wanted = f"{name.base}_{name.overload or 'default'}"
-            return (f"{packet}.overload", quoted(name.overload)), self._function(wanted, self.bases)
-        function = self.packets[name.packet] = self._function(name.base, self.bases - {name.base})
-        full = f"{name.namespace or DEFAULT_NAMESPACE}::{_plain_name(entry)}"
+            wanted = f"{operator_name.base}_{operator_name.overload or 'default'}"
+            return (f"{packet}.overload", quoted(operator_name.overload)), self._function(wanted, self.bases)
+        function = self.packets[operator_name.packet] = self._function(
+            operator_name.base, self.bases - {operator_name.base}
+        )
+        full = f"{operator_name.namespace or DEFAULT_NAMESPACE}::{_plain_name(entry)}"
         return (self.expressions.use("op"), quoted(full)), function
 
     def _function(self, wanted: str, others: Set[str]) -> str:

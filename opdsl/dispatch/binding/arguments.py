@@ -94,8 +94,8 @@ def to_scalar(value: object) -> object:
         return value.item() if is_number(value) else NO_MATCH
     if is_number(value):
         return value
-    tensor = _zero_dim(value)
-    return NO_MATCH if tensor is None else tensor.item()
+    scalar = _zero_dim(value)
+    return NO_MATCH if scalar is None else scalar.item()
 
 
 def to_int(value: object) -> object:
@@ -112,10 +112,10 @@ def to_int(value: object) -> object:
         return fitting(value)
     if symbolic_kind(value) is int:
         return int(cast("SupportsInt", value))
-    tensor = _zero_dim(value)
-    if tensor is None or tensor.dtype.category.name != "INT":
+    scalar = _zero_dim(value)
+    if scalar is None or scalar.dtype.category.name != "INT":
         return NO_MATCH
-    return tensor.item()
+    return scalar.item()
 
 
 def fitting(number: int) -> int:
@@ -173,8 +173,8 @@ def to_float(value: object) -> object:
             return float(value)
         except OverflowError as error:
             raise NumberError(str(error)) from None
-    tensor = _zero_dim(value)
-    return NO_MATCH if tensor is None or tensor.dtype.is_complex else float(cast("float", tensor.item()))
+    scalar = _zero_dim(value)
+    return NO_MATCH if scalar is None or scalar.dtype.is_complex else float(cast("float", scalar.item()))
 
 
 def to_bool(value: object) -> object:

@@ -111,8 +111,8 @@ class BoxedKernel(PerCallKernel):
         return _BoxedCall(self, operator, keys)
 
     def __str__(self) -> str:
-        name = getattr(self.function, "__qualname__", None)
-        return name if isinstance(name, str) else repr(self.function)
+        function_name = getattr(self.function, "__qualname__", None)
+        return function_name if isinstance(function_name, str) else repr(self.function)
 
 
 class _BoxedCall(Kernel):

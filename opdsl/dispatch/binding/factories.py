@@ -15,8 +15,8 @@ def needs_backend_select(schema: FunctionSchema) -> bool:
 
     Calls of ``new_zeros``, ``zeros_like`` and similar operators are dispatched by their tensor argument.
     """
-    name = schema.name.base
-    return bool(schema.tensor_options) and not (name.endswith("_like") or name.startswith("new_"))
+    base = schema.name.base
+    return bool(schema.tensor_options) and not (base.endswith("_like") or base.startswith("new_"))
 
 
 def takes_requires_grad(schema: FunctionSchema, category_override: object) -> bool:

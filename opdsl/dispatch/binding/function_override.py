@@ -59,8 +59,8 @@ def overriding_argument(values: Iterable[object], levels: int = _MOST_LEVELS) ->
 
 def overridden(function: OverriddenFunction, args: tuple[object, ...], kwargs: Mapping[str, object]) -> object:
     """Return the result of the first argument's ``__opdsl_function__`` for a call, or ``NO_OVERRIDE``."""
-    argument: Any = overriding_argument((*args, *kwargs.values()))
-    return NO_OVERRIDE if argument is None else argument.__opdsl_function__(function, args, dict(kwargs))
+    overriding: Any = overriding_argument((*args, *kwargs.values()))
+    return NO_OVERRIDE if overriding is None else overriding.__opdsl_function__(function, args, dict(kwargs))
 
 
 __all__ = ["HOOK", "NO_OVERRIDE", "OverriddenFunction", "is_override", "overridden", "overriding_argument"]

@@ -14,8 +14,8 @@ def written_values(schema: FunctionSchema, arguments: Sequence[object]) -> tuple
     """Return the values of the arguments that the operator writes, out of all arguments in the order of the schema."""
     return tuple(
         value
-        for argument, value in zip(schema.arguments, arguments, strict=True)
-        if argument.alias is not None and argument.alias.write
+        for declared, value in zip(schema.arguments, arguments, strict=True)
+        if declared.alias is not None and declared.alias.write
     )
 
 

@@ -118,7 +118,7 @@ class Signature:
             # The tensor of a method is `self`, at whatever position that is: `x.where(condition, y)`.
             places.sort(key=lambda argument: argument.name != "self")
         parameters = [Parameter(place, keyword_only=False, accepts_number=numbers) for place in places] + [
-            Parameter(argument, keyword_only=True, accepts_number=numbers) for argument in model.schema.keyword_only
+            Parameter(keyword, keyword_only=True, accepts_number=numbers) for keyword in model.schema.keyword_only
         ]
         if takes_requires_grad(model.schema, model.properties.get("category_override")):
             parameters.append(Parameter(REQUIRES_GRAD, keyword_only=True))
@@ -174,10 +174,10 @@ class Signature:
             if converted is NO_MATCH:
                 return Mismatch(_wrong_argument(parameter, position, value), argument=parameter.name)
             values[parameter.name] = converted
-        for position, parameter, tensor in late:
-            values[parameter.name] = converted = self._convert(parameter, tensor)
+        for position, parameter, operand in late:
+            values[parameter.name] = converted = self._convert(parameter, operand)
             if converted is NO_MATCH:
-                return Mismatch(_wrong_argument(parameter, position, tensor), argument=parameter.name)
+                return Mismatch(_wrong_argument(parameter, position, operand), argument=parameter.name)
         return self._finish(values, named, used)
 
     def _spread(self, positional: tuple[object, ...]) -> object:

@@ -38,7 +38,7 @@ class BackendSelect(Kernel):
 
     def _selected(self, arguments: tuple[object, ...]) -> Kernel:
         named = zip(self.operator.schema.arguments, arguments, strict=True)
-        device = next((value for argument, value in named if argument.name == "device"), None)
+        device = next((value for declared, value in named if declared.name == "device"), None)
         place = device if isinstance(device, Device) else Device("cpu")
         keys = self._keys | (backend_key_set(backends.key_of(place.type)) - current.get().exclude)
         return self.operator.find_in(keys & _BELOW)

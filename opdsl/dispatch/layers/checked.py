@@ -102,11 +102,11 @@ class CheckedKernel(Around):
 
     def _check_arguments(self, arguments: tuple[object, ...]) -> None:
         schema, numbers = self.operator.schema, self.operator.accepts_numbers
-        for index, (argument, value) in enumerate(zip(schema.arguments, arguments, strict=True)):
-            if not _holds(value, python_type(argument.type, numbers)):
+        for index, (declared, value) in enumerate(zip(schema.arguments, arguments, strict=True)):
+            if not _holds(value, python_type(declared.type, numbers)):
                 raise ArgumentError(
-                    f"{self.operator.name}: {argument.name} is {type(value).__name__}, but the schema has "
-                    f"{argument.type}:\n{_marked(schema, argument_part(index))}\nPass that type."
+                    f"{self.operator.name}: {declared.name} is {type(value).__name__}, but the schema has "
+                    f"{declared.type}:\n{_marked(schema, argument_part(index))}\nPass that type."
                 )
 
     def _check_results(self, arguments: tuple[object, ...], result: object) -> None:

@@ -70,11 +70,11 @@ class _Resolving(Kernel):
         return _replaced(result, {id(handed[at]): tensors[at] for at in tensors})
 
 
-def _store(tensor: Tensor, elements: Tensor) -> None:
+def _store(target: Tensor, elements: Tensor) -> None:
     """Store elements into a tensor with bits, resizing it to their shape."""
-    if tensor.shape != elements.shape:
-        tensor.resize_(elements.shape)
-    without_bits(tensor).copy_(stored_as(tensor, elements))
+    if target.shape != elements.shape:
+        target.resize_(elements.shape)
+    without_bits(target).copy_(stored_as(target, elements))
 
 
 def _replaced(value: Any, others: dict[int, Tensor]) -> Any:

@@ -145,7 +145,7 @@ class Operators:
 
     def __repr__(self) -> str:
         """Return the namespaces as text, with the number of packets of those that are loaded."""
-        counts = Counter(name.partition("::")[0] for name in tuple(self._registry.packets))
+        counts = Counter(packet.partition("::")[0] for packet in tuple(self._registry.packets))
         lines = [f"    {name}: {counts[name] or 'not loaded yet'}" for name in self.__dir__()]
         return "\n".join(["operators, packets by namespace:", *lines])
 

@@ -56,8 +56,8 @@ class Override:
         return self.cond is None
 
     def __repr__(self) -> str:
-        name = getattr(self.impl, "__qualname__", repr(self.impl))
-        return f"<override {name} of {self.op_symbol} at {self.dispatch_key} by {self.dsl_name}>"
+        function_name = getattr(self.impl, "__qualname__", repr(self.impl))
+        return f"<override {function_name} of {self.op_symbol} at {self.dispatch_key} by {self.dsl_name}>"
 
 
 class Step(NamedTuple):
@@ -212,8 +212,8 @@ class OverrideKernel(Kernel):
                     bump_version(element)
 
         def describe() -> str:
-            name = getattr(step.implementation, "__qualname__", repr(step.implementation))
-            return f"{self.operator.name}: the override {name}"
+            function_name = getattr(step.implementation, "__qualname__", repr(step.implementation))
+            return f"{self.operator.name}: the override {function_name}"
 
         return checked_result(schema, arguments, result, describe)
 

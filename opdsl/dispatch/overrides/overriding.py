@@ -211,9 +211,9 @@ def _imported(path: str) -> OrderFunction:
     Raises:
         OptionError: it cannot be imported, or is no function.
     """
-    module, _, name = path.rpartition(".")
+    module, _, attribute = path.rpartition(".")
     try:
-        function = getattr(importlib.import_module(module), name)
+        function = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
         raise OptionError(
             f"OPDSL_NATIVE_ORDER_FUNCTION={path} cannot be imported: {error}. Name it as package.module.function."

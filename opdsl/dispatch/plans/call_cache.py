@@ -351,10 +351,10 @@ class CallCache:
                 [argument for argument, kind in zip(arguments, kinds, strict=True) if kind is not Kind.VALUE]
             )
         recorder.packets.setdefault(operator.packet, operator.packet.generation)
-        (name,) = recorder.run(function, arguments, ["result"])
+        (variable,) = recorder.run(function, arguments, ["result"])
         if operator.result_type is not None:
-            (name,) = recorder.run(operator.named, (Unknown(name),), ["result"])
-        return Unknown(name)
+            (variable,) = recorder.run(operator.named, (Unknown(variable),), ["result"])
+        return Unknown(variable)
 
     def _lower_form(self, missed: Missed, form: FormPlans) -> bool:
         """Lower the form of a call, and return whether a plan that serves calls of the form was stored."""

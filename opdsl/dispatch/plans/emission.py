@@ -121,10 +121,10 @@ class Emitter:
         """Return the lines that compute the subexpressions of expressions, except those that were emitted before."""
         lines: list[str] = []
         for text in texts if self.parts else ():
-            for name in _WORDS.findall(text):
-                part = self.parts.pop(name, None)
+            for word in _WORDS.findall(text):
+                part = self.parts.pop(word, None)
                 if part is not None:
-                    lines += [*self.parts_of(part), f"{name} = {part}"]
+                    lines += [*self.parts_of(part), f"{word} = {part}"]
         return lines
 
     def _leaves_if(self, checks: Sequence[str]) -> list[str]:
@@ -286,18 +286,18 @@ class Emitter:
             if natively:
                 return natively
         base = "None" if tensor._base is None else self._base(tensor._base)
-        name = self.recorder.name("tensor")
-        self.tensor_names[id(tensor)] = name
+        variable = self.recorder.name("tensor")
+        self.tensor_names[id(tensor)] = variable
         writes = self._version(tensor)
         self._add(
-            f"{name} = {self.recorder.constant(Tensor)}()",
-            *self._array(name, array),
-            f"{name}.geometry = {self._geometry(tensor.geometry)}",
-            *self._known_form(name, tensor.geometry),
-            f"{name}._writes = {writes}",
-            f"{name}._base = {base}",
+            f"{variable} = {self.recorder.constant(Tensor)}()",
+            *self._array(variable, array),
+            f"{variable}.geometry = {self._geometry(tensor.geometry)}",
+            *self._known_form(variable, tensor.geometry),
+            f"{variable}._writes = {writes}",
+            f"{variable}._base = {base}",
         )
-        return name
+        return variable
 
     def _array(self, name: str, array: Any) -> list[str]:
         if type(array) is SymbolicArray:
@@ -346,11 +346,11 @@ class Emitter:
         text = self._tensor(source)
         with concrete():
             function = viewer(source.geometry, tensor.geometry, offset)
-        name = self.tensor_names[id(tensor)] = self.recorder.name("tensor")
-        line = _Line(f"{self.indent}{name} = {self.recorder.constant(function)}({text})")
+        variable = self.tensor_names[id(tensor)] = self.recorder.name("tensor")
+        line = _Line(f"{self.indent}{variable} = {self.recorder.constant(function)}({text})")
         line.native = (function, [text])
         self.lines.append(line)
-        return name
+        return variable
 
     def _new(self, tensor: Tensor, array: SymbolicArray) -> str:
         """Emit a kernel call and its new tensor as one backend function, and return its name; empty if impossible."""
@@ -364,12 +364,12 @@ class Emitter:
         function = self._made_natively(producer, arguments, None, converts=False)
         if function is None:
             return ""
-        name = self.tensor_names[id(tensor)] = self.recorder.name("tensor")
+        variable = self.tensor_names[id(tensor)] = self.recorder.name("tensor")
         indent = producer.text[: len(producer.text) - len(producer.text.lstrip())]
-        producer.text = f"{indent}{name} = {self.recorder.constant(function)}({', '.join(arguments)})"
+        producer.text = f"{indent}{variable} = {self.recorder.constant(function)}({', '.join(arguments)})"
         producer.native = (function, arguments)
-        self.lines.insert(self.lines.index(producer) + 1, _Line(f"{indent}{array.text} = {name}.array", array.text))
-        return name
+        self.lines.insert(self.lines.index(producer) + 1, _Line(f"{indent}{array.text} = {variable}.array", array.text))
+        return variable
 
     @property
     def _arrays(self) -> list[str]:

@@ -76,7 +76,7 @@ class FunctionPlans:
             result = served(*arguments)
             if result is not GUARD_FAILED:
                 return result
-        tensors = [argument for argument in arguments if isinstance(argument, Tensor)]
+        tensors = [input for input in arguments if isinstance(input, Tensor)]
         if self.lowered(state, form_key, arguments, tensors):
             return self.function(*arguments)
         return self.learn(state, key, form_key, arguments)
@@ -157,10 +157,10 @@ class FunctionPlans:
         Raises:
             NotLoweredError: no such plan can compute the call.
         """
-        name, call = self.function.__name__, self._given(arguments, integers_from=None)
+        function_name, call = self.function.__name__, self._given(arguments, integers_from=None)
         place, missed = len(variants), partial(self._missed, state, key, variants)
-        with refusals_only(name, lambda: self.function(*arguments)):
-            return lower_call(name, self._run, missed, self.names, call, variants, place=place, **self.options)
+        with refusals_only(function_name, lambda: self.function(*arguments)):
+            return lower_call(function_name, self._run, missed, self.names, call, variants, place=place, **self.options)
 
     def _missed(
         self,

@@ -308,7 +308,9 @@ def _missing(
 
     def text(value: Any, source: str) -> str:
         if isinstance(value, slice):
-            parts = [text(getattr(value, name), f"{source}.{name}") for name in ("start", "stop", "step")]
+            parts = [
+                text(getattr(value, attribute), f"{source}.{attribute}") for attribute in ("start", "stop", "step")
+            ]
             return f"{names.constant(slice)}({', '.join(parts)})"
         return names.constant(value)
 
@@ -415,7 +417,7 @@ class Inputs:
         if isinstance(value, TensorMeta):
             return value if self.recorder.is_exact else self.symbolic(value, f"{text}.shape", f"{text}.strides")
         if type(value) is slice:
-            bounds = [(getattr(value, name), f"{text}.{name}") for name in ("start", "stop", "step")]
+            bounds = [(getattr(value, attribute), f"{text}.{attribute}") for attribute in ("start", "stop", "step")]
             return slice(*[self._taken(bound, index, argument) for bound, index in bounds])
         if type(value) in (tuple, list):
             parts = [self._taken(element, f"{text}[{index}]", argument) for index, element in enumerate(value)]
@@ -439,10 +441,10 @@ class Inputs:
         if known is not None:
             self.checks.append(f"{text} != {known.text}")
             return known
-        name = self.recorder.name("s")
-        self.lines.append(f"{name} = {text}")
-        self.checks.append(f"{name} > {_LARGEST_SIZE}")
-        size = self.symbols[value] = self.recorder.size(name, value)
+        variable = self.recorder.name("s")
+        self.lines.append(f"{variable} = {text}")
+        self.checks.append(f"{variable} > {_LARGEST_SIZE}")
+        size = self.symbols[value] = self.recorder.size(variable, value)
         return size
 
     def _number(self, value: Any, text: str) -> Symbol:

@@ -132,14 +132,14 @@ class Call:
     @functools.cached_property
     def whole(self) -> tuple[Any, ...]:
         """Return the arguments with meta tensors of the whole arrays in place of the placeholders."""
-        return tuple(_filled(argument, Placeholder.without_memory) for argument in self.arguments)
+        return tuple(_filled(template, Placeholder.without_memory) for template in self.arguments)
 
     def piece(self, blocks: tuple[Block, ...]) -> tuple[Any, ...]:
         """Return the arguments for one piece, with the given blocks in place of the placeholders."""
         tensors = [to_tensor(block) for block in blocks]
         if self._takes_strides:
             tensors = [tensor.contiguous() for tensor in tensors]
-        return tuple(_filled(argument, lambda place: tensors[place.index]) for argument in self.arguments)
+        return tuple(_filled(template, lambda place: tensors[place.index]) for template in self.arguments)
 
     @functools.cached_property
     def _takes_strides(self) -> bool:
@@ -210,7 +210,7 @@ def to_block(tensor: Tensor) -> Block:
 
 def _results(value: Any) -> Block:
     """Convert the results of an operator to blocks: one block, or a tuple of several."""
-    blocks = tuple(to_block(tensor) for tensor in tensors_in(value))
+    blocks = tuple(to_block(output) for output in tensors_in(value))
     return blocks if len(blocks) > 1 else blocks[0]
 
 

@@ -120,7 +120,7 @@ def _planned(operator: Operator, arguments: tuple[Any, ...], known: _Arrays, met
     """Return the result arrays of a call. A composite body that cannot be split as a whole is split at its inner
     calls.
     """
-    wanted = [array for tensor in tensors_in(arguments) if (array := known.of(tensor)) is not None]
+    wanted = [array for input in tensors_in(arguments) if (array := known.of(input)) is not None]
     plan = Plan(operator, arguments, wanted, metas, known.generator)
     rule = rule_of(operator)
     plan.label(rule)
@@ -241,7 +241,7 @@ class _Body(DispatchMode):
             results = in_order(called)(
                 *(Device("cpu") if isinstance(argument, Device) else argument for argument in arguments)
             )
-            arrays = tuple(da.from_array(numpy.asarray(tensor), chunks=-1) for tensor in tensors_in(results))
+            arrays = tuple(da.from_array(numpy.asarray(output), chunks=-1) for output in tensors_in(results))
         for meta, array in zip(metas, arrays, strict=True):
             self.known.keep(meta, array)
         return result
@@ -264,7 +264,7 @@ def _taken_apart(operator: Operator, arguments: tuple[Any, ...], known: _Arrays)
     kernel = operator.find_in(operator.key_set(arguments, current.get()))
     with _Body(known):
         result = kernel(*arguments)
-    known_arrays = tuple(known.of(tensor) for tensor in tensors_in(result))
+    known_arrays = tuple(known.of(output) for output in tensors_in(result))
     arrays = tuple(result_array for result_array in known_arrays if result_array is not None)
     if len(arrays) != len(known_arrays):
         raise ShardingError(f"{operator.name}: a result of its body was not returned by an operator")

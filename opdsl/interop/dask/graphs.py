@@ -75,7 +75,7 @@ class Plan:
 
     def label(self, rule: Rule) -> None:
         """Assign labels to dimensions according to a sharding rule."""
-        self.labels = [[-1] * tensor.ndim for tensor in self.arrays]
+        self.labels = [[-1] * array.ndim for array in self.arrays]
         self.outputs = [[-1] * meta.ndim for meta in self.metas]
         for cut in possible_cuts(rule, self.arguments):
             self._take(cut, self.counter)
@@ -272,8 +272,8 @@ class Plan:
             graph[(name, *index)] = (carried_results, call, whole)
         layers = HighLevelGraph.from_collections(name, graph, dependencies=[local])
         dtype = self._dtype(0) if len(self.metas) == 1 else numpy.dtype(object)
-        tensor = da.Array(layers, name, local.chunks, meta=_meta(local.ndim, dtype))
-        return tensor if len(self.metas) == 1 else self._items(tensor, new_axes)
+        array = da.Array(layers, name, local.chunks, meta=_meta(local.ndim, dtype))
+        return array if len(self.metas) == 1 else self._items(array, new_axes)
 
     def _dtype(self, at: int) -> Any:
         return self.metas[at].dtype.__numpy_dtype__

@@ -228,8 +228,8 @@ class Bridge:
         plans: Plans | None = self.__dict__.get("plans")
         if plans is not None:
             plans.forget()
-        for name in _OF_KERNELS:
-            self.__dict__.pop(name, None)
+        for field in _OF_KERNELS:
+            self.__dict__.pop(field, None)
 
     def planned(self, function: Callable[..., Any], tests: int) -> Callable[..., Any]:
         """Wrap a function so that calls with a cached plan run the plan, and other calls the function."""

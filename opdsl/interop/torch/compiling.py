@@ -158,8 +158,8 @@ def _divided(
     originals = {copy.name: node for node, copy in copied.items()}
     parts = _parts(graph_module.graph, {copied[node] for node in left})
     fuse_by_partitions(graph_module, [dict.fromkeys(part) for part in parts], prefix=_FUSED, always_return_tuple=True)
-    for name, module in list(graph_module.named_children()):
-        if not (name.startswith(_FUSED) and isinstance(module, torch.fx.GraphModule)):
+    for child, module in list(graph_module.named_children()):
+        if not (child.startswith(_FUSED) and isinstance(module, torch.fx.GraphModule)):
             continue
         try:
             piece = Piece(module)
@@ -169,7 +169,7 @@ def _divided(
             blamed = [_source(originals[name]) for name in names & originals.keys()]
             taken = [user for node in blamed for user in node.users if user.target is arithmetic.getitem]
             return graph_module, dict.fromkeys([*blamed, *taken], str(error))
-        setattr(graph_module, name, piece)
+        setattr(graph_module, child, piece)
     graph_module.recompile()
     return graph_module, {}
 

@@ -191,17 +191,17 @@ def _proxies(operator: Operator, arguments: tuple[Any, ...], results: Any) -> An
     passed.
     """
     known = {}
-    for argument, value in zip(operator.schema.arguments, arguments, strict=True):
-        if argument.alias is not None and argument.alias.write and isinstance(value, Tensor):
+    for declared, value in zip(operator.schema.arguments, arguments, strict=True):
+        if declared.alias is not None and declared.alias.write and isinstance(value, Tensor):
             known[id(value.array)] = value
             value.geometry = geometry_of(value.array, None if _device.get() is None else cpu)
     return _converted(results, lambda value: known[id(value)] if id(value) in known else _proxy(value))
 
 
-def _converted(value: Any, tensor: Callable[[torch.Tensor], Tensor]) -> Any:
+def _converted(value: Any, convert: Callable[[torch.Tensor], Tensor]) -> Any:
     if isinstance(value, torch.Tensor):
-        return tensor(value)
-    return tuple(_converted(element, tensor) for element in value) if isinstance(value, list | tuple) else value
+        return convert(value)
+    return tuple(_converted(element, convert) for element in value) if isinstance(value, list | tuple) else value
 
 
 def on_torch(function: Callable[..., Any], values: Sequence[Any], define: Define) -> Any:

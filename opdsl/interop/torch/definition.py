@@ -89,9 +89,9 @@ class Definition:
 
 def find(schema: FunctionSchema) -> Callable[..., Any] | None:
     """Return the torch operator with the name of a schema, or None."""
-    name = schema.name
-    packet = getattr(getattr(torch.ops, name.namespace or "aten"), name.base, None)
-    return None if packet is None else getattr(packet, name.overload or "default", None)
+    operator_name = schema.name
+    packet = getattr(getattr(torch.ops, operator_name.namespace or "aten"), operator_name.base, None)
+    return None if packet is None else getattr(packet, operator_name.overload or "default", None)
 
 
 def target_of(schema: FunctionSchema) -> Callable[..., Any] | None:
@@ -100,14 +100,19 @@ def target_of(schema: FunctionSchema) -> Callable[..., Any] | None:
     torch has no batching rule for the ``*_like`` operators with a generator, but for those that take a size; these do
     not accept symbolic sizes. Returns None if torch has no such operator.
     """
-    target, name = find(schema), schema.name
-    if not name.namespace and name.base in _BATCHED and not name.overload:
-        return _BATCHED[name.base]
-    if target is not None and not name.namespace and (name.base, name.overload) in _WITHOUT:
-        return _Drawn(target, _WITHOUT[name.base, name.overload])
-    if target is None or name.namespace or name.overload != "generator" or name.base not in _SIZED:
+    target, operator_name = find(schema), schema.name
+    if not operator_name.namespace and operator_name.base in _BATCHED and not operator_name.overload:
+        return _BATCHED[operator_name.base]
+    if target is not None and not operator_name.namespace and (operator_name.base, operator_name.overload) in _WITHOUT:
+        return _Drawn(target, _WITHOUT[operator_name.base, operator_name.overload])
+    if (
+        target is None
+        or operator_name.namespace
+        or operator_name.overload != "generator"
+        or operator_name.base not in _SIZED
+    ):
         return target
-    return _DrawnLike(target, name.base)
+    return _DrawnLike(target, operator_name.base)
 
 
 _BATCHED: dict[str, Callable[..., Any]] = {"conj": torch.conj, "is_conj": torch.is_conj, "is_neg": torch.is_neg}
@@ -167,7 +172,7 @@ class _DrawnLike:
             return self._without(form, *bounds, **options)
         if not torch._C._are_functorch_transforms_active():
             return self._call(form, *bounds, generator=generator, **options)
-        chosen = {name: value for name, value in options.items() if name != "memory_format" and value is not None}
+        chosen = {option: value for option, value in options.items() if option != "memory_format" and value is not None}
         all_options = {"dtype": form.dtype, "device": form.device, **chosen}
         return self._sized(*bounds, form.shape, generator=generator, **all_options)
 
@@ -209,12 +214,12 @@ class _Held:
         return self._hash
 
     def __call__(self, *positional: Any, **named: Any) -> Any:
-        name = self._schema.name
-        packet = getattr(getattr(torch.ops, str(name.namespace)), name.base, None)
+        operator_name = self._schema.name
+        packet = getattr(getattr(torch.ops, str(operator_name.namespace)), operator_name.base, None)
         operator = packet if packet is None or self._overload is None else getattr(packet, self._overload, None)
         if operator is None:
             raise UnknownOperatorError(
-                f"{name.namespace}::{name.base} is not in torch any more: it was removed, by "
+                f"{operator_name.namespace}::{operator_name.base} is not in torch any more: it was removed, by "
                 "opdsl.interop.torch.deregister or by closing its library. Register it again to call it."
             )
         return operator(*positional, **named)

@@ -42,10 +42,10 @@ class _ExportedReader(GraphReader):
             super().placeholder(node)
             return
         held = self.exported.constants if spec.kind is InputKind.CONSTANT_TENSOR else self.exported.state_dict
-        tensor = held.get(str(spec.target), self.exported.constants.get(str(spec.target)))
-        if not isinstance(tensor, torch.Tensor):
+        constant = held.get(str(spec.target), self.exported.constants.get(str(spec.target)))
+        if not isinstance(constant, torch.Tensor):
             raise ProgramError(f"the input {node.name} ({spec.kind.name}) is no tensor. Export the model without it.")
-        self.constant(node, tensor)
+        self.constant(node, constant)
 
     def outputs(self, node: torch.fx.Node) -> Any:
         """See ``GraphReader``: only the user's outputs are returned, one alone or several as a tuple."""

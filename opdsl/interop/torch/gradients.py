@@ -348,13 +348,13 @@ def _pairs(gradient: Any, value: Any, tangent: Any) -> list[tuple[Any, Any, Any]
     return [triple for triple in zip(gradients, value, tangent, strict=True) if triple[2] is not None]
 
 
-def _like(gradient: Any, tensor: Any) -> Any:
+def _like(gradient: Any, input: Any) -> Any:
     """Convert a gradient to the shape and dtype of its argument, as the autograd engine does."""
     if gradient is None:
-        return torch.zeros_like(tensor)
-    gradient = gradient if gradient.shape == tensor.shape else gradient.sum_to_size(tensor.shape)
-    if gradient.dtype is not tensor.dtype:
-        gradient = (gradient.real if gradient.is_complex() and not tensor.is_complex() else gradient).to(tensor.dtype)
+        return torch.zeros_like(input)
+    gradient = gradient if gradient.shape == input.shape else gradient.sum_to_size(input.shape)
+    if gradient.dtype is not input.dtype:
+        gradient = (gradient.real if gradient.is_complex() and not input.is_complex() else gradient).to(input.dtype)
     return gradient
 
 

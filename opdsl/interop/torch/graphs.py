@@ -63,12 +63,12 @@ class _Noting(DispatchMode):
             raise NotLoweredError("a result that is no tensor")
         passed = arguments if kwargs else args
         function = self._target(called, state, with_all=bool(kwargs))
-        (name,) = recorder.run(function, [_given(value) for value in passed], ["result"])
+        (variable,) = recorder.run(function, [_given(value) for value in passed], ["result"])
         is_alone = len(called.schema.returns) == 1 and not called.returns_list
         known = {id(argument) for argument in arguments if isinstance(argument, Tensor)}
         for index, tensor in enumerate(tensors):
             if id(tensor) not in known:
-                _holds(tensor, name if is_alone else f"{name}[{index}]")
+                _holds(tensor, variable if is_alone else f"{variable}[{index}]")
         return tensors[0] if is_alone else list(tensors) if called.returns_list else tuple(tensors)
 
     def _target(self, called: Operator, state: State, *, with_all: bool) -> Callable[..., Any]:

@@ -259,7 +259,7 @@ def _pointwise(definition: PointwiseDefinition, arguments: tuple[Any, ...], valu
         is_tensor = isinstance(value, torch.Tensor)
         read[name] = next(whole).to(dtype) if is_tensor else torch.full((), value, dtype=dtype, device=device)
     results = zip(_evaluated(definition.graph(state), read, device), state.dtypes, strict=True)
-    outputs = [tensor.to(TORCH_DTYPES[dtype]) for tensor, dtype in results]
+    outputs = [computed.to(TORCH_DTYPES[dtype]) for computed, dtype in results]
     rank = max(tensor.dim() for tensor in tensors)
     # A result that reads no tensor is a constant of lower rank.
     expanded = [tensor if tensor.dim() == rank else tensor.expand(full.shape).clone() for tensor in outputs]
@@ -275,7 +275,7 @@ def _reduction(definition: ReductionDefinition, arguments: tuple[Any, ...], valu
         raise _OtherMeaningError
     if any(type(size) is int and size == 0 for size in source.shape):
         raise _OtherMeaningError
-    parameters = [name for name, _ in folding.combine.parameters]
+    parameters = [parameter for parameter, _ in folding.combine.parameters]
     count = len(folding.init)
     ((name, kind),) = folding.lift.parameters
     lifted = _evaluated(folding.lift, {name: source.to(_DTYPES[kind])}, source.device)
@@ -296,12 +296,12 @@ def _reduction(definition: ReductionDefinition, arguments: tuple[Any, ...], valu
     number = 1
     for dim in state.dims:
         number = number * source.shape[dim]
-    names = [name for name, _ in folding.finish.parameters]
+    names = [parameter for parameter, _ in folding.finish.parameters]
     inputs = dict(zip(names, folded, strict=False))
     for tensor in names[count:]:
         inputs[tensor] = torch.full((), number, dtype=torch.int64, device=source.device)
     evaluated = _evaluated(folding.finish, inputs, source.device)
-    tensors = [tensor.to(TORCH_DTYPES[spec.dtype]) for tensor, spec in zip(evaluated, prepared.specs, strict=True)]
+    tensors = [computed.to(TORCH_DTYPES[spec.dtype]) for computed, spec in zip(evaluated, prepared.specs, strict=True)]
     return tensors[0] if len(tensors) == 1 else tuple(tensors)
 
 

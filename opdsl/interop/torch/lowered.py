@@ -98,9 +98,11 @@ class MemoryPrinter(Emitter):
             raise NotLoweredError("a tensor that was not made by steps")
         if storage_root(tensor) in self.recorder.arguments:
             raise NotLoweredError("a result that shares an argument's memory")
-        name = self.tensor_names[id(tensor)] = self.recorder.name("tensor")
-        self._add(f"{name} = {self.recorder.constant(torch.from_numpy)}({array.text}){self._lying(tensor.geometry)}")
-        return name
+        variable = self.tensor_names[id(tensor)] = self.recorder.name("tensor")
+        self._add(
+            f"{variable} = {self.recorder.constant(torch.from_numpy)}({array.text}){self._lying(tensor.geometry)}"
+        )
+        return variable
 
     def _lying(self, form: TensorMeta) -> str:
         """Return the method calls that convert a tensor over NumPy's array to its dtype, shape and strides."""

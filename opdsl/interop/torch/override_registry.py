@@ -173,5 +173,5 @@ def _router(nodes: tuple[Node, ...], beneath: Any) -> Callable[..., object]:
 def _user_order() -> Callable[[str, str, list[Node]], list[Node]] | None:
     """Return the function that orders overrides, as named in the user's environment, or None."""
     path = os.environ.get("TORCH_PYTHON_NATIVE_USER_GRAPH_ORDER_FN", "")
-    module, _, name = path.rpartition(".")
-    return getattr(importlib.import_module(module), name) if module else None
+    module, _, attribute = path.rpartition(".")
+    return getattr(importlib.import_module(module), attribute) if module else None

@@ -240,14 +240,16 @@ def _check_key(op_symbol: str, dispatch_key: str) -> None:
 def _check_operator(op_symbol: str, dispatch_key: str) -> None:
     import torch
 
-    name = f"aten::{op_symbol}"
-    if name not in torch._C._dispatch_get_all_op_names():
-        raise UnknownOperatorError(f'torch has no operator {name}. Name its overload, too, as in "add.Tensor".')
+    operator_name = f"aten::{op_symbol}"
+    if operator_name not in torch._C._dispatch_get_all_op_names():
+        raise UnknownOperatorError(
+            f'torch has no operator {operator_name}. Name its overload, too, as in "add.Tensor".'
+        )
     has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
-    if not has_kernel(name, dispatch_key) and has_kernel(name, "CompositeImplicitAutograd"):
+    if not has_kernel(operator_name, dispatch_key) and has_kernel(operator_name, "CompositeImplicitAutograd"):
         raise DispatchKeyError(
-            f"{name} has only a CompositeImplicitAutograd kernel: its gradient follows from the operators that it "
-            "calls. Override one of those."
+            f"{operator_name} has only a CompositeImplicitAutograd kernel: its gradient follows from the operators "
+            "that it calls. Override one of those."
         )
 
 

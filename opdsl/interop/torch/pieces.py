@@ -73,17 +73,17 @@ class _Printer(MemoryPrinter):
         root = self.recorder.arguments.get(storage_root(tensor))
         if root is None or type(getattr(tensor, "array", None)) is not SymbolicArray:
             return super()._tensor(tensor)
-        argument = next((pair for pair in self.tensors if self.recorder.arguments.get(pair[0]) == root), None)
-        if argument is None or argument[0].geometry.dtype is not tensor.geometry.dtype:
+        entry = next((pair for pair in self.tensors if self.recorder.arguments.get(pair[0]) == root), None)
+        if entry is None or entry[0].geometry.dtype is not tensor.geometry.dtype:
             raise NotLoweredError("a result that shares an argument's memory, as another dtype")
-        name = self.tensor_names[id(tensor)] = self.recorder.name("tensor")
-        form, text = tensor.geometry, argument[1]
+        variable = self.tensor_names[id(tensor)] = self.recorder.name("tensor")
+        form, text = tensor.geometry, entry[1]
         offset = self.recorder.source(tensor.storage_offset())
         self._add(
-            f"{name} = {text}.as_strided({self._sizes(form.shape)}, {self._sizes(form.strides)}, "
+            f"{variable} = {text}.as_strided({self._sizes(form.shape)}, {self._sizes(form.strides)}, "
             f"{text}.storage_offset() + {offset})"
         )
-        return name
+        return variable
 
 
 class _Reader(MemoryReader):

@@ -229,7 +229,7 @@ def _work(kernel: StructuredKernel, forms: Forms, values: Sequence[Any]) -> Work
     wanted = list(kernel.written) or [_NEW] * len(step.results)
     used = {*written, *(operand.text for operand in read if isinstance(operand, SymbolicArray))}
     is_all = known.keys() >= used and [places.get(text, _NEW) for text in written] == wanted
-    if len(kernel.written) > 1 or not is_all or any(value.numel == 0 for value in known.values()):
+    if len(kernel.written) > 1 or not is_all or any(form.numel == 0 for form in known.values()):
         return None
     elementwise = known[written[0]] if kernel.definition.kind == "pointwise" else None
     operands = [_operand(loop, at, operand, places, known, elementwise) for at, operand in enumerate(read)]

@@ -142,8 +142,8 @@ class Recording:
         self.operator = operator
         self.written = [
             tensor
-            for argument, value in zip(operator.schema.arguments, arguments, strict=True)
-            if argument.alias is not None and argument.alias.write
+            for declared, value in zip(operator.schema.arguments, arguments, strict=True)
+            if declared.alias is not None and declared.alias.write
             for tensor in flattened(value)
             if isinstance(tensor, Tensor)
         ]
@@ -217,21 +217,23 @@ class _Attachment:
         self.crossing = crossing
         self.ours = ours
         self.theirs = theirs
-        tensors = [(mine, tensor) for mine, tensor in zip(ours, theirs, strict=True) if isinstance(mine, Tensor)]
+        tensors = [
+            (mine, torch_tensor) for mine, torch_tensor in zip(ours, theirs, strict=True) if isinstance(mine, Tensor)
+        ]
         self.watched = crossing.watch(tensors)
 
     def attach(self) -> None:
         """Attach nodes to all results."""
         groups: dict[Tensor | None, list[int]] = {}
-        for index, (mine, tensor) in enumerate(zip(self.ours, self.theirs, strict=True)):
+        for index, (mine, torch_tensor) in enumerate(zip(self.ours, self.theirs, strict=True)):
             if not isinstance(mine, Tensor):
                 continue
-            viewed = self.crossing.viewed(tensor)
+            viewed = self.crossing.viewed(torch_tensor)
             if id(mine) in self.crossing.written:
-                self._attach_written(mine, tensor)
-            elif viewed is not None and viewed.requires_grad and not tensor.requires_grad:
+                self._attach_written(mine, torch_tensor)
+            elif viewed is not None and viewed.requires_grad and not torch_tensor.requires_grad:
                 mine.geometry = mine.geometry.replace(creation=Creation.DETACHED)
-            elif tensor.requires_grad and mine is not viewed:
+            elif torch_tensor.requires_grad and mine is not viewed:
                 groups.setdefault(viewed, []).append(index)
         for viewed, places in groups.items():
             outputs = tuple(output if index in places else None for index, output in enumerate(self.theirs))
@@ -292,7 +294,7 @@ def _backward(node: Node, gradients: Sequence[Gradient]) -> Sequence[Gradient]:
     if saved is None:
         raise freed(node)
     pairs = zip(saved.outputs, gradients, strict=True)
-    present = [(out, tensor) for out, tensor in pairs if out is not None and tensor is not None]
+    present = [(out, gradient) for out, gradient in pairs if out is not None and gradient is not None]
     if not present:
         return (None,) * len(saved.leaves)
     _count_writes(saved.watched)
@@ -302,13 +304,13 @@ def _backward(node: Node, gradients: Sequence[Gradient]) -> Sequence[Gradient]:
         raw = torch.autograd.grad(
             [out for out, _ in present],
             saved.leaves,
-            [crossing.value(tensor) for _, tensor in present],
+            [crossing.value(gradient) for _, gradient in present],
             create_graph=follows,
             retain_graph=True,  # until the node frees it
             allow_unused=True,
         )
-        tensors = [_own(crossing, tensor) for tensor in raw]
-        results = [None if tensor is None else crossing.result(tensor) for tensor in tensors]
+        tensors = [_own(crossing, gradient) for gradient in raw]
+        results = [None if gradient is None else crossing.result(gradient) for gradient in tensors]
     if isinstance(crossing, RecordedCrossing):
         _follow(node, crossing, saved, results, tensors)
     return results

@@ -203,8 +203,8 @@ class _Define:
         if bridge is not None:
             return bridge
         namespace = self.owner.schema.name.namespace
-        name = attrs.evolve(operator.schema.name, namespace=namespace, base=f"_{operator.schema.name.base}")
-        schema = attrs.evolve(operator.schema, name=name)
+        operator_name = attrs.evolve(operator.schema.name, namespace=namespace, base=f"_{operator.schema.name.base}")
+        schema = attrs.evolve(operator.schema, name=operator_name)
         helper = _bridge(operator, schema, owner=self.owner)
         helper.fuses = self.owner not in _bridges or _bridges[self.owner].fuses
         helper.is_asked_for = False
@@ -226,8 +226,8 @@ def _functional(operator: Operator) -> Bridge | None:
 
 
 def _are_variants(functional: Operator, operator: Operator) -> bool:
-    name, other = functional.schema.name, operator.schema.name
-    return name.namespace == other.namespace and _base(name.base) == _base(other.base)
+    operator_name, other = functional.schema.name, operator.schema.name
+    return operator_name.namespace == other.namespace and _base(operator_name.base) == _base(other.base)
 
 
 def _base(base: str) -> str:

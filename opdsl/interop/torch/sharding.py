@@ -81,7 +81,7 @@ def attach(bridge: Registered) -> None:
     ):
         dispatcher._custom_op_handlers[overload] = partial(pieces_call, bridge)
         return
-    names = [argument.name for argument in schema.arguments if argument.kwarg_only]
+    names = [keyword.name for keyword in schema.arguments if keyword.kwarg_only]
     lists = any(str(argument.type).startswith("List[") for argument in schema.arguments)
     info = RuntimeSchemaInfo(0, names or None, needs_pytree=lists)
     dispatcher.sharding_propagator.register_op_strategy(
@@ -260,7 +260,7 @@ def _written(operator: Operator, values: Sequence[Any], tensors: Sequence[Any]) 
     """Return the indices of written tensors among the tensors of a call."""
     pairs = zip(operator.schema.arguments, values, strict=True)
     written = [
-        tensor for argument, value in pairs if argument.alias and argument.alias.write for tensor in spread([value])
+        tensor for declared, value in pairs if declared.alias and declared.alias.write for tensor in spread([value])
     ]
     return [at for at, tensor in enumerate(tensors) if any(tensor is other for other in written)]
 

@@ -62,7 +62,7 @@ class UnreadTensors:
             return kept
         if not places:
             return kept
-        return [_zeros_like(tensor) if at in places else tensor for at, tensor in enumerate(kept)]
+        return [_zeros_like(saved) if at in places else saved for at, saved in enumerate(kept)]
 
     def _places(self, values: Sequence[Any]) -> frozenset[int]:
         key = (torch.get_default_dtype(), *map(_kind, values))

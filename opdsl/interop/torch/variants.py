@@ -29,14 +29,14 @@ __all__ = ["ViewBridge", "WritingBridge", "writer_schema"]
 
 def writer_schema(schema: FunctionSchema) -> FunctionSchema:
     """Return the schema of the operator that writes its arguments and returns nothing."""
-    name = attrs.evolve(schema.name, base=f"_write_{schema.name.base}")
+    operator_name = attrs.evolve(schema.name, base=f"_write_{schema.name.base}")
     # torch warns about mutable operators with an argument named self.
     taken = {argument.name for argument in schema.arguments}
     other = next(name for name in ("input", "written", "_self") if name not in taken)
     positional = [
         attrs.evolve(argument, name=other) if argument.name == "self" else argument for argument in schema.positional
     ]
-    return attrs.evolve(schema, name=name, positional=tuple(positional), returns=())
+    return attrs.evolve(schema, name=operator_name, positional=tuple(positional), returns=())
 
 
 class ViewBridge(Bridge):
@@ -229,8 +229,8 @@ class WritingBridge(Bridge):
 def written_of(schema: FunctionSchema, values: Sequence[Any]) -> list[torch.Tensor]:
     """Return the tensors that a call with these arguments writes."""
     written: list[torch.Tensor] = []
-    for argument, value in zip(schema.arguments, values, strict=True):
-        if argument.alias is not None and argument.alias.write:
+    for declared, value in zip(schema.arguments, values, strict=True):
+        if declared.alias is not None and declared.alias.write:
             written += value if isinstance(value, list | tuple) else [value]
     return written
 

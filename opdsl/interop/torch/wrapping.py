@@ -71,13 +71,13 @@ def _parts(target: Target) -> tuple[str, str, str | None]:
             f'wrap takes the name of a torch operator (got {type(target).__name__}). Write wrap("aten::add").'
         )
     try:
-        name = parse_operator_name(target)
+        operator_name = parse_operator_name(target)
     except SchemaError as error:
         raise UnknownOperatorError(f'{error}. Write wrap("aten::add") or wrap("aten::add.Tensor").') from error
     if "::" not in target:
         raise UnknownOperatorError(f'{target!r} names no namespace. Write wrap("aten::{target}").')
-    overload = _overload(name.overload) if "." in target else None
-    return name.namespace or "aten", name.base, overload
+    overload = _overload(operator_name.overload) if "." in target else None
+    return operator_name.namespace or "aten", operator_name.base, overload
 
 
 def _overload(name: str) -> str:
@@ -92,20 +92,20 @@ def _packet(namespace: str, base: str) -> torch._ops.OpOverloadPacket:
         packet = None
     if isinstance(packet, torch._ops.OpOverloadPacket):
         return packet
-    name = f"{namespace}::{base}"
+    operator_name = f"{namespace}::{base}"
     if packet is not None:
         raise DeclarationError(
-            f"{name} is no operator with a schema, but a {type(packet).__name__} of torch's compiler."
+            f"{operator_name} is no operator with a schema, but a {type(packet).__name__} of torch's compiler."
         )
     known = {op_name.partition(".")[0] for op_name in torch._C._dispatch_get_all_op_names()}
     # The names of removed operators remain, without a schema.
     near = [
         close_match
-        for close_match in get_close_matches(name, known)
+        for close_match in get_close_matches(operator_name, known)
         if torch._C._jit_get_schemas_for_operator(close_match)
     ]
     hint = f"Did you mean {near[0]}?" if near else "Import the module that registers it first."
-    raise UnknownOperatorError(f"torch has no operator {name}. {hint}")
+    raise UnknownOperatorError(f"torch has no operator {operator_name}. {hint}")
 
 
 def _overloads(namespace: str, base: str, packet: torch._ops.OpOverloadPacket) -> tuple[str, ...]:
@@ -184,8 +184,8 @@ def _pair(operators: Iterable[Operator]) -> None:
         groups.setdefault(str(operator.schema.signature()), {}).setdefault(operator.schema.kind.value, operator)
     for group in groups.values():
         functions = {kind: value.function for kind, value in group.items()}
-        for value in group.values():
-            cast(Any, value.declaration).functions.update(functions)
+        for overload in group.values():
+            cast(Any, overload.declaration).functions.update(functions)
 
 
 def _schema(target: torch._ops.OpOverload) -> FunctionSchema:

@@ -82,10 +82,10 @@ class _Writer:
                 for dim, size in enumerate(sizes):
                     if isinstance(size, str):
                         self.read.setdefault(size, (input.name, function, dim))
-        for name, tensor in program.constants.items():
-            self.root.register_buffer(name, Crossing().tensor(tensor.detach()))
+        for name, constant in program.constants.items():
+            self.root.register_buffer(name, Crossing().tensor(constant.detach()))
             node = self.nodes[name] = self.graph.get_attr(name)
-            node.meta[KEPT] = tensor
+            node.meta[KEPT] = constant
         for guard in program.guards:
             self.graph.call_function(torch._check, (self.node(guard),)).meta[KEPT] = guard
         for step in self.parts:

@@ -175,12 +175,12 @@ class IndexedDefinition(Definition):
         source = function_source(self.function)
         written = {arg.arg: arg for arg in (*source.tree.args.args, *source.tree.args.kwonlyargs)}
         followed = {name for name, _, _ in _bare(indexed)}
-        for name in indexed.indices:
-            if name not in followed:
+        for index in indexed.indices:
+            if index not in followed:
                 raise source.error(
-                    written[name],
-                    f"the range of {name!r} is unknown",
-                    f"Read a tensor at {name} alone, or return {{{name!r}: ...}} from @f.meta.",
+                    written[index],
+                    f"the range of {index!r} is unknown",
+                    f"Read a tensor at {index} alone, or return {{{index!r}: ...}} from @f.meta.",
                 )
 
     def _unfit(self, problem: str) -> KernelSignatureError:
@@ -238,9 +238,9 @@ class IndexedDefinition(Definition):
                 self.function,
                 self.at,
                 self.over,
-                tensors={name: margins[name] for name, kind, _ in signature if kind == "tensor"},
-                numbers={name: detail for name, kind, detail in signature if kind == "number"},
-                constants={name: detail for name, kind, detail in signature if kind == "constant"},
+                tensors={parameter: margins[parameter] for parameter, kind, _ in signature if kind == "tensor"},
+                numbers={parameter: detail for parameter, kind, detail in signature if kind == "number"},
+                constants={parameter: detail for parameter, kind, detail in signature if kind == "constant"},
                 fold=self.fold,
                 finish=self.finish if self.values else None,  # their number is known after the first read
             )._replace(with_place=self.with_place)
@@ -283,14 +283,14 @@ class IndexedDefinition(Definition):
         stated = self._stated(context, arguments)
         values = {parameter.name: value for parameter, value in zip(self.parameters, arguments, strict=True)} | stated
         indexed = self.read(self._signature(values))
-        bound = {tensor: values[tensor] for tensor in indexed.arrays}
+        bound = {array: values[array] for array in indexed.arrays}
         for read in indexed.reads:
             self._require_dimensions(read, bound[read.array])
         inferred = self._inferred(indexed, bound)
         if self.meta is None:
             leading, ranges = self._leading(indexed, bound), inferred
-            shape = (*leading, *(ranges[name] for name in indexed.at))
-            numbers = {name: number_of(name, values, bound, ranges) for name in indexed.numbers}
+            shape = (*leading, *(ranges[index] for index in indexed.at))
+            numbers = {number: number_of(number, values, bound, ranges) for number in indexed.numbers}
             specs = self._stored(self._specs(indexed, bound, shape, numbers), bound)
         else:
             specs = context.specs(self.meta.__name__)
@@ -305,7 +305,7 @@ class IndexedDefinition(Definition):
                 if size is None:
                     raise self._error(f"does not return the range of {name!r}", f"Return {{{name!r}: ...}} from it")
                 ranges[name] = size
-        numbers = {name: number_of(name, values, bound, ranges) for name in indexed.numbers}
+        numbers = {number: number_of(number, values, bound, ranges) for number in indexed.numbers}
         return Resolved(indexed, bound, numbers, ranges, leading, specs)
 
     def accumulated(self, indexed: IndexedFunction, ranges: Mapping[str, Any], dtype: DType) -> IndexedFunction:
@@ -353,8 +353,8 @@ class IndexedDefinition(Definition):
         """
         inferred: dict[str, int] = {}
         for name, access, dimension in _bare(indexed):
-            tensor = tensors[access.array]
-            size = tensor.shape[tensor.ndim - len(access.positions) + dimension]
+            source = tensors[access.array]
+            size = source.shape[source.ndim - len(access.positions) + dimension]
             if self.meta is None:
                 check(
                     inferred.setdefault(name, size) == size,
@@ -396,8 +396,8 @@ class IndexedDefinition(Definition):
         return tuple(spec._replace(dtype=stored.get(spec.dtype, spec.dtype)) for spec in specs)
 
     def _error(self, problem: str, remedy: str) -> KernelError:
-        name = "" if self.meta is None else f" {self.meta.__name__}"
-        return KernelError(f"{self.name}: the shape function{name} {problem}. {remedy}.")
+        function_name = "" if self.meta is None else f" {self.meta.__name__}"
+        return KernelError(f"{self.name}: the shape function{function_name} {problem}. {remedy}.")
 
     # ------------------------------------------------------------------------------------------------------- running
 
@@ -424,7 +424,7 @@ class IndexedDefinition(Definition):
         layout = layout_of(resolved, kernel, sums, words, allocate=allocate and not adds)
         compiled = compiler_for(outputs[0].device.type).compile(kernel, layout)
         precision = floating_of(resolved.tensors)
-        values = [array_of(resolved.tensors[name]) for name in resolved.function.arrays]
+        values = [array_of(resolved.tensors[array]) for array in resolved.function.arrays]
         values += [convert(resolved.numbers[name], precision) for name in numbers]
         if not adds:
             return CompiledCall(compiled, tuple(values))

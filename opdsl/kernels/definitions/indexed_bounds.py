@@ -29,16 +29,16 @@ def require_inside(resolved: Resolved) -> None:
     sizes = (*resolved.leading, *ranges.values())
     if any(size == 0 for size in sizes):
         return
-    known = {name: Interval(0, size - 1) for name, size in ranges.items()}
+    known = {index: Interval(0, size - 1) for index, size in ranges.items()}
     known |= {name: Interval(number, number) for name, number in resolved.numbers.items()}
     bounds = intervals(indexed.function, known, smallest, largest)
     for read in indexed.reads:
-        tensor = resolved.tensors[read.array]
-        leading = tensor.ndim - len(read.positions)
+        source = resolved.tensors[read.array]
+        leading = source.ndim - len(read.positions)
         for dimension, node in enumerate(read.positions, leading):
-            size = tensor.shape[dimension]
+            size = source.shape[dimension]
             if read.margin in MARGINS:
-                check(size > 0, f"margin= repeats elements of {read.array}, which has none: {tensor.shape}")
+                check(size > 0, f"margin= repeats elements of {read.array}, which has none: {source.shape}")
             elif read.margin is None:
                 _require_position(resolved, read, node, bounds, dimension, size)
 
@@ -63,11 +63,11 @@ def _require_position(
         known = {name: Interval(0, end - 1) for name, end in resolved.ranges.items()}
         known |= {name: Interval(number, number) for name, number in resolved.numbers.items()}
         for name in needed:
-            tensor = resolved.tensors[reads[name].array]
-            if tensor.is_meta:
+            positions = resolved.tensors[reads[name].array]
+            if positions.is_meta:
                 return
-            if tensor.dtype.category < Category.FLOAT:
-                known[name] = Interval(*range_of_positions(tensor))
+            if positions.dtype.category < Category.FLOAT:
+                known[name] = Interval(*range_of_positions(positions))
         low, high = intervals(indexed.function, known, smallest, largest)[node]
     if low is not None and high is not None and low >= 0 and high < size:
         return

@@ -46,7 +46,7 @@ def types_of(indexed: IndexedFunction, tensors: Mapping[str, Tensor], numbers: M
     """Return the types of numbers and of elements that are read, by name."""
     types = {read.name: precision_of(tensors[read.array].dtype).name for read in indexed.reads}
     floating = floating_of(tensors).name
-    return {**{name: floating if is_float(numbers.get(name)) else "int64" for name in indexed.numbers}, **types}
+    return {**{number: floating if is_float(numbers.get(number)) else "int64" for number in indexed.numbers}, **types}
 
 
 def floating_of(tensors: Mapping[str, Tensor]) -> DType:
@@ -118,7 +118,7 @@ def layout_of(
 ) -> Layout:
     """Return the sizes and strides of the operands of a call."""
     indexed, leading = resolved.function, resolved.leading
-    forms = [*(resolved.tensors[name].geometry for name in indexed.arrays), *outputs]
+    forms = [*(resolved.tensors[array].geometry for array in indexed.arrays), *outputs]
     arrays = [operand for operand in kernel.operands if operand.name not in kernel.numbers]
     splits = [
         _split(form, operand.dims or len(indexed.at) if LEADING.name in operand.ranges else None, leading)
@@ -133,7 +133,7 @@ def layout_of(
     read, numbers = len(indexed.arrays), len(kernel.numbers)
     precision = floating_of(resolved.tensors)
     return Layout(
-        (sizes, *((resolved.ranges[name],) for name in indexed.indices)),
+        (sizes, *((resolved.ranges[index],) for index in indexed.indices)),
         (*specs[:read], *[OperandSpec(precision, None)] * numbers),
         tuple(specs[read:]),
         tuple(NewArray(output.shape, output.strides) if allocate else None for output in outputs),

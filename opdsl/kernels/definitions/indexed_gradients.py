@@ -71,19 +71,19 @@ class DerivedIndexed(IndexedDefinition):
         base = self.original.resolved(arguments[count:], ())
         indexed = self._derived(base.function)
         if self.like and not indexed.writes:
-            target, own = base.tensors[self.like], tuple([base.ranges[name] for name in indexed.at])
+            target, own = base.tensors[self.like], tuple([base.ranges[index] for index in indexed.at])
             if target.shape[target.ndim - len(own) :] != own:
                 indexed = self._derived(base.function, is_whole=False)
         read = {
             **base.tensors,
             **{parameter.name: value for parameter, value in zip(self.parameters, arguments, strict=False)},
         }
-        tensors = {name: read[name] for name in indexed.arrays}
-        ranges = {name: base.ranges[name] for name in indexed.indices}
+        tensors = {array: read[array] for array in indexed.arrays}
+        ranges = {index: base.ranges[index] for index in indexed.indices}
         if self.like:
             indexed = self.original.accumulated(indexed, ranges, read[self.like].dtype)
-        numbers = {name: number_of(name, base.numbers, base.tensors, base.ranges) for name in indexed.numbers}
-        shape = (*base.leading, *(ranges[name] for name in indexed.at))
+        numbers = {number: number_of(number, base.numbers, base.tensors, base.ranges) for number in indexed.numbers}
+        shape = (*base.leading, *(ranges[index] for index in indexed.at))
         if indexed.writes:
             target, written = base.tensors[self.like], indexed.writes[0]
             leading = base.leading if written.leads else ()
@@ -148,10 +148,10 @@ class AdjointIndexed(IndexedDefinition):
         values |= self._stated(context, arguments)
         specs = context.specs("meta" if self.meta is None else self.meta.__name__)
         indexed = self.read(self._signature({**values, self.wanted: tensors[0]}))
-        read = {name: values[name] for name in indexed.arrays}
+        read = {array: values[array] for array in indexed.arrays}
         shape = values[self._grads[0]].shape
         count = len(shape) - len(indexed.at)
-        ranges = dict(zip(indexed.at, shape[count:], strict=True)) | {name: values[name] for name in indexed.over}
+        ranges = dict(zip(indexed.at, shape[count:], strict=True)) | {index: values[index] for index in indexed.over}
         sized = {**values, self.wanted: specs[0]}
-        numbers = {name: number_of(name, values, sized, ranges) for name in indexed.numbers}
+        numbers = {number: number_of(number, values, sized, ranges) for number in indexed.numbers}
         return Resolved(indexed, read, numbers, ranges, shape[:count], specs)

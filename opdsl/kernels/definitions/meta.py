@@ -137,9 +137,9 @@ class MetaContext:
                 )
 
     def _check_kinds(self, index: int, **options: tuple[object, type]) -> None:
-        for name, (value, kind) in options.items():
+        for option, (value, kind) in options.items():
             if value is not None and not isinstance(value, kind):
-                raise self._error(f"output {index} has {name}={value!r}", f"Give a {kind.__name__}")
+                raise self._error(f"output {index} has {option}={value!r}", f"Give a {kind.__name__}")
 
     def _checked_shape(self, index: int, sizes: Sequence[int]) -> tuple[int, ...]:
         self._check_index(index)

@@ -134,13 +134,13 @@ def not_neutral(functions: Folding | Scanning) -> str:
     """
     from opdsl.scalar.interpreter import evaluate
 
-    names = [name for name, _ in functions.combine.parameters]
+    names = [parameter for parameter, _ in functions.combine.parameters]
     arrays = evaluate(functions.combine, dict(zip(names, functions.init * 2, strict=True)))
     starts = [numpy.asarray(one).astype(other.dtype) for one, other in zip(functions.init, arrays, strict=True)]
     pairs = zip(starts, arrays, strict=True)
     if all(numpy.array_equal(one, other, equal_nan=one.dtype.kind in "fc") for one, other in pairs):
         return ""
-    twice = _shown([tensor.item() for tensor in arrays])
+    twice = _shown([array.item() for array in arrays])
     return (
         f"init={_shown(functions.init)} combined with itself is {twice}, but each part of a fold begins with it. Use "
         "the identity of combine, and let finish add the rest"

@@ -78,7 +78,7 @@ class PlacedDefinition(IndexedDefinition):
 
     def accumulated(self, indexed: IndexedFunction, ranges: Mapping[str, Any], dtype: DType) -> IndexedFunction:
         """See ``IndexedDefinition.accumulated``: long float32 sums are as exact as those that accumulate in stages."""
-        if indexed.fold != "sum" or dtype is not float32 or math.prod(ranges[name] for name in indexed.over) <= _FEW:
+        if indexed.fold != "sum" or dtype is not float32 or math.prod(ranges[index] for index in indexed.over) <= _FEW:
             return indexed
         if indexed not in self._in_double:
             self._in_double[indexed] = _summed_in_double(indexed)
@@ -102,12 +102,12 @@ class PlacedDefinition(IndexedDefinition):
             parameter.name: value for parameter, value in zip(self.parameters, arguments, strict=True)
         }
         indexed = self.indexed
-        tensors = {name: values[name] for name in indexed.arrays}
+        tensors = {array: values[array] for array in indexed.arrays}
         ranges = {name: values[size] if isinstance(size, str) else size for name, size in self.ranges.items()}
         indexed = self.accumulated(indexed, ranges, self.dtype)
-        numbers = {name: values[name] for name in indexed.numbers}
+        numbers = {number: values[number] for number in indexed.numbers}
         sizes = [values[size] if isinstance(size, str) else size for size in self.written]
-        shape = tuple(sizes if indexed.writes else [ranges[name] for name in indexed.at])
+        shape = tuple(sizes if indexed.writes else [ranges[index] for index in indexed.at])
         device = next(iter(tensors.values())).device
         spec = OutputSpec(self.dtype, device, shape, contiguous_strides(shape))
         return Resolved(indexed, tensors, numbers, ranges, (), (spec,))

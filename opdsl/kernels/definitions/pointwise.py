@@ -347,7 +347,7 @@ class PointwiseDefinition(Definition):
         """Run the declaration's shape function, if there is one, and return its context; None without one."""
         if self.check is None:
             return None
-        tensors = [argument for argument in arguments if isinstance(argument, Tensor)]
+        tensors = [input for input in arguments if isinstance(input, Tensor)]
         context = MetaContext(self.name, self.results, outs, tensors[0].device if tensors else Device("cpu"))
         known = pinned(arguments) if self.check_reads_numbers and not is_traceable(self.check) else arguments
         self.check(context, *known)
@@ -460,7 +460,9 @@ class PointwiseDefinition(Definition):
     def graph(self, state: Elementwise) -> TypedGraph:
         """Return the typed scalar graph of a call."""
         function, iteration = state.formula.function, state.iteration
-        types = {name: dtype.name for name, dtype in zip(function.parameters, iteration.parameters, strict=True)}
+        types = {
+            parameter: dtype.name for parameter, dtype in zip(function.parameters, iteration.parameters, strict=True)
+        }
         results = [precision_of(dtype).name for dtype in state.dtypes]
         try:
             return function.specialise(

@@ -54,8 +54,8 @@ class PythonKernel(Kernel):
         if not self.wants_key_set:
             return self
         bound = object.__new__(PythonKernel)
-        for name in self.__slots__:
-            setattr(bound, name, getattr(self, name))
+        for field in self.__slots__:
+            setattr(bound, field, getattr(self, field))
         bound.key_set = (keys,)
         return bound
 
@@ -81,13 +81,15 @@ class PythonKernel(Kernel):
             KernelError: the result does not fit the schema.
         """
         if current.get().lowering and not is_traceable(self.function):
-            name = self.function.__name__
-            raise NotLoweredError(f"{name}, which may do more than call operators (@opdsl.traceable promises not to)")
+            function_name = self.function.__name__
+            raise NotLoweredError(
+                f"{function_name}, which may do more than call operators (@opdsl.traceable promises not to)"
+            )
         positional: list[object] = []
         named: dict[str, object] = {}
-        for argument, value in zip(self.schema.arguments, arguments, strict=True):
-            if argument.python_name in self._keywords:
-                named[argument.python_name] = value
+        for declared, value in zip(self.schema.arguments, arguments, strict=True):
+            if declared.python_name in self._keywords:
+                named[declared.python_name] = value
             else:
                 positional.append(value)
         written = tensors_in(written_values(self.schema, arguments)) if self.schema.written_arguments else ()

@@ -190,35 +190,35 @@ class RecurrenceDefinition(RowwiseDefinition):
         shape = broadcast_all(tensor.shape for tensor in tensors)
         dim = wrap_dimension(arguments[names[self.dim]], len(shape))
         common = reduce(promote_types, (tensor.dtype for tensor in tensors))
-        value = PROMOTIONS[self.promote](self.name, common, None, None)
-        require_computed(value)
-        cast = value if value is not common and common.category < Category.FLOAT else None
+        value_dtype = PROMOTIONS[self.promote](self.name, common, None, None)
+        require_computed(value_dtype)
+        cast = value_dtype if value_dtype is not common and common.category < Category.FLOAT else None
         ordered = (*tensors[self.gradients :], *tensors[: self.gradients])
         # Zero-dim tensors do not influence strides, as formulas pass numbers as such tensors.
         strides = output_strides(shape, [tensor.geometry for tensor in ordered if tensor.ndim] or [tensors[0].geometry])
         specs = tuple(
-            OutputSpec(_RESULTS[result](value), tensors[0].device, shape, strides) for result in self.steps.results
+            OutputSpec(_RESULTS[rule](value_dtype), tensors[0].device, shape, strides) for rule in self.steps.results
         )
         order = (*arrays, *(index for index in places if index not in arrays))
         return PreparedCall(
-            specs, Rowwise(shape, (dim,) if shape else (), order, precision_of(value), cast, value, self)
+            specs, Rowwise(shape, (dim,) if shape else (), order, precision_of(value_dtype), cast, value_dtype, self)
         )
 
     def compile(self, state: Rowwise, inputs: Sequence[TensorMeta | DType], layout: Layout, device: str) -> Compiled:
         """See ``RowwiseDefinition.compile_call``."""
-        value: DType = state.details
+        value_dtype: DType = state.details
         steps = self.steps
         names = tuple(self.parameters[index].name for index in state.places)
         kinds = [precision_of(input.dtype if isinstance(input, TensorMeta) else input).name for input in inputs]
-        carried = [ACCUMULATORS[accumulator](value).name for accumulator in steps.accumulators]
-        results = [*carried, *(precision_of(_RESULTS[result](value)).name for result in steps.results)]
+        carried = [ACCUMULATORS[accumulator](value_dtype).name for accumulator in steps.accumulators]
+        results = [*carried, *(precision_of(_RESULTS[rule](value_dtype)).name for rule in steps.results)]
         function = in_order(steps.function, (*steps.carried, *names))
         types = {**dict(zip(steps.carried, carried, strict=True)), **dict(zip(names, kinds, strict=True))}
         try:
             require_exact(function, types, results)
             graph = function.specialise(types, results=results)
         except ScalarFunctionError as error:
-            raise UnsupportedDTypeError(f"not implemented for '{value.scalar_type}': {error}") from error
+            raise UnsupportedDTypeError(f"not implemented for '{value_dtype.scalar_type}': {error}") from error
         init = tuple(initial(number, kind) for number, kind in zip(steps.init, carried, strict=True))
         return compiler_for(device).compile(recurrence(Recurring(init, graph, steps.is_reverse), layout), layout)
 

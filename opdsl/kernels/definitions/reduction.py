@@ -180,10 +180,10 @@ class ReductionDefinition(Definition):
 
     def _typed(self, fold: Fold, dtype: DType) -> Folding:
         """Specialize the functions of a fold for tensors of a dtype."""
-        value = DTYPE_RULES[fold.promote](self.label, dtype, None, None)
-        results = [RESULT_RULES[rule](value, dtype, None) for rule in fold.results]
+        value_dtype = DTYPE_RULES[fold.promote](self.label, dtype, None, None)
+        results = [RESULT_RULES[rule](value_dtype, dtype, None) for rule in fold.results]
         numbers = [float64 if number.role is Role.FLOAT else int64 for number in fold.numbers]
-        return fold.folding(value, results, numbers)
+        return fold.folding(value_dtype, results, numbers)
 
     # ----------------------------------------------------------------------------------------------------- a call
 
@@ -207,21 +207,21 @@ class ReductionDefinition(Definition):
         sources: list[Tensor] = [arguments[at] for at in places]
         device, common, whole = _together(sources)
         out = [tensor.dtype if tensor is not None else None for tensor in tensors] or [None] * self.results
-        value = DTYPE_RULES[fold.promote](self.label, common, named.get("dtype"), out[0])
+        value_dtype = DTYPE_RULES[fold.promote](self.label, common, named.get("dtype"), out[0])
         if not _OF_NO_VALUE.issuperset(fold.accumulators):
-            require_computed(value)
+            require_computed(value_dtype)
         dim = named.get("dim")
         if fold.needs_elements:
             require_elements(self.label, dim, whole)
         dims = reduced_dimensions(dim, whole, none_is_all=fold.empty_is_all)
         shape = reduced_shape(whole, dims, keepdim=bool(named.get("keepdim", False)))
         results = tuple(
-            RESULT_RULES[rule](value, common, wanted) for rule, wanted in zip(fold.results, out, strict=True)
+            RESULT_RULES[rule](value_dtype, common, wanted) for rule, wanted in zip(fold.results, out, strict=True)
         )
         specs = tuple(OutputSpec(dtype, device, shape, contiguous_strides(shape)) for dtype in results)
         context.require_same(specs)
         numbers = tuple(self._number(fold, number, named[number.name]) for number in fold.numbers)
-        return PreparedCall(specs, Reducing(fold, dims, value, results, numbers, places, whole))
+        return PreparedCall(specs, Reducing(fold, dims, value_dtype, results, numbers, places, whole))
 
     def _fold(self, named: dict[str, Any]) -> Fold:
         """Return the functions for a call, by the values of its arguments."""

@@ -87,7 +87,7 @@ class Fold(NamedTuple):
                 tuple(initial(number, kind) for number, kind in zip(self.init, accumulators, strict=True)),
                 typed(self.lift, lifted, accumulators),
                 typed(self.combine, accumulators * 2, accumulators),
-                typed(self.finish, [*accumulators, "int64", *texts], [precision_of(result).name for result in results]),
+                typed(self.finish, [*accumulators, "int64", *texts], [precision_of(kind).name for kind in results]),
                 self.with_index,
                 self.in_order,
                 self.lifted_numbers,

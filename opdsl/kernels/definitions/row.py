@@ -110,7 +110,9 @@ class RowDefinition(RowwiseDefinition):
     def _require_exact(self, function: ScalarFunction) -> None:
         """Raise if results for integer tensors would be rounded, as outputs with an input's dtype are integers then."""
         roles = {parameter.name: parameter.role for parameter in self.parameters}
-        types = {name: "float64" if roles[name] is Role.FLOAT else "int64" for name in function.parameters}
+        types = {
+            parameter: "float64" if roles[parameter] is Role.FLOAT else "int64" for parameter in function.parameters
+        }
         try:
             require_exact(function, types, ("int64",) * self.results)
         except RoundedResultError:
@@ -153,18 +155,18 @@ class RowDefinition(RowwiseDefinition):
         shapes = {self.parameters[index].name: arguments[index].shape for index in arrays}
         self._check_results(specs, shapes, shape, dims)
         places = (*arrays, *(index for index in wanted if index not in arrays))
-        value, cast = self._value(reduce(promote_types, (arguments[index].dtype for index in arrays)))
-        require_computed(value)
+        value_dtype, cast = self._value(reduce(promote_types, (arguments[index].dtype for index in arrays)))
+        require_computed(value_dtype)
         if cast is not None:
-            specs = self._of_floats(specs, [self.parameters[index].name for index in places], precision_of(value))
-        return PreparedCall(specs, Rowwise(shape, dims, places, precision_of(value), cast, specs, self))
+            specs = self._of_floats(specs, [self.parameters[index].name for index in places], precision_of(value_dtype))
+        return PreparedCall(specs, Rowwise(shape, dims, places, precision_of(value_dtype), cast, specs, self))
 
     def _value(self, common: DType) -> tuple[DType, DType | None]:
         """Return the dtype in which rows are computed, and the dtype that tensors are cast to before, or None."""
         if common.category >= Category.FLOAT or self.promote == "default":
             return common, None
-        value = DTYPE_RULES[self.promote](self.name, common, None, None)
-        return value, value
+        value_dtype = DTYPE_RULES[self.promote](self.name, common, None, None)
+        return value_dtype, value_dtype
 
     def _of_floats(self, specs: Sequence[OutputSpec], names: Sequence[str], value: DType) -> tuple[OutputSpec, ...]:
         """Return the output specifications of a call whose integer tensors are computed as floating-point numbers."""

@@ -226,16 +226,16 @@ class ScanDefinition(RowwiseDefinition):
         named = {parameter.name: value for parameter, value in zip(self.parameters, arguments, strict=True)}
         dim = wrap_dimension(named["dim"], source.ndim)
         out = tensors[0].dtype if tensors and tensors[0] is not None else None
-        value = self.rule(self.label, source.dtype, named.get("dtype"), out)
-        require_computed(value)
-        self.scanning(value)  # raises for unsupported dtypes, even for empty tensors
+        value_dtype = self.rule(self.label, source.dtype, named.get("dtype"), out)
+        require_computed(value_dtype)
+        self.scanning(value_dtype)  # raises for unsupported dtypes, even for empty tensors
         specs = tuple(
-            OutputSpec(RESULTS[result](value), source.device, source.shape, contiguous_strides(source.shape))
-            for result in self._functions.results
+            OutputSpec(RESULTS[rule](value_dtype), source.device, source.shape, contiguous_strides(source.shape))
+            for rule in self._functions.results
         )
         dims = (dim,) if source.ndim else ()
-        cast = value if value in PRECISION else None
-        return PreparedCall(specs, Rowwise(source.shape, dims, (0,), value, cast, value, self))
+        cast = value_dtype if value_dtype in PRECISION else None
+        return PreparedCall(specs, Rowwise(source.shape, dims, (0,), value_dtype, cast, value_dtype, self))
 
     def compile(self, state: Rowwise, inputs: Sequence[TensorMeta | DType], layout: Layout, device: str) -> Compiled:
         """See ``RowwiseDefinition.compile_call``."""
@@ -275,7 +275,7 @@ class ScanDefinition(RowwiseDefinition):
         """
         functions = self._functions
         accumulators = [ACCUMULATORS[accumulator](value).name for accumulator in functions.accumulators]
-        results = [precision_of(RESULTS[result](value)).name for result in functions.results]
+        results = [precision_of(RESULTS[rule](value)).name for rule in functions.results]
         try:
             return Scanning(
                 tuple(initial(number, kind) for number, kind in zip(functions.init, accumulators, strict=True)),

@@ -191,7 +191,7 @@ class StructuredKernel(Kernel):
         self.name = operator.name
         self.schema = operator.schema
         self.names = tuple(argument.python_name for argument in self.schema.arguments)
-        self.written = tuple(self.names.index(argument.python_name) for argument in self.schema.written_arguments)
+        self.written = tuple(self.names.index(written.python_name) for written in self.schema.written_arguments)
 
     @property
     def kind(self) -> str:
@@ -272,7 +272,7 @@ class StructuredKernel(Kernel):
         for index, (spec, output) in enumerate(zip(prepared.specs, arguments, strict=True)):
             aliased = check_written(output, read, arguments[:index])
             if output.shape != spec.shape:
-                others = [tensor for tensor in read if tensor is not output]
+                others = [source for source in read if source is not output]
                 check_written(as_resized(output, spec.shape, spec.strides), others, arguments[:index])
             if not self.definition.may_resize_inputs:
                 _check_input_keeps_shape(output, spec, read)
@@ -299,7 +299,7 @@ def _check_input_keeps_shape(output: Tensor, spec: OutputSpec, read: Sequence[Te
     Raises:
         ShapeError: the output is an input and has another shape than the result.
     """
-    if output.shape != spec.shape and any(tensor is output for tensor in read):
+    if output.shape != spec.shape and any(source is output for source in read):
         raise ShapeError(f"output with shape {list(output.shape)} doesn't match the broadcast shape {list(spec.shape)}")
 
 

@@ -49,7 +49,7 @@ def broadcast_all(shapes: Iterable[Shape]) -> Shape:
     Raises:
         ShapeError: two sizes differ and neither is 1.
     """
-    result: Shape = ()
+    common: Shape = ()
     for shape in shapes:
-        result = broadcast(result, shape)
-    return result
+        common = broadcast(common, shape)
+    return common

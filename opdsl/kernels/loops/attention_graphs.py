@@ -75,10 +75,10 @@ def is_seen(rows: int, keys: int) -> TypedGraph:
     return _whole_graph("seen", ("tile", "keys"), lambda tile, other: (other * keys < tile * rows + rows,))
 
 
-def _read(function: Callable[..., Any], types: dict[str, str], result: str) -> TypedGraph:
+def _read(function: Callable[..., Any], types: dict[str, str], result_type: str) -> TypedGraph:
     from opdsl.scalar import read
 
-    return read(function).specialise(types, results=[result])
+    return read(function).specialise(types, results=[result_type])
 
 
 @functools.cache

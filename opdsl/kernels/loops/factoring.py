@@ -120,7 +120,7 @@ def _split_node(builder: GraphBuilder, at: int, same: Collection[int], known: di
     if node.type.category != FLOAT or at in same:
         return _Product(at, one)
     known_part, rest = (
-        [argument for argument in node.arguments if (argument in same) == is_in] for is_in in (True, False)
+        [operand for operand in node.arguments if (operand in same) == is_in] for is_in in (True, False)
     )
     if (
         node.op == "negative"
@@ -132,8 +132,8 @@ def _split_node(builder: GraphBuilder, at: int, same: Collection[int], known: di
     if node.op == "select" and node.arguments[0] in same:
         zero = builder.constant(0, node.type)
         sides = [
-            _Product(zero, zero) if argument == zero else _split(builder, argument, same, known)
-            for argument in node.arguments[1:]
+            _Product(zero, zero) if operand == zero else _split(builder, operand, same, known)
+            for operand in node.arguments[1:]
         ]
         terms = {side.term for side in sides} - {zero}
         if len(terms) == 1:

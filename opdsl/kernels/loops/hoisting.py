@@ -222,9 +222,9 @@ class Merged:
         computes = [statement for statement in statements_of(body) if isinstance(statement, Compute)]
         computed = {name for compute in computes for name in compute.names}
         for compute in computes:
-            for argument, (_, kind) in zip(compute.arguments, compute.graph.parameters, strict=True):
-                if isinstance(argument, str) and argument not in computed and argument not in self.nodes:
-                    self.nodes[argument] = self.builder.parameter(argument, kind)
+            for operand, (_, kind) in zip(compute.arguments, compute.graph.parameters, strict=True):
+                if isinstance(operand, str) and operand not in computed and operand not in self.nodes:
+                    self.nodes[operand] = self.builder.parameter(operand, kind)
         self.grown()
         self.same: dict[str, str] = {}
         self.names: dict[int, str] = {}
@@ -241,8 +241,8 @@ class Merged:
         """Add a statement's values to the graph, and record the indices that they depend on."""
         if isinstance(statement, Compute):
             constants = [
-                self.builder.constant(argument, ScalarType.INT64) if isinstance(argument, int) else self.nodes[argument]
-                for argument in statement.arguments
+                self.builder.constant(operand, ScalarType.INT64) if isinstance(operand, int) else self.nodes[operand]
+                for operand in statement.arguments
             ]
             inline = self.builder.inline(statement.graph, constants)
             self.nodes.update(zip(statement.names, (inline[at] for at in statement.graph.results), strict=True))
@@ -324,8 +324,8 @@ class Merged:
         if self.is_kept(at):
             kept.setdefault(at, f"kept{len(kept)}")
         else:
-            for argument in self.builder.nodes[at].arguments:
-                self.keep(argument, kept)
+            for operand in self.builder.nodes[at].arguments:
+                self.keep(operand, kept)
 
     def computed(
         self, names: Sequence[str], kept: Mapping[int, str], nodes: Sequence[int] | None = None
@@ -353,6 +353,6 @@ def cut(graph: TypedGraph, kept: Mapping[int, str]) -> tuple[TypedGraph, tuple[s
     parameters = {at: builder.parameter(name, graph.nodes[at].type) for at, name in zip(positions, names, strict=True)}
     for at in sorted(needed - parameters.keys()):
         parameters[at] = builder.copy(
-            graph.nodes[at], tuple(parameters[argument] for argument in graph.nodes[at].arguments)
+            graph.nodes[at], tuple(parameters[operand] for operand in graph.nodes[at].arguments)
         )
     return builder.finish(graph.name, [parameters[at] for at in graph.results]), names

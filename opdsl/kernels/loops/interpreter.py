@@ -167,15 +167,15 @@ class _Points:
         inside = None if load.inside is None else self.values[load.inside]
         if inside is not None:
             index = tuple(part[inside] for part in index)
-        tensor = (
+        loaded = (
             memory[index] if index else numpy.broadcast_to(memory[()], self.count if inside is None else inside.sum())
         )
-        tensor = cast_array(numpy.array(tensor), array.dtype, _DTYPES[load.type.value])
+        loaded = cast_array(numpy.array(loaded), array.dtype, _DTYPES[load.type.value])
         if inside is not None:
             whole = numpy.full(self.count, load.outside, load.type.value)
-            whole[inside] = tensor
-            tensor = whole
-        self.values[load.name] = tensor
+            whole[inside] = loaded
+            loaded = whole
+        self.values[load.name] = loaded
 
     def element(self, access: Load | Update) -> tuple[NDArray, tuple[NDArray, ...]]:
         """Return the memory that an access reads or writes, and the index in it."""
@@ -214,28 +214,28 @@ class _Points:
         """
         memory, index = self.element(update)
         dtype = self.arrays[update.array].dtype
-        names = [name for name, _ in update.graph.parameters]
+        names = [parameter for parameter, _ in update.graph.parameters]
         before = numpy.zeros(self.count, update.there.value)
         for point in range(self.count):
             place = tuple(int(part[point]) for part in index)
             there = cast_array(numpy.asarray(memory[place]).reshape(1), dtype, _DTYPES[update.there.value])[0]
             before[point] = there
             arguments = [there if name is None else self.values[name][point] for name in update.arguments]
-            (tensor,) = evaluate(update.graph, dict(zip(names, arguments, strict=True)))
-            memory[place] = cast_array(tensor.reshape(1), _DTYPES[str(tensor.dtype)], dtype)[0]
+            (updated,) = evaluate(update.graph, dict(zip(names, arguments, strict=True)))
+            memory[place] = cast_array(updated.reshape(1), _DTYPES[str(updated.dtype)], dtype)[0]
         if update.name is not None:
             self.values[update.name] = before
 
     def compute(self, compute: Compute) -> None:
         """Evaluate a graph, and assign its results."""
-        arrays = self.call(compute.graph, [self.value(argument) for argument in compute.arguments])
+        arrays = self.call(compute.graph, [self.value(operand) for operand in compute.arguments])
         self.values.update(zip(compute.names, arrays, strict=True))
 
     def call(self, graph: TypedGraph, values: Sequence[NDArray]) -> list[NDArray]:
         """Return the results of a graph, for each iteration."""
-        names = [name for name, _ in graph.parameters]
+        names = [parameter for parameter, _ in graph.parameters]
         arrays = evaluate(graph, dict(zip(names, values, strict=True)))
-        return [numpy.broadcast_to(tensor, (self.count,)) for tensor in arrays]
+        return [numpy.broadcast_to(array, (self.count,)) for array in arrays]
 
     def local(self, local: Local) -> None:
         """Allocate local memory for each iteration."""
@@ -385,8 +385,8 @@ def _owner(array: str) -> str:
 
 def _reflected(place: NDArray, size: int) -> NDArray:
     period = 2 * (size - 1) if size > 1 else 1
-    tensor = numpy.abs(place) % period
-    return numpy.where(tensor < size, tensor, period - tensor)
+    folded = numpy.abs(place) % period
+    return numpy.where(folded < size, folded, period - folded)
 
 
 _BOUNDS: Mapping[str, Callable[[NDArray, int], NDArray]] = {

@@ -88,7 +88,7 @@ class _Motion:
             graph = _with_reciprocals(graph, changes)
             changes = _changing(graph, compute.arguments, varying)
         arguments = dict(zip(_parameters(graph), compute.arguments, strict=True))
-        read = {argument for at in changes for argument in graph.nodes[at].arguments} | {*graph.results}
+        read = {operand for at in changes for operand in graph.nodes[at].arguments} | {*graph.results}
         kept = sorted(at for at in read - changes if graph.nodes[at].op not in ("parameter", "constant", "loop"))
         if not kept:
             return [], attrs.evolve(compute, graph=graph)
@@ -121,7 +121,7 @@ def _with_reciprocals(graph: TypedGraph, changes: set[int]) -> TypedGraph:
     nodes: list[int] = []
     invariant, changes = {*range(len(graph.nodes))} - changes, changes - compared(graph)
     for at, node in enumerate(graph.nodes):
-        own = tuple(nodes[argument] for argument in node.arguments)
+        own = tuple(nodes[operand] for operand in node.arguments)
         is_quotient = node.op == "divide" and node.type is ScalarType.FLOAT32 and at in changes
         if is_quotient and node.arguments[1] in invariant:
             nodes.append(_times_reciprocal(*(Expression(builder, operand) for operand in own)).position)

@@ -97,7 +97,7 @@ def _is_computed_with(kernel: Kernel, names: Sequence[str], indices: set[int]) -
 
 def _joined_kernel(kernel: Kernel, first: int, second: int | None, dims: dict[str, tuple[bool, int]]) -> Kernel:
     """Return the kernel without the second of two ranges; ``second`` is the node of its index."""
-    name = kernel.ranges[first + 1].name
+    range_name = kernel.ranges[first + 1].name
     graph = kernel.graph
     kept = [k for k, node in enumerate(graph.results) if node != second]
     moved = {k: at for at, k in enumerate(kept)}
@@ -108,14 +108,14 @@ def _joined_kernel(kernel: Kernel, first: int, second: int | None, dims: dict[st
     operands = [
         attrs.evolve(
             operand,
-            ranges=tuple(own for own in operand.ranges if own != name),
+            ranges=tuple(own for own in operand.ranges if own != range_name),
             dims=operand.dims - (operand.name in dims and not dims[operand.name][0]),
         )
         for operand in kernel.operands
     ]
     return attrs.evolve(
         kernel,
-        ranges=tuple(axis for axis in kernel.ranges if axis.name != name),
+        ranges=tuple(axis for axis in kernel.ranges if axis.name != range_name),
         operands=tuple(operands),
         graph=graph if second is None else _without(graph, second, [graph.results[k] for k in kept]),
         sources=tuple(
@@ -125,7 +125,7 @@ def _joined_kernel(kernel: Kernel, first: int, second: int | None, dims: dict[st
         ),
         loops=tuple(moved_loop(loop, without) for loop in kernel.loops),
         writes=tuple(
-            attrs.evolve(moved_write(write, without), over=tuple(own for own in write.over if own != name))
+            attrs.evolve(moved_write(write, without), over=tuple(own for own in write.over if own != range_name))
             for write in kernel.writes
         ),
     )

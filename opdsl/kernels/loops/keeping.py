@@ -48,9 +48,9 @@ class _Choice:
         for at, node in enumerate(self.nodes):
             source = kernel.sources[at] if node.op == "parameter" else None
             known = done.get(source.loop, -1) + 1 if isinstance(source, Part) else 0
-            self.first.append(max((self.first[argument] for argument in node.arguments), default=known))
+            self.first.append(max((self.first[operand] for operand in node.arguments), default=known))
             costly = node.op in _EXPENSIVE or any(
-                self.costly[argument] for argument in node.arguments if self.first[argument] == self.first[at]
+                self.costly[operand] for operand in node.arguments if self.first[operand] == self.first[at]
             )
             self.costly.append(self.varies[at] and costly)
 

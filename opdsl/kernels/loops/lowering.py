@@ -157,7 +157,7 @@ class _Lowering:
         return self.dimensions(operand.ranges)
 
     def dimensions(self, ranges: Iterable[str]) -> tuple[model.Range, ...]:
-        return tuple(axis for name in ranges for axis in self.ranges[name])
+        return tuple(axis for range_name in ranges for axis in self.ranges[range_name])
 
     def loops(self) -> Loops:
         """Build the complete loops."""

@@ -149,9 +149,9 @@ class Maker:
         """Declare the next argument to be a word."""
         self.arguments.append(None)
 
-    def _parameter(self, tensor: Array | Scalar) -> None:
+    def _parameter(self, parameter: Array | Scalar) -> None:
         self.arguments.append(len(self.parameters))
-        self.parameters.append(tensor)
+        self.parameters.append(parameter)
 
     def word(self, name: str, value: int) -> Size:
         """Declare a stride: 0, 1 and -1 become constants of the program, other values a word."""
@@ -324,5 +324,5 @@ def part_of(
     for at in sorted(needed):
         if at not in copies:
             node = graph.nodes[at]
-            copies[at] = builder.copy(node, tuple(copies[argument] for argument in node.arguments))
+            copies[at] = builder.copy(node, tuple(copies[operand] for operand in node.arguments))
     return builder.finish(name, [copies[at] for at in results]), used

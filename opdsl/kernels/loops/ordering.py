@@ -289,8 +289,8 @@ def _first(
     if is_last:
         results = _results(maker, kind, layout, source, (*kept, rank))
     else:
-        tensor = maker.array("places_found", _scratch(layout, cut.parts, ordering.wanted), to)
-        results = (Store(tensor, places(to), "place"),)
+        buffer = maker.array("places_found", _scratch(layout, cut.parts, ordering.wanted), to)
+        results = (Store(buffer, places(to), "place"),)
     body: list[Statement] = [
         *_memory(tile),
         Local(Array("held", int32, (1,), (1,))),

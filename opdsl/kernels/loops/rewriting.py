@@ -64,7 +64,7 @@ class _Renaming:
 
     def statement(self, statement: Statement) -> Statement:
         """Return a statement with its names replaced."""
-        fields: dict[str, Any] = {name: self.field(name, value) for name, value in _fields(statement)}
+        fields: dict[str, Any] = {field: self.field(field, value) for field, value in _fields(statement)}
         return type(statement)(**fields)
 
     def field(self, name: str, value: Any) -> Any:
@@ -102,8 +102,8 @@ def _fields(node: Statement | Steps) -> Iterator[tuple[str, Any]]:
 def read_by(node: Statement | Steps) -> set[str]:
     """Return the names that a statement, and those nested in it, read."""
     names: set[str] = set()
-    for name, value in _fields(node):
-        if name not in _UNNAMED and name not in ("name", "names"):
+    for field, value in _fields(node):
+        if field not in _UNNAMED and field not in ("name", "names"):
             names |= _names_in(value)
     return names
 

@@ -107,12 +107,12 @@ def in_parts(loops: Loops, count: int, size: int) -> tuple[Loops, Loops]:
         Array(f"partial{k}", to_dtype(kind.value), (*(number for _, number in ranges), part[1]), (*steps, 1))
         for k, kind in enumerate(kinds)
     )
-    stores = (Store(tensor.name, (*kept, part[0]), name) for tensor, name in zip(scratch, fold.names, strict=True))
+    stores = (Store(buffer.name, (*kept, part[0]), name) for buffer, name in zip(scratch, fold.names, strict=True))
     names = tuple(f"found{k}" for k in range(len(kinds)))
     other = part if isinstance(whole, Fold) else ("other", "parts")
     loads: list[Statement] = [
-        Load(name, tensor.name, (*kept, other[0]), kind)
-        for name, tensor, kind in zip(names, scratch, kinds, strict=True)
+        Load(name, buffer.name, (*kept, other[0]), kind)
+        for name, buffer, kind in zip(names, scratch, kinds, strict=True)
     ]
     if not isinstance(whole, Scan):
         again = Fold(fold.names, fold.neutral, fold.combine, (part,), tuple(loads), names, in_order=True)

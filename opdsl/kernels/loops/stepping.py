@@ -69,9 +69,9 @@ def _results(graph: TypedGraph, arguments: Sequence[Argument], known: Mapping[st
     values: list[_Value] = []
     for node in graph.nodes:
         if node.op == "parameter":
-            argument = next(numbers)
-            step = known.get(argument, STILL) if isinstance(argument, str) else STILL
-            values.append(_Value(step, argument))
+            number = next(numbers)
+            step = known.get(number, STILL) if isinstance(number, str) else STILL
+            values.append(_Value(step, number))
         elif node.op == "constant":
             values.append(_Value(STILL, node.value if type(node.value) is int else None))
         else:

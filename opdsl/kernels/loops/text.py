@@ -48,10 +48,10 @@ def program_text(program: Program) -> str:
     return "\n\n".join(["\n".join(lines), *texts])
 
 
-def _parameter(tensor: Array | Scalar) -> str:
-    if isinstance(tensor, Array):
-        return f"{tensor.name}: {tensor.dtype.name}[{_joined(tensor.sizes)} | {_joined(tensor.strides)}]"
-    return f"{tensor.name}: {tensor.type.value}"
+def _parameter(parameter: Array | Scalar) -> str:
+    if isinstance(parameter, Array):
+        return f"{parameter.name}: {parameter.dtype.name}[{_joined(parameter.sizes)} | {_joined(parameter.strides)}]"
+    return f"{parameter.name}: {parameter.type.value}"
 
 
 def _block(statements: Sequence[Statement], names: dict[TypedGraph, str]) -> Iterator[str]:

@@ -59,11 +59,11 @@ def _spec(form: TensorMeta) -> OperandSpec:
 
 
 @lru_cache(maxsize=64)
-def _graph(function: FunctionType, kind: str, result: str) -> TypedGraph:
+def _graph(function: FunctionType, kind: str, result_type: str) -> TypedGraph:
     from opdsl.scalar import read
 
     types = {"score": kind, "mask": "bool" if function is _chosen_weight else kind, "last": "int64", "scale": kind}
-    return read(function, rows=True).specialise(types, results=[result])
+    return read(function, rows=True).specialise(types, results=[result_type])
 
 
 def _added_weight(score: Any, mask: Any, last: Any, scale: Any) -> Any:
@@ -116,8 +116,8 @@ def attend(
         return
     written = (out,) if sums is None else (out, sums)
     if not (out.geometry.numel and key.shape[2]):
-        for tensor in written:
-            fill_(tensor, 0)
+        for target in written:
+            fill_(target, 0)
         return
     shape = (*query.shape[:3], key.shape[2])
     whole = None if mask is None else mask.expand(shape)

@@ -86,8 +86,8 @@ def _kernel(kind: ScalarType, *, is_weighted: bool, mean: bool) -> Kernel:
     weights = builder.array("weights", ranges, 1) if is_weighted else ""
     ignored, classes, error = (builder.number(name, _INT64) for name in ("ignored", "classes", "error"))
 
-    def both(op: str, first: int, second: int, result: ScalarType = _BOOL) -> int:
-        return graph.node(op, (first, second), result)
+    def both(op: str, first: int, second: int, result_type: ScalarType = _BOOL) -> int:
+        return graph.node(op, (first, second), result_type)
 
     def select(condition: int, chosen: int, other: int) -> int:
         return graph.node("select", (condition, chosen, other), graph.nodes[chosen].type)

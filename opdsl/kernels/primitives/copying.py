@@ -267,10 +267,10 @@ def _copy_without_compiler(target: Tensor, source: Tensor) -> None:
     device_memory(target.device).copy(array_of(source), array_of(target))
 
 
-def _view(tensor: Tensor, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> Tensor:
+def _view(source: Tensor, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> Tensor:
     """View the memory of a tensor under another dtype; strides and offset count elements of that dtype."""
-    before = tensor.storage_offset() * (tensor.dtype.itemsize // dtype.itemsize)
-    return make_view(tensor, shape, strides, before + offset, dtype)
+    before = source.storage_offset() * (source.dtype.itemsize // dtype.itemsize)
+    return make_view(source, shape, strides, before + offset, dtype)
 
 
 def real_and_imaginary(tensor: Tensor) -> Tensor:
@@ -278,8 +278,8 @@ def real_and_imaginary(tensor: Tensor) -> Tensor:
     return _view(tensor, _PAIRS[tensor.dtype.itemsize], (*tensor.shape, 2), (*_doubled(tensor.strides), 1))
 
 
-def _part(tensor: Tensor, part: int) -> Tensor:
-    return _view(tensor, _PAIRS[tensor.dtype.itemsize], tensor.shape, _doubled(tensor.strides), part)
+def _part(source: Tensor, part: int) -> Tensor:
+    return _view(source, _PAIRS[source.dtype.itemsize], source.shape, _doubled(source.strides), part)
 
 
 def _doubled(strides: tuple[int, ...]) -> tuple[int, ...]:

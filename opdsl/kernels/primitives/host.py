@@ -47,8 +47,8 @@ def through_host(run: Callable[..., Any], arguments: Sequence[Any], written: Seq
 
     def there(value: Any) -> Any:
         if isinstance(value, Tensor):
-            tensor = next((tensor for tensor, host in copies.values() if host is value), None)
-            return _moved(value, beyond.device) if tensor is None else tensor
+            original = next((source for source, host in copies.values() if host is value), None)
+            return _moved(value, beyond.device) if original is None else original
         return _mapped(there, value)
 
     result = run(*map(here, arguments))

@@ -132,8 +132,8 @@ def _column(form: TensorMeta) -> Any:
         return _first_columns(form.shape)
     if recorder.is_exact:
         return SymbolicArray(recorder.constant(_first_columns(form.shape)), int64.numpy)
-    (name,) = recorder.run(_first_columns, (form.shape,), ["array"])
-    return SymbolicArray(name, int64.numpy)
+    (variable,) = recorder.run(_first_columns, (form.shape,), ["array"])
+    return SymbolicArray(variable, int64.numpy)
 
 
 def _first_columns(shape: tuple[int, ...]) -> Any:
@@ -205,20 +205,20 @@ def _fill_in_runs(
 
 def _beginnings(first: int, rows: int, columns: int) -> Any:
     """Return the indices of the first elements of rows, as a column."""
-    tensor = numpy.arange(rows, dtype=numpy.uint64) * columns + numpy.uint64(first % _WORD)
-    return tensor.view(numpy.int64)[:, None]
+    starts = numpy.arange(rows, dtype=numpy.uint64) * columns + numpy.uint64(first % _WORD)
+    return starts.view(numpy.int64)[:, None]
 
 
-def _contiguous(tensor: Tensor) -> Tensor:
-    if tensor.is_contiguous():
-        return tensor
-    dense = _dense_like(tensor)
-    copy_elements(dense, tensor)
+def _contiguous(source: Tensor) -> Tensor:
+    if source.is_contiguous():
+        return source
+    dense = _dense_like(source)
+    copy_elements(dense, source)
     return dense
 
 
-def _dense_like(tensor: Tensor) -> Tensor:
-    form = tensor.geometry
+def _dense_like(source: Tensor) -> Tensor:
+    form = source.geometry
     return new_tensor(geometry(form.dtype, form.device, form.shape, contiguous_strides(form.shape)))
 
 

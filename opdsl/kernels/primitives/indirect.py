@@ -335,7 +335,7 @@ def _compile(
         *(input for input in inputs if input[1] is not None),
         *((int64, steps(position, shape)) for position in positions),
     ]
-    strides = [tensor[1] or () for tensor in arrays]
+    strides = [array[1] or () for array in arrays]
     order = loop_order(shape, strides)
     sizes, coalesced = coalesce([shape[dim] for dim in order], [[stride[dim] for dim in order] for stride in strides])
     rest = iter(coalesced)

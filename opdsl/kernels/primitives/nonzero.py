@@ -40,10 +40,10 @@ def nonzero_on_device(tensor: Tensor) -> Tensor:
         number = make_view(ends, (), (), form.numel - 1).item()
         assert isinstance(number, int), "a count of elements is whole"
         count = number
-    result = new_tensor(geometry(int64, form.device, (count, form.ndim), (1, count)))
+    places = new_tensor(geometry(int64, form.device, (count, form.ndim), (1, count)))
     if count:
-        _writing(form, result.geometry)(array_of(tensor), array_of(ends), array_of(result))
-    return result
+        _writing(form, places.geometry)(array_of(tensor), array_of(ends), array_of(places))
+    return places
 
 
 def _ends(tensor: Tensor) -> Tensor:

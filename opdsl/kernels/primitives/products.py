@@ -76,9 +76,9 @@ def _product_call(first: TensorMeta, second: TensorMeta, out: TensorMeta) -> Pro
     rows, inner = first.shape[-2:]
     batch = out.shape[0] if out.ndim == 3 else 1
     columns = 1 if second.ndim == 1 else second.shape[-1]
-    result = None if out.dtype is first.dtype else out.dtype
+    result_type = None if out.dtype is first.dtype else out.dtype
     layouts = _layout(first), _layout(second), _layout(out)
-    return ProductCall(first.dtype, batch, rows, inner, columns, *layouts, result)
+    return ProductCall(first.dtype, batch, rows, inner, columns, *layouts, result_type)
 
 
 def _layout(form: TensorMeta) -> MatrixLayout:

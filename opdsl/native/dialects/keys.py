@@ -64,9 +64,9 @@ def _take_defaults(draft: Draft) -> None:
         return
     taken: list[str] = []
     for index, (key, value) in enumerate(node.pairs):
-        argument = next((argument for argument in signature.arguments if argument.name == key.text), None)
+        parameter = next((argument for argument in signature.arguments if argument.name == key.text), None)
         text = value.text if isinstance(value, Scalar) else ""
-        if argument is not None and _take_default(draft, argument, text):
+        if parameter is not None and _take_default(draft, parameter, text):
             taken.append(key.text)
             if len(node.pairs) > 1:
                 draft.drop_pair(node, index)

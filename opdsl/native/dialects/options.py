@@ -15,7 +15,7 @@ def spread_options(draft: Draft) -> None:
     """Replace options by the arguments that they denote."""
     signature = draft.signature
     assert signature is not None, "asked of entries whose schema could be read"
-    for options in [argument for argument in signature.arguments if argument.base in BASES and not argument.tail]:
+    for options in [parameter for parameter in signature.arguments if parameter.base in BASES and not parameter.tail]:
         _place(signature, options, _spread(options))
         until = "0.4.1" if options.base == "Type" else CPP
         draft.note(f"{options} is dtype, layout, device and pin_memory today, all keyword-only", until)

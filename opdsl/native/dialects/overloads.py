@@ -133,17 +133,17 @@ def _joined(first: str, second: str) -> str:
 def _key(signature: Signature) -> Key:
     """Return the arguments that distinguish overloads: all but out arguments and TensorOptions."""
     return tuple(
-        (argument.name, argument.type) for argument in signature.arguments if not _is_shared(argument, signature)
+        (parameter.name, parameter.type) for parameter in signature.arguments if not _is_shared(parameter, signature)
     )
 
 
-def _is_shared(argument: Parameter, signature: Signature) -> bool:
-    is_option = argument.name in OPTIONS and _has_options(signature)
-    return is_option or (argument.is_written and argument in signature.keyword_only)
+def _is_shared(parameter: Parameter, signature: Signature) -> bool:
+    is_option = parameter.name in OPTIONS and _has_options(signature)
+    return is_option or (parameter.is_written and parameter in signature.keyword_only)
 
 
 def _has_options(signature: Signature) -> bool:
-    return set(OPTIONS) <= {argument.name for argument in signature.keyword_only}
+    return set(OPTIONS) <= {parameter.name for parameter in signature.keyword_only}
 
 
 def _kind(signature: Signature) -> str:

@@ -88,12 +88,12 @@ class Signature:
     @property
     def out(self) -> list[Parameter]:
         """Return the out arguments."""
-        return [argument for argument in self.keyword_only if argument.is_written]
+        return [parameter for parameter in self.keyword_only if parameter.is_written]
 
     @property
     def has_self(self) -> bool:
         """Return whether the operator can be a method, as it has an argument ``self``."""
-        return any(argument.name == "self" for argument in self.positional)
+        return any(parameter.name == "self" for parameter in self.positional)
 
     def free_letters(self) -> list[str]:
         """Return the letters of alias sets that are not in use."""

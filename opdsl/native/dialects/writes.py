@@ -46,7 +46,7 @@ def _spell_shorthand(draft: Draft, signature: Signature) -> None:
     """Replace ``Tensor!`` by its own alias set; a returned one belongs to the out argument, or to a written
     argument.
     """
-    arguments = [argument for argument in signature.arguments if argument.base == SHORTHAND]
+    arguments = [parameter for parameter in signature.arguments if parameter.base == SHORTHAND]
     if not arguments:
         return
     for argument, letter in zip(arguments, signature.free_letters(), strict=False):

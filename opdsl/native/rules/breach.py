@@ -96,7 +96,7 @@ def item(entry: NativeFunction, text: str, key: str) -> Place:
     """Return the position of a list's element with the given text; of the whole list if no element has it."""
     place = value(entry, key)
     items = place.node.items if isinstance(place.node, Sequence) else []
-    return next((Place(tensor) for tensor in items if isinstance(tensor, Scalar) and tensor.text == text), place)
+    return next((Place(element) for element in items if isinstance(element, Scalar) and element.text == text), place)
 
 
 def _in_schema(entry: NativeFunction, start: int, end: int) -> Place:

@@ -68,5 +68,5 @@ def family_of(schema: str) -> Family | None:
     match = BEGINNING.match(schema)
     if match is None:
         return None
-    name = OperatorName(match[1] or "aten", match[2])
-    return name.namespace, VIEW_MARKS.sub("", name.root)
+    operator_name = OperatorName(match[1] or "aten", match[2])
+    return operator_name.namespace, VIEW_MARKS.sub("", operator_name.root)

@@ -149,7 +149,7 @@ def multi_head_attention_forward(
             f"{query.shape}, {key.shape}, {value.shape} and {num_heads} heads"
         )
     if not batched:
-        query, key, value = (tensor.unsqueeze(1) for tensor in (query, key, value))
+        query, key, value = (sequence.unsqueeze(1) for sequence in (query, key, value))
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
     length, batch, size = query.shape
     if size != embed_dim_to_check or size % num_heads:
@@ -161,20 +161,23 @@ def multi_head_attention_forward(
     mask, padding = _additive(attn_mask, query), _additive(key_padding_mask, query)
     more = 0
     if bias_k is not None and bias_v is not None:
-        k, v = (aten.cat((tensor, bias.repeat(1, batch, 1))) for tensor, bias in ((k, bias_k), (v, bias_v)))
+        k, v = (aten.cat((projected, bias.repeat(1, batch, 1))) for projected, bias in ((k, bias_k), (v, bias_v)))
         more += 1
 
-    def heads(tensor: Tensor) -> Tensor:
-        return tensor.reshape(tensor.shape[0], batch, num_heads, -1).permute(1, 2, 0, 3)
+    def heads(projection: Tensor) -> Tensor:
+        return projection.reshape(projection.shape[0], batch, num_heads, -1).permute(1, 2, 0, 3)
 
-    def static(tensor: Tensor) -> Tensor:
-        return tensor.reshape(batch, num_heads, *tensor.shape[1:])
+    def static(projection: Tensor) -> Tensor:
+        return projection.reshape(batch, num_heads, *projection.shape[1:])
 
     q = heads(q)
     k = heads(k) if static_k is None else static(static_k)
     v = heads(v) if static_v is None else static(static_v)
     if add_zero_attn:
-        k, v = (aten.cat((tensor, tensor.new_zeros((batch, num_heads, 1, tensor.shape[-1]))), 2) for tensor in (k, v))
+        k, v = (
+            aten.cat((projected, projected.new_zeros((batch, num_heads, 1, projected.shape[-1]))), 2)
+            for projected in (k, v)
+        )
         more += 1
     total: Tensor | None = None
     if mask is not None:

@@ -115,16 +115,16 @@ def linear_cross_entropy(
 
 def _check_linear_map(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
     """Check that the shapes of a linear map and the input fit."""
-    form, name = weight.shape, "linear_cross_entropy"
-    check(input.ndim in (1, 2), f"{name}: expected input with dimensionality 1 or 2, got {input.ndim}")
-    check(len(form) >= 2, f"{name}: expected linear_weight with dimensionality at least 2, got {len(form)}")
+    form, operator = weight.shape, "linear_cross_entropy"
+    check(input.ndim in (1, 2), f"{operator}: expected input with dimensionality 1 or 2, got {input.ndim}")
+    check(len(form) >= 2, f"{operator}: expected linear_weight with dimensionality at least 2, got {len(form)}")
     check(
         input.shape[-1] == form[-1],
-        f"{name}: expected equal last dimensions of input and linear_weight, got {input.shape[-1]} and {form[-1]}",
+        f"{operator}: expected equal last dimensions of input and linear_weight, got {input.shape[-1]} and {form[-1]}",
     )
-    check(input.ndim == 2 or len(form) == 2, f"{name}: a weight of shape {form} needs a batch, got {input.shape}")
+    check(input.ndim == 2 or len(form) == 2, f"{operator}: a weight of shape {form} needs a batch, got {input.shape}")
     if bias is not None:
-        check(bias.shape == form[:-1], f"{name}: expected linear_bias shape {form[:-1]}, got {bias.shape}")
+        check(bias.shape == form[:-1], f"{operator}: expected linear_bias shape {form[:-1]}, got {bias.shape}")
 
 
 def binary_cross_entropy(

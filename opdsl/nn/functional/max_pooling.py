@@ -206,10 +206,10 @@ def _fractional_max_pool(
     >>> F.fractional_max_pool3d(opdsl.ones(1, 4, 4, 4), 2, output_size=3).shape
     (1, 3, 3, 3)
     """
-    name = f"fractional_max_pool{dims}d"
-    check_images(name, input, dims)
+    operator = f"fractional_max_pool{dims}d"
+    check_images(operator, input, dims)
     if (output_size is None) == (output_ratio is None):
-        raise OptionError(f"{name} requires specifying either an output_size or an output_ratio")
+        raise OptionError(f"{operator} requires specifying either an output_size or an output_ratio")
     if output_size is None:
         ratios = output_ratio if isinstance(output_ratio, Sequence) else [output_ratio] * dims
         if any(ratio is None or not 0 < ratio < 1 for ratio in ratios):
@@ -222,7 +222,7 @@ def _fractional_max_pool(
     if samples is None:
         batch = 1 if input.ndim == dims + 1 else input.shape[0]
         samples = aten.rand((batch, input.shape[-dims - 1], dims), dtype=input.dtype, device=input.device)
-    output = aten[name](input, sizes(kernel_size, dims), wanted, samples)
+    output = aten[operator](input, sizes(kernel_size, dims), wanted, samples)
     return output if return_indices else output[0]
 
 

@@ -234,7 +234,7 @@ class Operator:
             namespace, _, name = function.table.name.partition("::")
             base, _, overload = name.partition(".")
             operator = getattr(getattr(getattr(torch.ops, namespace), base), overload or "default")
-            names = [argument.name for argument in operator._schema.arguments if argument.kwarg_only]
+            names = [keyword.name for keyword in operator._schema.arguments if keyword.kwarg_only]
             count = len(values) - len(names)
             return operator(*values[:count], **dict(zip(names, values[count:], strict=True)))
         return function(values)

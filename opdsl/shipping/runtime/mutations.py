@@ -117,7 +117,7 @@ def _tensors(values: Iterable[Any]) -> Iterator[torch.Tensor]:
 
 def _call(overload: Any, arguments: Sequence[Any]) -> Any:
     """Call an operator with arguments in the order of its schema."""
-    names = [argument.name for argument in overload._schema.arguments if argument.kwarg_only]
+    names = [keyword.name for keyword in overload._schema.arguments if keyword.kwarg_only]
     count = len(arguments) - len(names)
     return overload(*arguments[:count], **dict(zip(names, arguments[count:], strict=True)))
 

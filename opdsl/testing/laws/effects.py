@@ -50,7 +50,7 @@ def _arguments(subject: Subject, sample: Sample) -> dict[str, Any]:
     names = [argument.python_name for argument in schema.positional]
     # Generated operators are excluded: some of their outputs have no elements, so that they are not written.
     if isinstance(named.get("out"), tuple) and len(schema.out) > 1 and GENERATED not in subject.operator.tags:
-        named |= dict(zip((argument.python_name for argument in schema.out), named["out"], strict=False))
+        named |= dict(zip((out.python_name for out in schema.out), named["out"], strict=False))
     return {**dict(zip(names, sample.positional, strict=False)), **named}
 
 

@@ -90,7 +90,7 @@ def _outcome(sample: Sample, function: Callable[..., Any]) -> Outcome:
         contents(results),
         contents(arguments),
         [result.geometry.is_view for result in results],
-        [version_of(argument) for argument in arguments],
+        [version_of(input) for input in arguments],
     )
 
 
@@ -135,17 +135,17 @@ def grown(sample: Sample, by: int) -> Sample:
     return Sample(*map(larger, sample.positional), **{name: larger(value) for name, value in sample.named.items()})
 
 
-def _larger(tensor: Tensor, by: int) -> Tensor:
+def _larger(original: Tensor, by: int) -> Tensor:
     """Return a tensor with larger dimensions, which repeats the elements, with the same order of strides."""
-    array = tensor.detach().array
-    order = sorted(range(tensor.ndim), key=lambda dim: -tensor.strides[dim])
-    shape = tuple(size + by if size > 1 else size for size in tensor.shape)
-    taken = array[numpy.ix_(*(numpy.arange(size) % old for size, old in zip(shape, tensor.shape, strict=True)))]
+    array = original.detach().array
+    order = sorted(range(original.ndim), key=lambda dim: -original.strides[dim])
+    shape = tuple(size + by if size > 1 else size for size in original.shape)
+    taken = array[numpy.ix_(*(numpy.arange(size) % old for size, old in zip(shape, original.shape, strict=True)))]
     laid = numpy.ascontiguousarray(taken.transpose(order))
     larger = Tensor()
     larger.array, larger._writes, larger._base = laid, 0, None
-    larger.geometry = geometry(tensor.dtype, tensor.device, laid.shape, contiguous_strides(laid.shape))
-    if order == list(range(tensor.ndim)):
+    larger.geometry = geometry(original.dtype, original.device, laid.shape, contiguous_strides(laid.shape))
+    if order == list(range(original.ndim)):
         return larger
-    back = [order.index(dim) for dim in range(tensor.ndim)]
+    back = [order.index(dim) for dim in range(original.ndim)]
     return make_view(larger, shape, tuple(larger.strides[index] for index in back))

@@ -27,7 +27,7 @@ def check(subject: Subject) -> Iterator[str]:
     is_out = schema.kind is SchemaKind.out
     declared = Signature(None, subject.operator) if is_out else Signature(subject.operator)
     # Outputs are passed together, as `out`, or by their own names.
-    outputs = dict.fromkeys((*(argument.python_name for argument in schema.out), "out")) if is_out else ()
+    outputs = dict.fromkeys((*(out.python_name for out in schema.out), "out")) if is_out else ()
     names = [*(parameter.name for parameter in declared.parameters), *outputs]
     if list(parameters) != names:
         yield f"the function takes ({', '.join(parameters)}), the schema says ({', '.join(names)})"

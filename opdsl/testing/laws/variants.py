@@ -91,8 +91,8 @@ def _place_of_self(subject: Subject) -> int | None:
 
 def _call_method(name: str, sample: Sample, place: int) -> Any:
     positional = list(sample.positional)
-    tensor = positional.pop(place)
-    return getattr(tensor, name)(*positional, **sample.named)
+    receiver = positional.pop(place)
+    return getattr(receiver, name)(*positional, **sample.named)
 
 
 def _fits_in_place(sample: Sample, result: Any) -> bool:

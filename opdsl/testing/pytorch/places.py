@@ -57,10 +57,10 @@ _WAYS: dict[str, Callable[[int, torch.Tensor], Placement]] = {
 }
 
 
-def _placed(tensor: torch.Tensor, placement: Placement, mesh: DeviceMesh, rank: int) -> DTensor:
+def _placed(local: torch.Tensor, placement: Placement, mesh: DeviceMesh, rank: int) -> DTensor:
     if isinstance(placement, Partial):
-        return DTensor.from_local(tensor if rank == 0 else torch.zeros_like(tensor), mesh, [placement])
-    return distribute_tensor(tensor.clone(), mesh, [placement])
+        return DTensor.from_local(local if rank == 0 else torch.zeros_like(local), mesh, [placement])
+    return distribute_tensor(local.clone(), mesh, [placement])
 
 
 def _in_threads(run: Callable[[DeviceMesh, int], list[torch.Tensor]]) -> list[Any]:

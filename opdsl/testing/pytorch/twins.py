@@ -38,7 +38,7 @@ class Twin:
     def filled(self, tensors: Sequence[torch.Tensor]) -> tuple[list[Any], dict[str, Any]]:
         """Return the arguments with other tensors in place of those that can have gradients."""
         rest = iter(tensors)
-        arguments = [_filled(argument, rest) for argument in self.arguments]
+        arguments = [_filled(template, rest) for template in self.arguments]
         named = dict(zip(self.names, arguments[self.call.positional :], strict=True))
         return arguments[: self.call.positional], named
 
@@ -57,7 +57,7 @@ class Twin:
     def with_others(self, make: Callable[[torch.Tensor], torch.Tensor]) -> Twin:
         """Return a copy of this call with converted tensors in place of those that cannot have gradients."""
         twin = copy.copy(self)
-        twin.arguments = [_mapped(argument, make) for argument in self.arguments]
+        twin.arguments = [_mapped(template, make) for template in self.arguments]
         return twin
 
     def floating(self, *tensors: torch.Tensor) -> list[torch.Tensor]:
@@ -123,13 +123,13 @@ def differences(ours: Sequence[Any], theirs: Sequence[torch.Tensor]) -> Iterator
         yield f"{len(theirs)} tensors instead of {len(ours)}"
         return
     for at, (one, other) in enumerate(zip(ours, theirs, strict=True)):
-        expected, tensor = numbers(one), numbers(other)
+        expected, actual = numbers(one), numbers(other)
         if str(one.dtype).rpartition(".")[2] != str(other.dtype).rpartition(".")[2]:
             yield f"tensor {at} has the dtype {other.dtype} instead of {one.dtype}"
-        elif expected.shape != tensor.shape:
-            yield f"tensor {at} has the shape {tensor.shape} instead of {expected.shape}"
-        elif not numpy.allclose(tensor, expected, rtol=_TOLERANCE, atol=_TOLERANCE, equal_nan=True):
-            yield f"tensor {at} is {tensor.tolist()} instead of {expected.tolist()}"
+        elif expected.shape != actual.shape:
+            yield f"tensor {at} has the shape {actual.shape} instead of {expected.shape}"
+        elif not numpy.allclose(actual, expected, rtol=_TOLERANCE, atol=_TOLERANCE, equal_nan=True):
+            yield f"tensor {at} is {actual.tolist()} instead of {expected.tolist()}"
 
 
 def numbers(tensor: Any) -> numpy.ndarray[Any, Any]:

@@ -179,7 +179,7 @@ def _functional() -> str:
     texts: dict[str, list[str]] = {}
     for name in functional.__all__:
         texts.setdefault(getattr(functional, name).__module__, []).append(f"{name} as {name}")
-    imports = [import_from(*tensor) for tensor in texts.items()]
+    imports = [import_from(*entry) for entry in texts.items()]
     return file_of(functional.__doc__, imports, [function("__getattr__", ["name: str"], "Any")])
 
 

@@ -55,11 +55,11 @@ class Library:
             self._homes.update(dict.fromkeys(packet.overloads.values(), module.name))
 
     def _module(self, function: FunctionType) -> Module:
-        name = function.__module__
-        if name not in self.modules:
+        module_name = function.__module__
+        if module_name not in self.modules:
             file = Path(function.__code__.co_filename)
-            self.modules[name] = Module(name, file, read(file, function.__globals__))
-        return self.modules[name]
+            self.modules[module_name] = Module(module_name, file, read(file, function.__globals__))
+        return self.modules[module_name]
 
     def __contains__(self, operator: Operator) -> bool:
         return operator in self._homes
@@ -85,14 +85,14 @@ class Library:
     def _packages(self) -> dict[str, Path]:
         packages: dict[str, Path] = {}
         for module in self.modules.values():
-            folder, name = module.file.parent, module.name
+            folder, module_name = module.file.parent, module.name
             if module.source.is_package:
                 folder = folder.parent
-            while "." in name:
-                name = name.rpartition(".")[0]
+            while "." in module_name:
+                module_name = module_name.rpartition(".")[0]
                 file = folder / "__init__.py"
-                if name not in self.modules and file.is_file():
-                    packages[name] = file
+                if module_name not in self.modules and file.is_file():
+                    packages[module_name] = file
                 folder = folder.parent
         return packages
 

@@ -73,9 +73,11 @@ class Source:
         names: dict[str, str] = {}
         for node in self.nodes():
             if isinstance(node, ast.ImportFrom):
-                names.update({name.asname or name.name: "." * node.level + (node.module or "") for name in node.names})
+                names.update(
+                    {alias.asname or alias.name: "." * node.level + (node.module or "") for alias in node.names}
+                )
             elif isinstance(node, ast.Import):
-                names.update({name.asname or name.name.partition(".")[0]: name.name for name in node.names})
+                names.update({alias.asname or alias.name.partition(".")[0]: alias.name for alias in node.names})
             elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
                 names[node.name] = ""
             elif isinstance(node, (ast.Assign, ast.AnnAssign)):
@@ -206,11 +208,11 @@ class Source:
         text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else self._segment(node)
         return plain(text)
 
-    def _parameter(self, argument: ast.arg, default: ast.expr | None, *, bare: bool = False) -> str:
-        if argument.annotation is None and bare:
-            return argument.arg
-        typed = "Any" if argument.annotation is None else self.annotation(argument.annotation)
-        written = f"{argument.arg}: {typed}"
+    def _parameter(self, parameter: ast.arg, default: ast.expr | None, *, bare: bool = False) -> str:
+        if parameter.annotation is None and bare:
+            return parameter.arg
+        typed = "Any" if parameter.annotation is None else self.annotation(parameter.annotation)
+        written = f"{parameter.arg}: {typed}"
         return written if default is None else f"{written} = {self._default(default)}"
 
     def _default(self, node: ast.expr) -> str:
@@ -253,11 +255,11 @@ class Source:
         if isinstance(node, ast.ImportFrom) and node.module == "__future__":
             return
         if isinstance(node, ast.Import):
-            written = (f"{name.name} as {name.asname}" if name.asname else name.name for name in node.names)
+            written = (f"{alias.name} as {alias.asname}" if alias.asname else alias.name for alias in node.names)
             yield from (Statement("import", (f"import {text}",)) for text in written)
             return
         module = "." * node.level + (node.module or "")
-        yield import_from(module, [self._imported(name) for name in node.names])
+        yield import_from(module, [self._imported(alias) for alias in node.names])
 
     def _imported(self, name: ast.alias) -> str:
         own = name.asname or name.name
@@ -317,11 +319,11 @@ def merged(imports: Sequence[Statement], used: Collection[str]) -> list[Statemen
     for statement in imports:
         node = ast.parse("\n".join(statement.lines)).body[0]
         assert isinstance(node, (ast.Import, ast.ImportFrom)), "an import"
-        for name in node.names:
-            own = name.asname or name.name.partition(".")[0]
-            if own not in used and name.asname != name.name and own != "*":
+        for alias in node.names:
+            own = alias.asname or alias.name.partition(".")[0]
+            if own not in used and alias.asname != alias.name and own != "*":
                 continue
-            written = f"{name.name} as {name.asname}" if name.asname else name.name
+            written = f"{alias.name} as {alias.asname}" if alias.asname else alias.name
             if isinstance(node, ast.Import):
                 plain_imports.add(f"import {written}")
             else:

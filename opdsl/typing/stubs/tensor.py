@@ -109,10 +109,10 @@ class TensorMethods:
             return
         # object.__eq__ accepts any object, and so has an override; objects of other types are unequal to a tensor.
         anything = self._names.use("object", shadowed)
-        tensor = self._names.use("Tensor", shadowed)
+        returned = self._names.use("Tensor", shadowed)
         parameters = ["self", f"other: {anything}"]
         comment = "# type: ignore[override]"
-        yield function(name, parameters, tensor, forms[0].doc, indent=1, comment=comment)
+        yield function(name, parameters, returned, forms[0].doc, indent=1, comment=comment)
 
     def _property(self, name: str, value: property, shadowed: frozenset[str]) -> Iterator[Statement]:
         assert value.fget is not None, "a property can be read"

@@ -25,7 +25,7 @@ def run(program: Program, library: Any, *arrays: Any) -> Any:
     """Run a program on leaves with the given elements, and return its result or, if it returns None, the leaves'
     gradients.
     """
-    leaves = [library.tensor(tensor, dtype=library.float64, requires_grad=True) for tensor in arrays]
+    leaves = [library.tensor(array, dtype=library.float64, requires_grad=True) for array in arrays]
     result = program(library, *leaves)
     return [leaf.grad for leaf in leaves] if result is None else result
 
@@ -197,10 +197,10 @@ def gradients_of_two_leaves(library, x, y):
 
 
 def gradient_that_the_caller_gave(library, x, y):
-    tensor = library.ones(2, 2, dtype=library.float64)
-    x.backward(tensor)
-    x.backward(tensor)
-    return [x.grad, tensor]
+    seed = library.ones(2, 2, dtype=library.float64)
+    x.backward(seed)
+    x.backward(seed)
+    return [x.grad, seed]
 
 
 def gradient_that_grows_in_place(library, x, y):
@@ -426,10 +426,10 @@ def test_the_graph_is_freed_with_its_results() -> None:
     seen = weakref.ref(middle)
     gc.disable()
     try:
-        result = opdsl.sin(middle)
+        computed = opdsl.sin(middle)
         del middle
         assert seen() is not None
-        result.sum().backward()
+        computed.sum().backward()
         assert seen() is None
     finally:
         gc.enable()
@@ -594,11 +594,11 @@ def test_gradients_of_functions_chosen_by_dtype(name: str, dtype: torch.dtype) -
 @pytest.mark.parametrize("x", [math.nan, 0.0, -2.0])
 @pytest.mark.parametrize("gradient", [math.nan, math.inf, 1.0])
 def test_abs_does_not_hide_nan_gradients(x: float, gradient: float) -> None:
-    tensor = torch.tensor(x, requires_grad=True)
-    tensor.abs().backward(torch.tensor(gradient))
-    ours = of(tensor.detach()).requires_grad_(True)
+    leaf = torch.tensor(x, requires_grad=True)
+    leaf.abs().backward(torch.tensor(gradient))
+    ours = of(leaf.detach()).requires_grad_(True)
     ours.abs().backward(of(torch.tensor(gradient)))
-    torch.testing.assert_close(theirs(ours.grad), tensor.grad, equal_nan=True)
+    torch.testing.assert_close(theirs(ours.grad), leaf.grad, equal_nan=True)
 
 
 def test_declared_results_alone_have_gradients() -> None:
@@ -644,9 +644,9 @@ def test_a_result_that_the_formula_does_not_read_may_be_written() -> None:
 
         for _ in range(3):  # without plans, then by plans
             x = opdsl.tensor([2.0], requires_grad=True)
-            result = cubed(x)
-            result.mul_(5)
-            result.sum().backward()
+            computed = cubed(x)
+            computed.mul_(5)
+            computed.sum().backward()
             assert x.grad.tolist() == [60.0]
 
 
@@ -711,8 +711,8 @@ def test_concatenation_saves_no_operands(join: Callable[[Any], Any]) -> None:
     for rows in (2, 2, 3, 3):  # without plans, then by plans
         joined = opdsl.ones(rows, 3, requires_grad=True) * 2.0
         operand = weakref.ref(joined)
-        result = join(joined)
+        computed = join(joined)
         del joined
         gc.collect()
         assert operand() is None
-        result.sum().backward()
+        computed.sum().backward()

@@ -51,8 +51,8 @@ CASES: dict[str, Case] = {
 def gradients(lib: Any, case: Case, n: int = 4) -> list[Any]:
     draw = numpy.random.default_rng(n)
     x, y = (lib.from_numpy(draw.normal(size=(n, 6))).requires_grad_() for _ in range(2))
-    result = case(lib, x, y)
-    (result * result).sum().backward()
+    computed = case(lib, x, y)
+    (computed * computed).sum().backward()
     return [x.grad, y.grad]
 
 
@@ -124,12 +124,12 @@ def test_a_plan_serves_equal_and_distinct_arguments() -> None:
     x, y = (opdsl.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True) for _ in range(2))
     for _ in range(4):
         for other in (x, y):
-            (result,) = opdsl.autograd.grad((x @ other).sum(), x)
+            (gradient,) = opdsl.autograd.grad((x @ other).sum(), x)
             wanted = [[6.0 + 1, 14.0 - 5], [4.0 + 5, 6.0 + 9]] if other is x else [[3.0, 7.0], [3.0, 7.0]]
             ones = numpy.ones((2, 2))
-            value = numpy.array([[1.0, 2.0], [3.0, 4.0]])
-            wanted = ones @ value.T + (value.T @ ones if other is x else 0)
-            numpy.testing.assert_array_equal(result.numpy(), wanted)
+            matrix = numpy.array([[1.0, 2.0], [3.0, 4.0]])
+            wanted = ones @ matrix.T + (matrix.T @ ones if other is x else 0)
+            numpy.testing.assert_array_equal(gradient.numpy(), wanted)
 
 
 def test_what_a_plan_saved_is_watched() -> None:
@@ -174,8 +174,8 @@ def test_views_of_new_memory_that_is_written_are_followed(plans_at_once: None) -
 
         for _ in range(3):
             x = opdsl.ones(3, requires_grad=True)
-            (result,) = opdsl.autograd.grad(filled(x, opdsl.zeros(2, 3)), x)
-            assert result.tolist() == [5.0] * 3
+            (gradient,) = opdsl.autograd.grad(filled(x, opdsl.zeros(2, 3)), x)
+            assert gradient.tolist() == [5.0] * 3
 
 
 def test_overrides_invalidate_backward_plans() -> None:
@@ -227,9 +227,9 @@ def test_the_functional_variant_of_what_writes_an_argument_reads_the_result(trai
     x = opdsl.tensor([-1.0, 2.0, -4.0, 0.5], requires_grad=True)
     for _ in range(3):
         y, slopes = opdsl.ops.aten.rrelu_with_noise_functional(x, opdsl.zeros(4), training=training)
-        (result,) = opdsl.autograd.grad(y.sum(), [x])
+        (gradient,) = opdsl.autograd.grad(y.sum(), [x])
         wanted = slopes if training else y / x
-        numpy.testing.assert_allclose(result.numpy(), wanted.detach().numpy(), rtol=1e-6)
+        numpy.testing.assert_allclose(gradient.numpy(), wanted.detach().numpy(), rtol=1e-6)
 
 
 def test_gradients_of_a_leaf_have_one_geometry_whichever_views_led_to_it() -> None:
@@ -288,9 +288,9 @@ def test_writes_of_masked_elements_have_gradients_for_every_count(compiled: bool
     """The backward plan compares counts of masks that it cannot relate: they are equal in every call."""
 
     def doubled(x: Any) -> Any:
-        result, mask = x * 1, x > 0
-        result[mask] = result[mask] * 2
-        return result
+        written, mask = x * 1, x > 0
+        written[mask] = written[mask] * 2
+        return written
 
     run = opdsl.compile(doubled) if compiled else doubled
     for signs in ("++-+", "+-++", "--+-", "++--", "-+-+", "----", "++++", "+-+-+-+"):

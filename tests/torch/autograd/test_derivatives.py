@@ -115,12 +115,12 @@ def declared() -> Iterator[Derivative]:
 def test_the_same_arguments_have_gradients(derivative: Derivative) -> None:
     operator = ours(derivative)
     assert operator is not None
-    result, wanted = differentiated(operator), expected(derivative)
+    actual, wanted = differentiated(operator), expected(derivative)
     name = str(derivative.schema.name)
     if name in DIFFERENT:
-        assert (result, wanted) == DIFFERENT[name][:2]
+        assert (actual, wanted) == DIFFERENT[name][:2]
     else:
-        assert result == wanted
+        assert actual == wanted
 
 
 def test_arguments_that_law_5_lets_pass_have_no_derivative_in_pytorch_either() -> None:
@@ -193,19 +193,19 @@ def test_no_more_is_kept_than_in_pytorch(derivative: Derivative) -> None:
     """
     operator = ours(derivative)
     assert operator is not None
-    result = derivative_of(operator)
-    if result is None or gives_bools(operator):
+    of_operator = derivative_of(operator)
+    if of_operator is None or gives_bools(operator):
         return
     schema = operator.schema
     tensors = [argument.python_name for argument in schema.arguments if "Tensor" in str(argument.type)]
     # An argument that is written in place is copied if it has to be saved.
-    tensors = [tensor for tensor in tensors if tensor not in {one.python_name for one in schema.written_arguments}]
+    tensors = [saved for saved in tensors if saved not in {one.python_name for one in schema.written_arguments}]
     tensors += result_names(schema)
     values = {argument.python_name: likely(argument) for argument in schema.arguments}
     more = {}
     for formula in derivative.formulas.get("Default", ()):
         for name in formula.names if formula.kind is FormulaKind.backward else ():
-            formulas = result.formulas((name,), is_complex=False) or ()
+            formulas = of_operator.formulas((name,), is_complex=False) or ()
             reads = {
                 read
                 for backward in formulas

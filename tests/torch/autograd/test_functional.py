@@ -20,7 +20,7 @@ Y = [1.5, 0.25, -2.0]
 
 
 def tensors(library: Any, *values: Any) -> list[Any]:
-    return [library.tensor(value, dtype=library.float64) for value in values]
+    return [library.tensor(array, dtype=library.float64) for array in values]
 
 
 def one_to_one(x):

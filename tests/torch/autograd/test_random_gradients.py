@@ -50,14 +50,14 @@ KINDS = (VIEWS, VIEWS, VIEWS, VALUES, VALUES, VALUES, PRODUCTS, JOINS, WRITES)
 def program(seed: int) -> list[str]:
     """Return the expressions of a random program; the result of each is named ``t`` and its index."""
     draw = random.Random(seed)
-    output: list[str] = []
+    lines: list[str] = []
     for _ in range(LENGTH):
-        names = ["x", "y", "x * 1", *(f"t{index}" for index in range(len(output)))]
+        names = ["x", "y", "x * 1", *(f"t{index}" for index in range(len(lines)))]
         a, b = (draw.choice(names[-5:] if draw.random() < 0.7 else names) for _ in range(2))
-        output.append(
+        lines.append(
             draw.choice(draw.choice(KINDS)).format(a=f"({a})" if " " in a else a, b=f"({b})" if " " in b else b)
         )
-    return output
+    return lines
 
 
 def put(tensor: Any, index: Any, value: Any) -> Any:
@@ -147,5 +147,5 @@ def difference(seed: int) -> str:
 @pytest.mark.parametrize("part", range(3))
 def test_random_programs(part: int) -> None:
     for seed in range(part, PROGRAMS, 3):
-        result = difference(seed)
-        assert not result, result
+        problem = difference(seed)
+        assert not problem, problem

@@ -76,12 +76,12 @@ def test_functions_of_one_argument(info: Any) -> None:
     expected = info.op(x, *more)
     ours = function_of(info)
     assert ours is not None
-    result = ours(own, *more)
-    assert result.requires_grad == expected.requires_grad
+    actual = ours(own, *more)
+    assert actual.requires_grad == expected.requires_grad
     if not expected.requires_grad:
         return
     (wanted,) = torch.autograd.grad(expected, x, torch.full_like(expected, 2.0))
-    (inputs,) = opdsl.autograd.grad(result, own, opdsl.full_like(result.detach(), 2.0))
+    (inputs,) = opdsl.autograd.grad(actual, own, opdsl.full_like(actual.detach(), 2.0))
     assert differing(inputs, wanted, points, COARSE.get(name, 1e-13)) == []
 
 
@@ -91,7 +91,7 @@ def test_functions_of_two_arguments(name: str) -> None:
     columns = [[pair[at] for pair in pairs] for at in (0, 1)]
     leaves = [torch.tensor(column, dtype=torch.float64, requires_grad=True) for column in columns]
     own = [opdsl.tensor(column, dtype=opdsl.float64, requires_grad=True) for column in columns]
-    expected, result = getattr(torch, name)(*leaves), getattr(opdsl, name)(*own)
+    expected, actual = getattr(torch, name)(*leaves), getattr(opdsl, name)(*own)
     wanted = torch.autograd.grad(expected, leaves, torch.full_like(expected, 2.0), materialize_grads=True)
-    grad = opdsl.autograd.grad(result, own, opdsl.full_like(result.detach(), 2.0), materialize_grads=True)
+    grad = opdsl.autograd.grad(actual, own, opdsl.full_like(actual.detach(), 2.0), materialize_grads=True)
     assert [difference for pair in zip(grad, wanted, strict=True) for difference in differing(*pair, pairs)] == []

@@ -16,7 +16,7 @@ def gradient(module: Any, name: str) -> Any:
     """Return the gradient of a call, or None if the result does not require grad."""
     x = module.tensor([1.0, 2.0, 0.5], requires_grad=True)
     packets = module.ops.aten
-    result = {
+    computed = {
         "ldexp_": lambda: x.clone().ldexp_(module.tensor([1.0, 2.0, 3.0])),
         "histc": lambda: x.histc(3),
         "_new_zeros_with_same_feature_meta": lambda: packets._new_zeros_with_same_feature_meta(x, x),
@@ -24,9 +24,9 @@ def gradient(module: Any, name: str) -> Any:
         "bernoulli_": lambda: (x * 2.0).bernoulli_(0.5),
         "uniform_": lambda: (x * 2.0).uniform_(),
     }[name]()
-    if not result.requires_grad:
+    if not computed.requires_grad:
         return None
-    result.sum().backward()
+    computed.sum().backward()
     return x.grad.tolist()
 
 
@@ -35,5 +35,5 @@ def gradient(module: Any, name: str) -> Any:
     ["ldexp_", "histc", "_new_zeros_with_same_feature_meta", "rrelu_with_noise_functional", "bernoulli_", "uniform_"],
 )
 def test_gradients_go_where_they_go_in_pytorch(name: str) -> None:
-    result, expected = (gradient(module, name) for module in MODULES)
-    assert result == expected
+    actual, expected = (gradient(module, name) for module in MODULES)
+    assert actual == expected

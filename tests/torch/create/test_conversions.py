@@ -21,8 +21,8 @@ def both(*shape: int):
 @pytest.mark.parametrize("name", METHODS)
 def test_a_method_converts(name: str) -> None:
     ours, theirs = both(2, 3)
-    output, expected = getattr(ours, name)(), getattr(theirs, name)()
-    assert (str(output.dtype).partition(".")[2], output.tolist()) == (
+    converted, expected = getattr(ours, name)(), getattr(theirs, name)()
+    assert (str(converted.dtype).partition(".")[2], converted.tolist()) == (
         str(expected.dtype).partition(".")[2],
         expected.tolist(),
     )
@@ -63,15 +63,15 @@ CALLS = {
 @pytest.mark.parametrize("name", CALLS)
 def test_a_call_gives_what_pytorchs_gives(name: str) -> None:
     ours, theirs = both(2, 3, 4, 5)
-    output, expected = CALLS[name](opdsl, ours), CALLS[name](torch, theirs)
-    assert (tuple(output.shape), output.strides) == (tuple(expected.shape), expected.stride())
-    assert (str(output.device), str(output.dtype).partition(".")[2]) == (
+    converted, expected = CALLS[name](opdsl, ours), CALLS[name](torch, theirs)
+    assert (tuple(converted.shape), converted.strides) == (tuple(expected.shape), expected.stride())
+    assert (str(converted.device), str(converted.dtype).partition(".")[2]) == (
         str(expected.device), str(expected.dtype).partition(".")[2]
     )  # fmt: skip
-    assert (output is ours) == (expected is theirs)
+    assert (converted is ours) == (expected is theirs)
     if expected.device.type == "cpu":
-        assert output.tolist() == expected.tolist()
-    assert version_of(output) == expected._version
+        assert converted.tolist() == expected.tolist()
+    assert version_of(converted) == expected._version
 
 
 ERRORS = {

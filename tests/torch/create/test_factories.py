@@ -131,8 +131,8 @@ class Unreadable(Numbers):
 )
 @pytest.mark.filterwarnings("ignore:Creating a tensor from a list of numpy:UserWarning")
 def test_sequences_of_every_kind(data: Any) -> None:
-    tensor, expected = opdsl.tensor(data), torch.tensor(data)
-    assert (tensor.tolist(), str(tensor.dtype)) == (expected.tolist(), str(expected.dtype).replace("torch", "opdsl"))
+    actual, expected = opdsl.tensor(data), torch.tensor(data)
+    assert (actual.tolist(), str(actual.dtype)) == (expected.tolist(), str(expected.dtype).replace("torch", "opdsl"))
 
 
 class Endless(Numbers):
@@ -158,8 +158,8 @@ def test_sequences_whose_elements_cannot_be_read(data: Any) -> None:
 @pytest.mark.parametrize("ends", ["start", "end", "both"])
 def test_no_gradient_goes_to_the_ends_of_a_range(name: str, ends: str) -> None:
     start, end = (opdsl.tensor(number, requires_grad=True) for number in (0.0, 3.0))
-    output = getattr(opdsl, name)(start if ends != "end" else 0.0, end if ends != "start" else 3.0, 3)
-    assert not output.requires_grad
+    points = getattr(opdsl, name)(start if ends != "end" else 0.0, end if ends != "start" else 3.0, 3)
+    assert not points.requires_grad
 
 
 def test_a_range_wider_than_its_dtype() -> None:

@@ -22,13 +22,15 @@ COMPLEX = (torch.complex64, torch.complex128)
 @pytest.mark.parametrize("name", ["zeros", "ones", "zeros_like", "ones_like", "empty", "empty_like"])
 def test_new_tensors(name: str, dtype: torch.dtype) -> None:
     for shape in ((2, 3), (), (0, 2), (2, 3)):
-        tensor = torch.ones(shape) if name.endswith("_like") else shape
-        expected = getattr(torch, name)(tensor, dtype=dtype)
+        pattern = torch.ones(shape) if name.endswith("_like") else shape
+        expected = getattr(torch, name)(pattern, dtype=dtype)
         for _ in range(3):
-            output = getattr(opdsl, name)(of(tensor) if isinstance(tensor, torch.Tensor) else tensor, dtype=of(dtype))
-            assert (output.shape, output.stride(), output.dtype) == (shape, expected.stride(), of(dtype))
+            actual = getattr(opdsl, name)(
+                of(pattern) if isinstance(pattern, torch.Tensor) else pattern, dtype=of(dtype)
+            )
+            assert (actual.shape, actual.stride(), actual.dtype) == (shape, expected.stride(), of(dtype))
             if not name.startswith("empty"):
-                assert differences(output, expected) == []
+                assert differences(actual, expected) == []
 
 
 @pytest.mark.parametrize("layout", ["contiguous", "transposed", "channels_last", "sliced", "expanded"])

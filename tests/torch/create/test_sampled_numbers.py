@@ -29,7 +29,7 @@ def test_numbers_of_events(rate: float) -> None:
 
 @pytest.mark.parametrize(("count", "chance"), [(1.0, 0.3), (40.0, 0.9), (1e6, 0.01), (5.0, 0.0), (5.0, 1.0)])
 def test_numbers_of_trials_that_succeed(count: float, chance: float) -> None:
-    inputs = (opdsl.full((COUNT,), value, dtype=opdsl.float64) for value in (count, chance))
+    inputs = (opdsl.full((COUNT,), number, dtype=opdsl.float64) for number in (count, chance))
     result, spread = numbers(opdsl.binomial, *inputs), count * chance * (1 - chance)
     assert result.mean() == pytest.approx(count * chance, abs=5 * (spread / COUNT) ** 0.5)
     assert result.var() == pytest.approx(spread, rel=0.06)
@@ -63,16 +63,18 @@ def test_numbers_repeat_with_the_seed_and_have_the_dtype() -> None:
 def test_derivatives_of_gamma_numbers_are_pytorchs() -> None:
     alpha = torch.rand(3000, dtype=torch.float64) * 20 + 1e-3
     drawn = torch.distributions.Gamma(alpha, 1.0).sample()
-    result = opdsl._standard_gamma_grad(opdsl.from_dlpack(alpha), opdsl.from_dlpack(drawn))
-    torch.testing.assert_close(torch.from_dlpack(result), torch._standard_gamma_grad(alpha, drawn), rtol=1e-10, atol=0)
+    gradients = opdsl._standard_gamma_grad(opdsl.from_dlpack(alpha), opdsl.from_dlpack(drawn))
+    torch.testing.assert_close(
+        torch.from_dlpack(gradients), torch._standard_gamma_grad(alpha, drawn), rtol=1e-10, atol=0
+    )
 
 
 def test_derivatives_of_dirichlet_numbers_are_pytorchs() -> None:
     alpha, beta = torch.rand(2, 3000, dtype=torch.float64) * 12 + 1e-2
     drawn = torch.distributions.Beta(alpha, beta).sample()
     inputs = drawn, alpha, alpha + beta
-    result = opdsl._dirichlet_grad(*map(opdsl.from_dlpack, inputs))
-    torch.testing.assert_close(torch.from_dlpack(result), torch._dirichlet_grad(*inputs), rtol=1e-10, atol=0)
+    gradients = opdsl._dirichlet_grad(*map(opdsl.from_dlpack, inputs))
+    torch.testing.assert_close(torch.from_dlpack(gradients), torch._dirichlet_grad(*inputs), rtol=1e-10, atol=0)
 
 
 def test_gradients_reach_the_parameters() -> None:

@@ -13,8 +13,8 @@ def test_points_of_a_sequence_are_pytorchs(drawn: int, count: int) -> None:
     start = torch.randint(0, 2**30, (5,))
     inputs = opdsl.from_dlpack(start), opdsl.from_dlpack(state)
     wanted = torch._sobol_engine_draw(start, count, state, 5, drawn, torch.float32)
-    result = opdsl.ops.aten._sobol_engine_draw(inputs[0], count, inputs[1], 5, drawn, opdsl.float32)
-    assert [tensor.tolist() for tensor in result] == [tensor.tolist() for tensor in wanted]
+    actual = opdsl.ops.aten._sobol_engine_draw(inputs[0], count, inputs[1], 5, drawn, opdsl.float32)
+    assert [part.tolist() for part in actual] == [part.tolist() for part in wanted]
     opdsl.ops.aten._sobol_engine_ff_(inputs[0], count, inputs[1], 5, drawn)
     assert inputs[0].tolist() == wanted[1].tolist()
 

@@ -13,8 +13,8 @@ import opdsl
 @pytest.mark.parametrize("columns", range(5))
 def test_every_diagonal(name: str, rows: int, columns: int) -> None:
     for offset in (-9, *range(-5, 6), 9):
-        result, wanted = (getattr(lib, name)(rows, columns, offset) for lib in (opdsl, torch))
-        assert result.tolist() == wanted.tolist()
+        actual, wanted = (getattr(lib, name)(rows, columns, offset) for lib in (opdsl, torch))
+        assert actual.tolist() == wanted.tolist()
 
 
 @pytest.mark.parametrize(("offset", "below", "above"), [(2**63 - 1, 12, 0), (-(2**63), 0, 12)])

@@ -45,8 +45,8 @@ def ours(tensor: torch.Tensor) -> opdsl.Tensor:
 def test_sort_orders_ties_as_pytorch_does(shape, dtype, descending, stable, data):
     dim = data.draw(st.integers(-len(shape), len(shape) - 1))
     x = tied(tuple(shape), dtype)
-    result = ours(x).sort(stable=stable, dim=dim, descending=descending)
-    assert_agree(tuple(result), tuple(x.sort(stable=stable, dim=dim, descending=descending)))
+    ordered = ours(x).sort(stable=stable, dim=dim, descending=descending)
+    assert_agree(tuple(ordered), tuple(x.sort(stable=stable, dim=dim, descending=descending)))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -65,8 +65,8 @@ def test_integers_of_every_width_are_sorted(size, descending, bits):
     generator = torch.Generator().manual_seed(bits)
     least = -(2 ** (bits - 1)) + 1 if bits > 1 else 0
     x = torch.randint(least, -least or 2, (3, size), generator=generator)
-    result = ours(x).sort(stable=True, dim=1, descending=descending)
-    assert_agree(tuple(result), tuple(x.sort(stable=True, dim=1, descending=descending)))
+    ordered = ours(x).sort(stable=True, dim=1, descending=descending)
+    assert_agree(tuple(ordered), tuple(x.sort(stable=True, dim=1, descending=descending)))
     assert_agree(tuple(ours(x.t()).sort(stable=True, dim=0)), tuple(x.t().sort(stable=True, dim=0)))
 
 
@@ -78,8 +78,8 @@ def test_integers_that_share_their_upper_halves_are_sorted(common: int, size: in
     numbers[: size * common // 16] = draw.integers(0, 2**20, size * common // 16) - 5
     numbers[::7] = numbers[0]
     for shuffled in (numbers, numpy.sort(numbers)[::-1].copy(), draw.permutation(numbers)):
-        result = opdsl.from_numpy(shuffled).sort(stable=True)
-        numpy.testing.assert_array_equal(result.indices.numpy(), numpy.argsort(shuffled, kind="stable"))
+        ordered = opdsl.from_numpy(shuffled).sort(stable=True)
+        numpy.testing.assert_array_equal(ordered.indices.numpy(), numpy.argsort(shuffled, kind="stable"))
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
@@ -117,9 +117,9 @@ def test_adversarial_orders_fall_back_to_heap_sort():
 
 
 def test_results_have_names():
-    result = opdsl.tensor([3.0, 1.0, 2.0]).sort()
-    assert result.values.tolist() == [1.0, 2.0, 3.0]
-    assert result.indices.tolist() == [1, 2, 0]
+    ordered = opdsl.tensor([3.0, 1.0, 2.0]).sort()
+    assert ordered.values.tolist() == [1.0, 2.0, 3.0]
+    assert ordered.indices.tolist() == [1, 2, 0]
 
 
 @pytest.mark.parametrize("scale", [False, True])
@@ -128,8 +128,8 @@ def test_the_gradient_of_an_embedding(scale, padding):
     grads = torch.randn(2, 4, 3, generator=torch.Generator().manual_seed(0))
     # PyTorch does not check for rows out of bounds.
     indices = torch.tensor([[0, 1, 1, 4], [2, 1, 3, 0] if scale else [7, 1, -3, 0]])
-    result = opdsl.ops.aten.embedding_dense_backward(ours(grads), ours(indices), 5, padding, scale)
-    assert_agree(result, torch.ops.aten.embedding_dense_backward(grads, indices, 5, padding, scale), tolerance=1e-6)
+    gradients = opdsl.ops.aten.embedding_dense_backward(ours(grads), ours(indices), 5, padding, scale)
+    assert_agree(gradients, torch.ops.aten.embedding_dense_backward(grads, indices, 5, padding, scale), tolerance=1e-6)
 
 
 def double(x: float) -> float:
@@ -181,7 +181,7 @@ def test_rows_sorted_as_words_of_key_and_index(dtype: torch.dtype, shape: tuple[
         inputs.view(-1)[0], inputs.view(-1)[-1] = -(1 << 31), (1 << 31) - 1
     for descending in (False, True):
         wanted = torch.sort(inputs, dim=dim, descending=descending, stable=True)
-        result = opdsl.sort(opdsl.from_dlpack(inputs), dim=dim, descending=descending, stable=True)
-        assert result[1].tolist() == wanted.indices.tolist()
+        ordered = opdsl.sort(opdsl.from_dlpack(inputs), dim=dim, descending=descending, stable=True)
+        assert ordered[1].tolist() == wanted.indices.tolist()
         if inputs.shape[dim] < 1 << 15:
             assert_agree(opdsl.sort(opdsl.from_dlpack(inputs), dim, descending), torch.sort(inputs, dim, descending))

@@ -20,14 +20,14 @@ SOURCE = [[1.0, 2.0, 7.0], [0.0, 2.0, 8.0], [6.0, 5.0, 9.0]]
 def test_those_of_scatter_reduce_are_those_of_the_part_that_is_read(dim: int, reduce: str, include_self: bool) -> None:
     x = opdsl.tensor(SELF, dtype=opdsl.float64, requires_grad=True)
     source = opdsl.tensor(SOURCE, dtype=opdsl.float64, requires_grad=True)
-    result = x.scatter_reduce(dim, opdsl.tensor(INDEX), source, reduce, include_self=include_self)
-    (result * result).sum().backward()
+    actual = x.scatter_reduce(dim, opdsl.tensor(INDEX), source, reduce, include_self=include_self)
+    (actual * actual).sum().backward()
     y = torch.tensor(SELF, dtype=torch.float64, requires_grad=True)
     part = torch.tensor(SOURCE, dtype=torch.float64, requires_grad=True)
     # PyTorch's own formula compares the whole source with the elements that the index reads, and raises.
     expected = y.scatter_reduce(dim, torch.tensor(INDEX), part[:2, :2], reduce, include_self=include_self)
     (expected * expected).sum().backward()
-    for one, other in ((result, expected), (x.grad, y.grad), (source.grad, part.grad)):
+    for one, other in ((actual, expected), (x.grad, y.grad), (source.grad, part.grad)):
         assert one is not None and other is not None
         numpy.testing.assert_allclose(one.detach().numpy(), other.detach().numpy())
 

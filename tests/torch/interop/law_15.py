@@ -115,11 +115,11 @@ def problems(operator: Operator, samples: list[Sample]) -> list[str]:
 
 def broken(operator: Operator, samples: list[Sample]) -> dict[str, str]:
     """Return the first problem of an operator for each trial that finds one, by the name of the trial."""
-    result: dict[str, str] = {}
+    failing: dict[str, str] = {}
     for problem in problems(operator, samples):
         trial = next(trial for trial in TRIALS if f": {trial}: " in problem)
-        result.setdefault(trial, problem)
-    return result
+        failing.setdefault(trial, problem)
+    return failing
 
 
 def main(names: list[str]) -> int:

@@ -160,11 +160,11 @@ def test_what_torch_runs_is_named_and_draws_what_torch_draws() -> None:
 
     compiled = torch.compile(function, backend=backend)
     x = torch.rand(4, 4)
-    result = []
+    both = []
     for variant in (compiled, function):
         torch.manual_seed(1)
-        result.append(variant(x))
-    torch.testing.assert_close(*result)
+        both.append(variant(x))
+    torch.testing.assert_close(*both)
     (graph,) = compiled_graphs()
     assert graph.kind == "inference"
     assert {*graph.left} == {"aten::native_dropout", "backend_test::turned"}
@@ -188,11 +188,11 @@ def test_results_that_are_arguments_and_views_of_them() -> None:
         return x, x[1:], y, y.t(), y.t()[0], x.t().contiguous() + 1
 
     x = torch.rand(3, 4)
-    result = torch.compile(function, backend=backend)(x)
-    torch.testing.assert_close(result, function(x))
-    assert [view.stride() for view in result] == [view.stride() for view in function(x)]
-    assert result[1].data_ptr() == x[1:].data_ptr()
-    assert result[3].data_ptr() == result[2].data_ptr()
+    computed = torch.compile(function, backend=backend)(x)
+    torch.testing.assert_close(computed, function(x))
+    assert [view.stride() for view in computed] == [view.stride() for view in function(x)]
+    assert computed[1].data_ptr() == x[1:].data_ptr()
+    assert computed[3].data_ptr() == computed[2].data_ptr()
 
 
 @pytest.mark.parametrize("strides", ["transposed", "expanded", "offset"])

@@ -180,8 +180,8 @@ def test_a_body_turns_grad_mode_on(ops):
     for _ in range(3):
         with torch.no_grad():
             y = ops.enables(x)
-        (result,) = torch.autograd.grad(y.sum(), x)
-        torch.testing.assert_close(result, 2 * x.detach())
+        (gradient,) = torch.autograd.grad(y.sum(), x)
+        torch.testing.assert_close(gradient, 2 * x.detach())
 
 
 def test_a_mode_beneath_autograd_is_refused():

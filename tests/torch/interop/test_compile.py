@@ -38,10 +38,10 @@ def test_compiled_results_and_gradients_are_those_of_eager(ops, name):
 
     eager, compiled = ([followed(arg) for arg in args] for _ in range(2))
     expected = total(*eager)
-    result = torch.compile(total, fullgraph=True, backend="aot_eager", dynamic=True)(*compiled)
-    torch.testing.assert_close(result, expected)
+    computed = torch.compile(total, fullgraph=True, backend="aot_eager", dynamic=True)(*compiled)
+    torch.testing.assert_close(computed, expected)
     expected.backward()
-    result.backward()
+    computed.backward()
     for one, other in zip(tensors_in(compiled), tensors_in(eager), strict=True):
         torch.testing.assert_close(one.grad, other.grad)
 
@@ -137,9 +137,9 @@ def test_operators_of_gradients_are_named_by_what_they_compute():
     """
 
     def name_of_gradient(ops, wanted):
-        result = ops.blend(*(make(4, requires_grad=name == wanted) for name in ("low", "high", "weight")))
+        computed = ops.blend(*(make(4, requires_grad=name == wanted) for name in ("low", "high", "weight")))
         with Called() as called:
-            result.sum().backward()
+            computed.sum().backward()
         [name] = [name for name in called.names if "gradient" in name]
         return name
 
@@ -159,9 +159,9 @@ def test_gradients_that_compute_the_same_are_one_operator():
     """
 
     def names_of_gradients(ops, *wanted):
-        result = ops.scaled_add(*(make(4, requires_grad=name in wanted) for name in ("self", "other")), alpha=3)
+        computed = ops.scaled_add(*(make(4, requires_grad=name in wanted) for name in ("self", "other")), alpha=3)
         with Called() as called:
-            result.sum().backward()
+            computed.sum().backward()
         return [name for name in called.names if "gradient" in name]
 
     gradient_names = []

@@ -384,7 +384,7 @@ def f_derivative(grad):
 def g(self: Tensor) -> Tensor:
     return f(self) + {n}
 """
-    result, hits = [], []
+    runs, hits = [], []
     with fresh_cache():
         for number in (2.0, 3.0, 2.0):
             torch._dynamo.reset()
@@ -395,7 +395,7 @@ def g(self: Tensor) -> Tensor:
                 x = torch.ones(2, requires_grad=True)
                 y = torch.compile(lambda x: torch.ops.digested.g(x))(x)
                 y.sum().backward()
-            result.append((y.tolist(), x.grad.tolist()))
+            runs.append((y.tolist(), x.grad.tolist()))
             hits.append(counters["inductor"]["fxgraph_cache_hit"])
-    assert result == [([3, 3], [2, 2]), ([4, 4], [3, 3]), ([3, 3], [2, 2])]
+    assert runs == [([3, 3], [2, 2]), ([4, 4], [3, 3]), ([3, 3], [2, 2])]
     assert hits == [0, 0, 2]

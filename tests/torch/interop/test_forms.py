@@ -51,7 +51,7 @@ def declare(lib: Library) -> None:
     @lib.op
     @opdsl.traceable
     def mixed(self: list[Tensor], weight: Tensor) -> list[Tensor]:
-        return [(tensor * weight).t().reshape(-1) for tensor in self]
+        return [(part * weight).t().reshape(-1) for part in self]
 
     @lib.op
     @opdsl.traceable
@@ -74,9 +74,9 @@ def declare(lib: Library) -> None:
     @lib.op
     @opdsl.traceable
     def counted(self: Tensor) -> Tensor:
-        output = self * 1
-        output.add_(1)
-        return output
+        copy = self * 1
+        copy.add_(1)
+        return copy
 
     @lib.op
     @opdsl.traceable
@@ -124,17 +124,17 @@ def graphs_of(name: str) -> int:
 
 def drawn(source: random.Random, shape: list[int], dtype: torch.dtype) -> torch.Tensor:
     """Return a random tensor, perhaps not contiguous, broadcast, or with a storage offset."""
-    output = torch.randn([size + 1 for size in shape], generator=torch.Generator().manual_seed(source.randrange(999)))
-    output = output.to(dtype)
+    numbers = torch.randn([size + 1 for size in shape], generator=torch.Generator().manual_seed(source.randrange(999)))
+    numbers = numbers.to(dtype)
     kind = source.randrange(5)
     if kind == 0:
-        return output[tuple(slice(1, None) for _ in shape)]
-    output = output[tuple(slice(size) for size in shape)].contiguous()
+        return numbers[tuple(slice(1, None) for _ in shape)]
+    numbers = numbers[tuple(slice(size) for size in shape)].contiguous()
     if kind == 1:
-        return output.mT.contiguous().mT if len(shape) > 1 else output
+        return numbers.mT.contiguous().mT if len(shape) > 1 else numbers
     if kind == 2 and shape:
-        return output[:1].expand(shape)
-    return output
+        return numbers[:1].expand(shape)
+    return numbers
 
 
 DTYPES = (torch.float32, torch.float64, torch.bfloat16, torch.complex64)
@@ -181,14 +181,14 @@ def test_numbers_are_read_anew(ops):
 
 
 def test_the_default_dtype_is_read_anew(ops):
-    result = []
+    dtypes = []
     for size, dtype in ((3, torch.float32), (4, torch.float64), (5, torch.float32)):
         torch.set_default_dtype(dtype)
         try:
-            result.append(ops.arc(torch.arange(size), 1.0).dtype)
+            dtypes.append(ops.arc(torch.arange(size), 1.0).dtype)
         finally:
             torch.set_default_dtype(torch.float32)
-    assert result == [torch.float32, torch.float64, torch.float32]
+    assert dtypes == [torch.float32, torch.float64, torch.float32]
 
 
 def test_an_argument_that_is_returned_is_copied(ops):
@@ -295,8 +295,8 @@ def test_gradients_of_new_shapes(ops):
     for size in range(2, 9):
         x, y = (torch.randn(3, size, requires_grad=True) for _ in range(2))
         expected = torch.autograd.grad((x + y * 0.5).square().sum(), (x, y))
-        result = torch.autograd.grad(ops.scaled(x, y, 0.5).square().sum(), (x, y))
-        torch.testing.assert_close(result, expected)
+        gradients = torch.autograd.grad(ops.scaled(x, y, 0.5).square().sum(), (x, y))
+        torch.testing.assert_close(gradients, expected)
 
 
 def test_gradients_of_composites_at_new_shapes(ops):
@@ -323,16 +323,16 @@ def test_declared_derivatives_at_new_shapes(ops, wanted, results):
     for columns, by in ((2, 2.0), (3, 0.5), (4, -1.0), (1, 3.0)):
         values = [torch.randn(3, columns, dtype=torch.float64, requires_grad=index in wanted) for index in (0, 1)]
         expected = values[0] * values[1] * by, values[1].exp()
-        result = ops.gated(*values, by)
-        torch.testing.assert_close(result, expected)
+        actual = ops.gated(*values, by)
+        torch.testing.assert_close(actual, expected)
         inputs = [values[index] for index in wanted]
         for _ in range(2):
-            totals = [sum(outputs[index].square().sum() for index in results) for outputs in (result, expected)]
+            totals = [sum(outputs[index].square().sum() for index in results) for outputs in (actual, expected)]
             if not totals[1].requires_grad:
                 break
             pairs = [torch.autograd.grad(total, inputs, create_graph=True, materialize_grads=True) for total in totals]
             torch.testing.assert_close(*pairs)
-            result, expected = ([pair[0], pair[-1]] for pair in pairs)
+            actual, expected = ([pair[0], pair[-1]] for pair in pairs)
 
 
 def test_composites_are_called_with_tangents_and_in_batches(ops):
@@ -349,9 +349,9 @@ def test_bodies_that_look_at_sizes(ops):
     for shape in ((2, 3), (3, 2), (4, 5), (5, 4), (3, 3), (1, 2), (2, 1)):
         x = torch.randn(shape, requires_grad=True)
         expected = x * 2 if shape[0] > shape[1] else x.t() - shape[0]
-        result = ops.widest(x)
-        torch.testing.assert_close(result, expected)
-        torch.testing.assert_close(torch.autograd.grad(result.sum(), x), torch.autograd.grad(expected.sum(), x))
+        actual = ops.widest(x)
+        torch.testing.assert_close(actual, expected)
+        torch.testing.assert_close(torch.autograd.grad(actual.sum(), x), torch.autograd.grad(expected.sum(), x))
 
 
 def test_bodies_that_write_and_views_of_arguments(ops):
@@ -412,18 +412,18 @@ def test_sizes_that_come_again_get_plans_of_their_own(ops):
 def test_arrays_over_torch_memory_hold_the_tensor():
     import weakref
 
-    x = torch.arange(6.0).reshape(2, 3)
-    turned = x.t()
+    base = torch.arange(6.0).reshape(2, 3)
+    turned = base.t()
     array = native.array_function()(turned)
     held = weakref.ref(turned)
     assert array.tolist() == turned.tolist()
     assert array.strides == (4, 12)
     array[0, 0] = 9
-    assert x[0, 0] == 9
+    assert base[0, 0] == 9
     for other in (3, None, torch.empty(2, 0), torch.ones(2).to_sparse(), torch.empty(2, device="meta")):
         assert native.array_function()(other) is None
         assert native.form_function()(other) is None
-    del x, turned
+    del base, turned
     assert held() is not None
     assert array.sum() == 24
     del array

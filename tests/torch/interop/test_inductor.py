@@ -36,10 +36,10 @@ NAMES = ["smooth_relu", "blend", "scaled_add", "from_polar", "is_larger", "energ
 @pytest.mark.parametrize("name", NAMES)
 def test_what_stands_for_an_operator_gives_what_it_gives(ops, name):
     for args, kwargs in SAMPLES[name]():
-        result, wanted = taken_apart(name, args, kwargs), operator(ops, name)(*args, **kwargs)
-        torch.testing.assert_close(result, wanted)
+        actual, wanted = taken_apart(name, args, kwargs), operator(ops, name)(*args, **kwargs)
+        torch.testing.assert_close(actual, wanted)
         for one, other in zip(
-            *(output if isinstance(output, tuple) else (output,) for output in (result, wanted)), strict=True
+            *(output if isinstance(output, tuple) else (output,) for output in (actual, wanted)), strict=True
         ):
             assert one.stride() == other.stride()
 
@@ -56,11 +56,11 @@ def test_of_other_dtypes(ops, name, dtype):
         with pytest.raises(type(error)):
             taken_apart(name, args, {})
         return
-    result = taken_apart(name, args, {})
-    if result is NotImplemented:  # the operator is not decomposed
+    actual = taken_apart(name, args, {})
+    if actual is NotImplemented:  # the operator is not decomposed
         assert (name, dtype) == ("energy", "bool")
     else:
-        torch.testing.assert_close(result, wanted)
+        torch.testing.assert_close(actual, wanted)
 
 
 def test_a_formula_with_a_derivative_fuses_as_its_calls_do():
@@ -84,8 +84,8 @@ def test_a_formula_with_a_derivative_fuses_as_its_calls_do():
             return ops.energy(ops.leaky(x * 2), y) + 1
 
         x, y = make(6, 8, dtype=torch.float32), make(8, dtype=torch.float32)
-        result, (code,) = run_and_get_code(torch.compile(fusing), x, y)
-        torch.testing.assert_close(result, fusing(x, y))
+        computed, (code,) = run_and_get_code(torch.compile(fusing), x, y)
+        torch.testing.assert_close(computed, fusing(x, y))
         assert len(re.findall(r'extern "C"', code)) == 1 and "inductor_formulas." not in code
         x.requires_grad_()
         (actual,) = torch.autograd.grad(torch.compile(lambda x: ops.energy(x, y).sum())(x), x)
@@ -120,8 +120,8 @@ def test_it_is_one_kernel_and_operators_that_stay_whole_are_called():
         x, y = make(6, 8, dtype=torch.float32), make(8, dtype=torch.float32)
         register(library)
         tag = torch.compiler.config.cache_key_tag
-        result, (code,) = run_and_get_code(torch.compile(mixed), x, y)
-        torch.testing.assert_close(result, mixed(x, y))
+        computed, (code,) = run_and_get_code(torch.compile(mixed), x, y)
+        torch.testing.assert_close(computed, mixed(x, y))
         assert len(re.findall(r'extern "C"', code)) == 2  # a kernel before and one after the called operator
         assert set(re.findall(r"inductor_fusing\.(\w+)", code)) == {"whole"}
         x.requires_grad_()

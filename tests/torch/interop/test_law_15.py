@@ -32,9 +32,9 @@ def held(operator: Operator, samples: list[Sample]) -> None:
 
 
 def test_operators_of_the_page() -> None:
-    result = of_the_page()
-    for operator in todays(sorted(result, key=lambda operator: operator.name), DAYS):
-        held(operator, result[operator])
+    calls = of_the_page()
+    for operator in todays(sorted(calls, key=lambda operator: operator.name), DAYS):
+        held(operator, calls[operator])
 
 
 @pytest.mark.parametrize("name", todays(LIBRARY, DAYS))
@@ -62,8 +62,8 @@ def test_a_shape_function_that_differs_is_found(library: Library) -> None:
         return self.new_empty((*self.shape, 1))
 
     longer.non_differentiable("self")
-    result = violations_of(longer, [Sample(opdsl.ones(3))], laws=[LAW])
-    assert any("opcheck" in violation.problem for violation in result)
+    violations = violations_of(longer, [Sample(opdsl.ones(3))], laws=[LAW])
+    assert any("opcheck" in violation.problem for violation in violations)
 
 
 def test_operators_of_pytorch_are_not_tried() -> None:

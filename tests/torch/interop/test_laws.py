@@ -156,15 +156,15 @@ def test_a_worker_process_of_a_data_loader_calls_it(ops):
 
 def test_vmap_of_a_pointwise_operator_broadcasts(ops):
     low, high, weight = make(5, 3), make(3, 5), make(5, seed=9)
-    result = torch.vmap(ops.blend, in_dims=(0, 1, 0))(low, high, weight)
+    mapped = torch.vmap(ops.blend, in_dims=(0, 1, 0))(low, high, weight)
     expected = torch.stack([ops.blend(low[at], high[:, at], weight[at]) for at in range(5)])
-    torch.testing.assert_close(result, expected)
+    torch.testing.assert_close(mapped, expected)
 
 
 def test_vmap_promotes_as_single_calls_do(ops):
     numbers, vectors = torch.arange(4, dtype=torch.float64), torch.ones(3)
-    result = torch.vmap(ops.scaled_add, in_dims=(0, None))(numbers, vectors)
-    assert result.dtype is ops.scaled_add(numbers[0], vectors).dtype is torch.float32
+    mapped = torch.vmap(ops.scaled_add, in_dims=(0, None))(numbers, vectors)
+    assert mapped.dtype is ops.scaled_add(numbers[0], vectors).dtype is torch.float32
 
 
 BATCHED = ("energy", "average", "softmax", "running_sum", "running_largest", "affine", "dropped", "bounds", "turned")
@@ -186,10 +186,10 @@ def test_vmap_of_rows_and_composites_is_one_call(ops, no_loops, name, place):
     call = operator(ops, name)
     for dim in range(x.ndim + 1):
         batch = torch.stack([x, 2 * x, -x], dim=dim)
-        result = torch.vmap(lambda sample: call(sample, *rest, **kwargs), in_dims=dim)(batch)
+        mapped = torch.vmap(lambda sample: call(sample, *rest, **kwargs), in_dims=dim)(batch)
         single = [call(sample, *rest, **kwargs) for sample in batch.unbind(dim)]
-        parts = zip(*single, strict=True) if isinstance(result, tuple) else [single]
-        for one, others in zip(result if isinstance(result, tuple) else [result], parts, strict=True):
+        parts = zip(*single, strict=True) if isinstance(mapped, tuple) else [single]
+        for one, others in zip(mapped if isinstance(mapped, tuple) else [mapped], parts, strict=True):
             torch.testing.assert_close(one, torch.stack(list(others)))
 
 
@@ -198,8 +198,8 @@ def test_vmap_of_other_operators_runs_each(ops, name, place):
     (x, *rest), kwargs = SAMPLES[name]()[place]
     call = operator(ops, name)
     batch = torch.stack([x, 2 * x, -x], dim=-1)
-    result = torch.vmap(lambda sample: call(sample, *rest, **kwargs), in_dims=-1)(batch)
-    torch.testing.assert_close(result, torch.stack([call(sample, *rest, **kwargs) for sample in batch.unbind(-1)]))
+    mapped = torch.vmap(lambda sample: call(sample, *rest, **kwargs), in_dims=-1)(batch)
+    torch.testing.assert_close(mapped, torch.stack([call(sample, *rest, **kwargs) for sample in batch.unbind(-1)]))
 
 
 def test_a_declared_derivative_holds_within_batches_and_around_them(no_loops, monkeypatch):
@@ -220,27 +220,27 @@ def test_a_declared_derivative_holds_within_batches_and_around_them(no_loops, mo
         torch.testing.assert_close(around, 5 * (y - 1))
         nested = x.clone().requires_grad_()
         inner = torch.vmap(torch.vmap(call, in_dims=(0, None)), in_dims=(None, 0))
-        (result,) = torch.autograd.grad(inner(nested, y).sum(), nested)
-        torch.testing.assert_close(result, (5 * (y - 1)).sum(0).expand(4, 3))
+        (gradient,) = torch.autograd.grad(inner(nested, y).sum(), nested)
+        torch.testing.assert_close(gradient, (5 * (y - 1)).sum(0).expand(4, 3))
 
 
 def test_nested_vmap_is_one_call(ops, no_loops):
     x = make(2, 3, 4)
-    result = torch.vmap(torch.vmap(lambda column: ops.softmax(column, 0)), in_dims=1)(x)
-    torch.testing.assert_close(result, torch.softmax(x, 2).movedim(1, 0))
+    mapped = torch.vmap(torch.vmap(lambda column: ops.softmax(column, 0)), in_dims=1)(x)
+    torch.testing.assert_close(mapped, torch.softmax(x, 2).movedim(1, 0))
 
 
 def test_vmap_of_gradients_is_one_call(ops, no_loops):
     x = make(3, 4)
-    result = torch.func.jacrev(lambda row: ops.softmax(row, 0))(x[0])
+    jacobian = torch.func.jacrev(lambda row: ops.softmax(row, 0))(x[0])
     expected = torch.autograd.functional.jacobian(lambda row: torch.softmax(row, 0), x[0])
-    torch.testing.assert_close(result, expected)
+    torch.testing.assert_close(jacobian, expected)
 
 
 def test_vmap_of_a_list(ops):
     x, y = make(4, 3), make(3)
-    result = torch.vmap(lambda x: ops.weighted([x, y], 2.0))(x)
-    torch.testing.assert_close(result, 2 * (x + y))
+    mapped = torch.vmap(lambda x: ops.weighted([x, y], 2.0))(x)
+    torch.testing.assert_close(mapped, 2 * (x + y))
 
 
 def test_vmap_of_no_elements(ops):
@@ -268,16 +268,16 @@ def test_jvp_of_a_declared_derivative(ops):
 
 def test_hessian(ops):
     x = make(4)
-    result = torch.func.hessian(lambda x: ops.smooth_relu(x).sum())(x)
+    hessian = torch.func.hessian(lambda x: ops.smooth_relu(x).sum())(x)
     slope = torch.sigmoid(x)
-    torch.testing.assert_close(result, torch.diag(slope * (1 - slope)))
+    torch.testing.assert_close(hessian, torch.diag(slope * (1 - slope)))
 
 
 def test_gradients_for_each_of_a_batch(ops):
     x = make(3, 4)
-    result = torch.vmap(torch.func.grad(lambda x: ops.energy(ops.smooth_relu(x))))(x)
+    slopes = torch.vmap(torch.func.grad(lambda x: ops.energy(ops.smooth_relu(x))))(x)
     softplus = torch.nn.functional.softplus
-    torch.testing.assert_close(result, 2 * softplus(x) * torch.sigmoid(x))
+    torch.testing.assert_close(slopes, 2 * softplus(x) * torch.sigmoid(x))
 
 
 def test_gradients_of_complex_numbers(ops):

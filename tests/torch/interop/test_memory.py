@@ -21,9 +21,9 @@ def ops():
 
 def shrunk(left: int, *, requires_grad: bool = False) -> torch.Tensor:
     """Return four numbers whose storage has only ``left`` bytes, as under FSDP, which leaves none."""
-    output = torch.ones(4, requires_grad=requires_grad)
-    output.untyped_storage().resize_(left)
-    return output
+    emptied = torch.ones(4, requires_grad=requires_grad)
+    emptied.untyped_storage().resize_(left)
+    return emptied
 
 
 CALLS: dict[str, Callable[[Any, torch.Tensor], Any]] = {
@@ -102,14 +102,14 @@ def test_both_written_arguments_may_be_conjugate_views(ops) -> None:
 
 
 def test_a_conjugate_view_that_is_written_gives_gradients(ops) -> None:
-    result = []
+    gradients = []
     for call in (lambda shown: ops.plus_(shown, shown), lambda shown: shown.add_(shown)):
         x = torch.tensor([1 + 2j, 3 - 1j], requires_grad=True)
         memory = x * 1
         call(memory.conj())
         memory.abs().sum().backward()
-        result.append(x.grad)
-    torch.testing.assert_close(*result)
+        gradients.append(x.grad)
+    torch.testing.assert_close(*gradients)
 
 
 @pytest.mark.parametrize("left", [0, 8, 15])

@@ -100,8 +100,8 @@ def test_an_override_computes_what_torch_computes(name: str, registry: Any, monk
     case = CASES[name]
     x = sample(case.shape)
     expected = case.call(x)
-    result, count = served(case, x)
-    torch.testing.assert_close(result, expected, rtol=2e-6, atol=2e-6, equal_nan=True, check_stride=True)
+    actual, count = served(case, x)
+    torch.testing.assert_close(actual, expected, rtol=2e-6, atol=2e-6, equal_nan=True, check_stride=True)
     assert count == 1
 
 

@@ -103,14 +103,14 @@ def test_more_plans_than_are_kept(ops):
 
 def test_the_default_dtype_tells_plans_of_integers_apart(ops):
     x = torch.arange(1, 4)
-    result = [twice(ops.arc, x, 1.0).dtype]
+    dtypes = [twice(ops.arc, x, 1.0).dtype]
     torch.set_default_dtype(torch.float64)
     try:
-        result.append(ops.arc(x, 1.0).dtype)
+        dtypes.append(ops.arc(x, 1.0).dtype)
     finally:
         torch.set_default_dtype(torch.float32)
-    result.append(ops.arc(x, 1.0).dtype)
-    assert result == [torch.float32, torch.float64, torch.float32]
+    dtypes.append(ops.arc(x, 1.0).dtype)
+    assert dtypes == [torch.float32, torch.float64, torch.float32]
 
 
 def test_several_results(ops):

@@ -140,10 +140,10 @@ def test_operators_are_loaded_while_torch_exports():
         "print(torch.export.export(Model(), (torch.tensor([1.0, -2.0]),)).module()(torch.tensor([-3.0, 4.0])).tolist())"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    result = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", program], check=True, capture_output=True, text=True, cwd=ROOT, env=environment
     )
-    assert result.stdout == "[3.0, 4.0]\n"
+    assert process.stdout == "[3.0, 4.0]\n"
 
 
 @pytest.mark.parametrize("use_reentrant", [False, True])
@@ -166,8 +166,8 @@ def test_torchscript_traces_and_compiles_calls(ops):
         return torch.ops.interop.softmax(x, -1)
 
     x = torch.randn(3, 4)
-    for output in (torch.jit.script(script), torch.jit.trace(script, (torch.randn(2, 4),))):
-        torch.testing.assert_close(output(x), torch.softmax(x, -1))
+    for scripted in (torch.jit.script(script), torch.jit.trace(script, (torch.randn(2, 4),))):
+        torch.testing.assert_close(scripted(x), torch.softmax(x, -1))
 
 
 def test_threads_train(ops):

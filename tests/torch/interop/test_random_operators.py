@@ -95,10 +95,10 @@ def twice(call: Callable[[], torch.Tensor], seed: int = 0) -> tuple[torch.Tensor
 def test_seeds_of_torch_tell_which_numbers_come(draw):
     x = torch.zeros(4)
     for grad in (False, True):
-        tensor = x.clone().requires_grad_(grad)
-        first, second = twice(lambda inputs=tensor: draw(inputs))
-        again, _ = twice(lambda inputs=tensor: draw(inputs))
-        other, _ = twice(lambda inputs=tensor: draw(inputs), seed=1)
+        leaf = x.clone().requires_grad_(grad)
+        first, second = twice(lambda inputs=leaf: draw(inputs))
+        again, _ = twice(lambda inputs=leaf: draw(inputs))
+        other, _ = twice(lambda inputs=leaf: draw(inputs), seed=1)
         assert torch.equal(first, again)
         assert not torch.equal(first, second) and not torch.equal(first, other)
     opdsl.manual_seed(5)
@@ -169,8 +169,8 @@ def test_vmap_draws_as_torch_does(draw, is_batched):
 @pytest.mark.parametrize("name", ["formula", "functional", "kernel", "body"])
 def test_vmap_draws_different_numbers(ops, name, is_batched):
     draw, x = CALLS[name](ops), torch.zeros(3, 5)
-    result = torch.vmap(lambda y: draw(y if is_batched else torch.zeros(5)) + y, randomness="different")(x)
-    assert len(set(result.flatten().tolist())) == 15
+    mapped = torch.vmap(lambda y: draw(y if is_batched else torch.zeros(5)) + y, randomness="different")(x)
+    assert len(set(mapped.flatten().tolist())) == 15
 
 
 @pytest.mark.parametrize("name", ["weibull", "filled"])
@@ -200,8 +200,8 @@ def test_what_draws_nothing_needs_no_randomness(ops):
 def test_gradients_are_zeros(ops):
     for call in (ops.filled, lambda x: ops.filled_(x * 1), lambda x: ops.weibull_(x * 1)):
         x = torch.zeros(3, requires_grad=True)
-        (result,) = torch.autograd.grad(call(x).sum(), x)
-        assert result.tolist() == [0, 0, 0]
+        (gradient,) = torch.autograd.grad(call(x).sum(), x)
+        assert gradient.tolist() == [0, 0, 0]
     x = opdsl.zeros(3, requires_grad=True)
     (ours,) = opdsl.autograd.grad(opdsl.ops.random_operators.filled(x).sum(), x)
     assert ours.tolist() == [0, 0, 0]

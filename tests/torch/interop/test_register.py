@@ -53,8 +53,8 @@ def test_schemas_are_those_that_were_declared(ops):
         "interop::smooth_relu_(Tensor(a!) self, float beta=1.) -> Tensor(a!)",
         "interop::smooth_relu.out(Tensor self, float beta=1., *, Tensor(a!) out) -> Tensor(a!)",
     }
-    result = {ops.smooth_relu.default, ops.smooth_relu_.default, ops.smooth_relu.out}
-    assert expected == {str(overload._schema) for overload in result}
+    actual = {ops.smooth_relu.default, ops.smooth_relu_.default, ops.smooth_relu.out}
+    assert expected == {str(overload._schema) for overload in actual}
 
 
 def test_tags_are_those_that_were_declared(lib):
@@ -353,8 +353,8 @@ def test_gradients_beside_complex_numbers_take_their_conjugates(lib):
 
     register(turned)
     x = torch.tensor([0.5, 1.5], dtype=torch.float64, requires_grad=True)
-    [result] = torch.autograd.grad(torch.ops.interop_own.turned(x, 1j).imag.sum(), x)
-    assert result.tolist() == torch.autograd.grad((x * 1j).imag.sum(), x)[0].tolist()
+    [gradient] = torch.autograd.grad(torch.ops.interop_own.turned(x, 1j).imag.sum(), x)
+    assert gradient.tolist() == torch.autograd.grad((x * 1j).imag.sum(), x)[0].tolist()
 
 
 def check_what_is_loaded() -> None:
@@ -388,16 +388,16 @@ def test_a_kernel_that_changes_while_it_is_looked_for(monkeypatch: pytest.Monkey
         register(library)
         bridge = bridge_of(changing.operator)
         assert bridge is not None
-        look, result = Operator.find_in, []
+        look, looked = Operator.find_in, []
 
         def change_meanwhile(operator: Operator, keys: Any) -> Any:
-            result.append(look(operator, keys))
+            looked.append(look(operator, keys))
             bridge._forget()
-            return result[-1]
+            return looked[-1]
 
         monkeypatch.setattr(Operator, "find_in", change_meanwhile)
-        assert bridge.kernel() is result[0], "the call that had begun has a kernel"
+        assert bridge.kernel() is looked[0], "the call that had begun has a kernel"
         bridge.kernel()
-        assert len(result) == 2, "the next one looks again"
+        assert len(looked) == 2, "the next one looks again"
         monkeypatch.undo()
         deregister(library)

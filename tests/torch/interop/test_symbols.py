@@ -103,11 +103,11 @@ def require_compiled(program):
     """Check that a compiled program has the results and gradients of the uncompiled one."""
     eager, compiled = example(True), example(True)
     expected = program(eager)
-    result = torch.compile(program, fullgraph=True, backend="aot_eager", dynamic=True)(compiled)
-    torch.testing.assert_close(result, expected)
+    computed = torch.compile(program, fullgraph=True, backend="aot_eager", dynamic=True)(compiled)
+    torch.testing.assert_close(computed, expected)
     if expected.requires_grad:
         expected.sum().backward()
-        result.sum().backward()
+        computed.sum().backward()
         torch.testing.assert_close(compiled.grad, eager.grad)
 
 

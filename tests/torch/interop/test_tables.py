@@ -98,9 +98,9 @@ def test_compiled_bodies_that_make_tensors_of_numbers(name: str, *, dynamic: boo
         values = 2.9 * torch.rand(3, 3, generator=torch.Generator().manual_seed(seed))
         torch.testing.assert_close(compiled(values), EXPECTED[name](values))
         one, other = (values.clone().requires_grad_() for _ in range(2))
-        result, expected = compiled(one), EXPECTED[name](other)
-        torch.testing.assert_close(result, expected)
-        result.square().sum().backward()
+        computed, expected = compiled(one), EXPECTED[name](other)
+        torch.testing.assert_close(computed, expected)
+        computed.square().sum().backward()
         expected.square().sum().backward()
         torch.testing.assert_close(one.grad, other.grad)
 
@@ -110,9 +110,9 @@ def test_repeated_calls_of_bodies_that_make_tensors_of_numbers(name: str) -> Non
     values = torch.tensor([[0.1, 2.3, 1.7], [0.4, 0.6, 2.2], [1.5, 1.2, 0.3]])
     for _ in range(4):
         x = values.clone().requires_grad_()
-        result = getattr(torch.ops.tables, name)(x)
-        torch.testing.assert_close(result, EXPECTED[name](values))
-        result.sum().backward()
+        computed = getattr(torch.ops.tables, name)(x)
+        torch.testing.assert_close(computed, EXPECTED[name](values))
+        computed.sum().backward()
 
 
 @pytest.mark.parametrize("name", EXPECTED)

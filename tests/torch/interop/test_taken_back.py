@@ -82,12 +82,12 @@ def check_closed() -> None:
     expected = gradients(*recorded(torch.ops.interop))
     graph = recorded(torch.ops.interop)
     library.close()
-    for at, (kind, result, inputs) in enumerate(zip(CALLS, *graph, strict=True)):
+    for at, (kind, computed, inputs) in enumerate(zip(CALLS, *graph, strict=True)):
         if kind in CALL_THEIR_LIBRARY:
             with pytest.raises(UnknownOperatorError, match="its library has removed it"):
-                gradients([result], [inputs])
+                gradients([computed], [inputs])
         else:
-            torch.testing.assert_close(gradients([result], [inputs]), expected[4 * at : 4 * at + 4], rtol=0, atol=0)
+            torch.testing.assert_close(gradients([computed], [inputs]), expected[4 * at : 4 * at + 4], rtol=0, atol=0)
 
 
 def check_declared_again() -> None:
@@ -101,8 +101,8 @@ def check_declared_again() -> None:
         _declare_power(library, 3)
         register(library)
         cube = torch.ops.interop_again.power(x)
-        for result, expected in ((square, (4.0, 2.0)), (cube, (12.0, 12.0))):
-            (slope,) = torch.autograd.grad(result.sum(), x, create_graph=True)
+        for actual, expected in ((square, (4.0, 2.0)), (cube, (12.0, 12.0))):
+            (slope,) = torch.autograd.grad(actual.sum(), x, create_graph=True)
             (curvature,) = torch.autograd.grad(slope.sum(), x)
             assert (slope[0].item(), curvature[0].item()) == expected
 
@@ -151,9 +151,9 @@ def check_compiled(backend: str) -> None:
     compiled(x.detach())
     y = compiled(x)
     library.close()
-    for tensor in (x, x.detach()):
+    for sample in (x, x.detach()):
         with pytest.raises(AttributeError):
-            compiled(tensor)
+            compiled(sample)
     if backend == "eager":
         y.sum().backward()
         torch.testing.assert_close(x.grad, 2 * torch.sigmoid(torch.ones(2)))

@@ -124,8 +124,8 @@ def test_a_tensor_that_torch_returns_as_it_is() -> None:
 
 
 def test_offsets_are_counted_from_the_beginning_of_the_storage() -> None:
-    x = opdsl.arange(6.0)[2:]
-    assert wrap("aten::as_strided")(x, [2], [1], 0).tolist() == [0.0, 1.0]
+    shifted = opdsl.arange(6.0)[2:]
+    assert wrap("aten::as_strided")(shifted, [2], [1], 0).tolist() == [0.0, 1.0]
 
 
 def test_results_of_conjugation_hold_conjugated_elements() -> None:
@@ -173,9 +173,9 @@ def test_an_inplace_operator_returns_its_tensor() -> None:
 
 
 def test_shapes_changed_in_place_are_taken_over() -> None:
-    x = opdsl.arange(6.0).view(2, 3)
-    wrap("aten::t_")(x)
-    assert (x.shape, x.strides, x.tolist()) == ((3, 2), (1, 3), [[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]])
+    matrix = opdsl.arange(6.0).view(2, 3)
+    wrap("aten::t_")(matrix)
+    assert (matrix.shape, matrix.strides, matrix.tolist()) == ((3, 2), (1, 3), [[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]])
 
 
 def test_lists_are_written_in_place() -> None:
@@ -234,8 +234,8 @@ def test_meta_gives_torchs_shapes() -> None:
 
 
 def test_meta_of_tensors_on_the_cpu_runs_no_kernel() -> None:
-    output = wrap("aten::transpose").meta(opdsl.ones(2, 3), 0, 1)
-    assert (output.is_meta, output.shape, output.strides) == (True, (3, 2), (1, 3))
+    transposed = wrap("aten::transpose").meta(opdsl.ones(2, 3), 0, 1)
+    assert (transposed.is_meta, transposed.shape, transposed.strides) == (True, (3, 2), (1, 3))
 
 
 def test_a_view_on_meta_keeps_its_offset() -> None:
@@ -244,8 +244,8 @@ def test_a_view_on_meta_keeps_its_offset() -> None:
 
 
 def test_a_factory_takes_our_options() -> None:
-    output = wrap("aten::full")([2], 3, dtype=opdsl.float64, device="cpu")
-    assert (output.dtype, output.tolist()) == (opdsl.float64, [3.0, 3.0])
+    filled = wrap("aten::full")([2], 3, dtype=opdsl.float64, device="cpu")
+    assert (filled.dtype, filled.tolist()) == (opdsl.float64, [3.0, 3.0])
 
 
 def test_a_factory_on_meta() -> None:
@@ -363,9 +363,9 @@ def test_gradients_of_gradients_hold_against_finite_differences(name: str) -> No
 
 def test_a_list_written_in_place_has_gradients() -> None:
     x, y = random(2), random(2, seed=1)
-    output = [x * 2, y * 3]
-    wrap("aten::_foreach_mul_")(output, [y, x])
-    (output[0].sum() + output[1].sum()).backward()
+    products = [x * 2, y * 3]
+    wrap("aten::_foreach_mul_")(products, [y, x])
+    (products[0].sum() + products[1].sum()).backward()
     assert_agree(x.grad, 5 * theirs(y.detach()))
 
 

@@ -26,13 +26,13 @@ def test_dtypes(name: str, dtype: torch.dtype) -> None:
 @pytest.mark.parametrize("first", ["plain", "transposed", "strided", "expanded"])
 def test_layouts(first: str, second: str) -> None:
     def form(kind: str, rows: int, columns: int, seed: int) -> torch.Tensor:
-        output = {
+        forms = {
             "plain": positive(torch.float32, (rows, columns), seed),
             "transposed": positive(torch.float32, (columns, rows), seed).t(),
             "strided": positive(torch.float32, (rows * 2, columns * 2), seed)[::2, ::2],
             "expanded": positive(torch.float32, (1, columns), seed).expand(rows, columns),
         }
-        return output[kind]
+        return forms[kind]
 
     agree(lambda lib, x, y: lib.mm(x, y), form(first, 4, 6, 0), form(second, 6, 5, 1), tolerance=1e-5)
 
@@ -85,7 +85,7 @@ def test_the_operator_of_python() -> None:
 )
 def test_gradients_of_distances_of_many_rows(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
     def gradients(lib: Any, first: Any, second: Any) -> Any:
-        leaves = [tensor.detach().requires_grad_() for tensor in (first, second)]
+        leaves = [leaf.detach().requires_grad_() for leaf in (first, second)]
         lib.cdist(*leaves).pow(3).sum().backward()
         return leaves[0].grad, leaves[1].grad
 

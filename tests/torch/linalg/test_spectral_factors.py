@@ -30,8 +30,8 @@ def test_eigh_gives_what_the_triangle_is_made_of(dtype: torch.dtype, uplo: str) 
     whole = whole - 1j * whole.diagonal(0, -2, -1).imag.diag_embed() if dtype.is_complex else whole
     values, vectors = (factor.numpy() for factor in opdsl.linalg.eigh(ours(matrix), uplo))
     numpy.testing.assert_allclose(values, torch.linalg.eigvalsh(whole).numpy(), atol=tolerance(dtype))
-    output = vectors * values[:, None] @ vectors.conj().swapaxes(-1, -2)
-    numpy.testing.assert_allclose(output, whole.numpy(), atol=tolerance(dtype))
+    product = vectors * values[:, None] @ vectors.conj().swapaxes(-1, -2)
+    numpy.testing.assert_allclose(product, whole.numpy(), atol=tolerance(dtype))
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -43,8 +43,8 @@ def test_svd_gives_the_factors_of_the_matrix(dtype: torch.dtype, shape: tuple[in
     left, values, right = (factor.numpy() for factor in opdsl.linalg.svd(ours(matrix), full))
     numpy.testing.assert_allclose(values, torch.linalg.svdvals(matrix).numpy(), atol=tolerance(dtype))
     count = values.shape[-1]
-    output = left[..., :count] * values[..., None, :] @ right[..., :count, :]
-    numpy.testing.assert_allclose(output, matrix.numpy(), atol=tolerance(dtype))
+    product = left[..., :count] * values[..., None, :] @ right[..., :count, :]
+    numpy.testing.assert_allclose(product, matrix.numpy(), atol=tolerance(dtype))
     unit = left.conj().swapaxes(-1, -2) @ left
     numpy.testing.assert_allclose(
         unit, numpy.broadcast_to(numpy.eye(unit.shape[-1]), unit.shape), atol=tolerance(dtype)
@@ -109,9 +109,9 @@ def test_gradients_of_magnitudes_of_vectors_of_any_matrix(dtype: torch.dtype) ->
     weights = torch.randn(2, 4, 4, dtype=torch.float64)
     ((weights * vectors.abs() ** 2).sum() + (values.abs() * weights[0, 0]).sum()).backward()
     own = ours(matrix.detach()).requires_grad_()
-    result, directions = opdsl.linalg.eig(own)
-    distances = result.detach().numpy()[:, None] - values.detach().numpy()[:, :, None]
+    eigenvalues, directions = opdsl.linalg.eig(own)
+    distances = eigenvalues.detach().numpy()[:, None] - values.detach().numpy()[:, :, None]
     place = opdsl.from_numpy(numpy.abs(distances).argmin(2))
     sizes = (directions.abs() * directions.abs()).gather(2, place.unsqueeze(1).expand((2, 4, 4)))
-    ((ours(weights) * sizes).sum() + (result.abs().gather(1, place) * ours(weights[0, 0])).sum()).backward()
+    ((ours(weights) * sizes).sum() + (eigenvalues.abs().gather(1, place) * ours(weights[0, 0])).sum()).backward()
     numpy.testing.assert_allclose(own.grad.numpy(), matrix.grad.numpy(), rtol=1e-8, atol=1e-10)

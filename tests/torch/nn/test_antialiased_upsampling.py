@@ -19,12 +19,12 @@ def test_images_and_gradients_are_pytorchs(mode: str, aligned: bool) -> None:
         for scales in ((None, None), (2.5, 3.0)):  # with smaller scales PyTorch reads out of bounds
             image = torch.randn(2, 3, *before, dtype=torch.float64)
             wanted = theirs(image, after, aligned, *scales)
-            result = ours(opdsl.from_dlpack(image), after, aligned, *scales)
-            torch.testing.assert_close(torch.from_dlpack(result), wanted)
-            tensor = opdsl.from_dlpack(wanted)
-            result = back(tensor, after, (2, 3, *before), aligned, *scales)
+            actual = ours(opdsl.from_dlpack(image), after, aligned, *scales)
+            torch.testing.assert_close(torch.from_dlpack(actual), wanted)
+            seed = opdsl.from_dlpack(wanted)
+            actual = back(seed, after, (2, 3, *before), aligned, *scales)
             wanted = their_back(wanted, after, (2, 3, *before), aligned, *scales)
-            torch.testing.assert_close(torch.from_dlpack(result), wanted)
+            torch.testing.assert_close(torch.from_dlpack(actual), wanted)
 
 
 @pytest.mark.parametrize("mode", ["bilinear", "bicubic", "lanczos"])
@@ -41,8 +41,8 @@ def test_bytes_are_pytorchs(mode: str) -> None:
 def test_interpolate_takes_antialias(mode: str) -> None:
     image = torch.randn(1, 2, 6, 8)
     for sizes in ({"size": (3, 5)}, {"scale_factor": 0.5}):
-        result = F.interpolate(opdsl.from_dlpack(image), **sizes, mode=mode, antialias=True)
+        resized = F.interpolate(opdsl.from_dlpack(image), **sizes, mode=mode, antialias=True)
         wanted = torch.nn.functional.interpolate(image, **sizes, mode=mode, antialias=True)
-        torch.testing.assert_close(torch.from_dlpack(result), wanted)
+        torch.testing.assert_close(torch.from_dlpack(resized), wanted)
     with pytest.raises(UnsupportedModeError, match="antialias=True takes the modes bilinear, bicubic"):
         F.interpolate(opdsl.from_dlpack(image), size=(3, 5), antialias=True)

@@ -16,8 +16,8 @@ from opdsl.errors import OpdslError
 def ours(tensor: torch.Tensor | None) -> Any:
     if tensor is None:
         return None
-    output = opdsl.from_numpy(tensor.detach().numpy().copy())
-    return output.requires_grad_() if tensor.requires_grad else output
+    copy = opdsl.from_numpy(tensor.detach().numpy().copy())
+    return copy.requires_grad_() if tensor.requires_grad else copy
 
 
 def drawn(*shape: int) -> torch.Tensor:
@@ -42,12 +42,12 @@ def test_attention_over_tiles(rows: int, columns: int, kind: str) -> None:
     mask, is_causal = mask_of(kind, rows, columns), kind == "causal"
     mine = [ours(input) for input in inputs]
     theirs = torch.nn.functional.scaled_dot_product_attention(*inputs, mask, 0.0, is_causal)
-    result = opdsl.nn.scaled_dot_product_attention(*mine, ours(mask), 0.0, is_causal)
-    assert result.stride() == theirs.stride()
+    attended = opdsl.nn.scaled_dot_product_attention(*mine, ours(mask), 0.0, is_causal)
+    assert attended.stride() == theirs.stride()
     (theirs * theirs).sum().backward()
-    (result * result).sum().backward()
+    (attended * attended).sum().backward()
     for one, other in (
-        (result.detach(), theirs.detach()),
+        (attended.detach(), theirs.detach()),
         *((a.grad, b.grad) for a, b in zip(mine, inputs, strict=True)),
     ):
         assert one.stride() == other.stride()
@@ -75,16 +75,16 @@ def test_bags(mode: int, is_weighted: bool, padding: int) -> None:
         own, own_weights = ours(table), ours(weights)
         rest = (False, mode, False)
         starts = torch.tensor(offsets)
-        result = opdsl.ops.aten._embedding_bag(
+        computed = opdsl.ops.aten._embedding_bag(
             own, ours(indices), ours(starts), *rest, own_weights if is_weighted else None, ends, padding
         )
         theirs = torch.ops.aten._embedding_bag(
             table, indices, starts, *rest, weights if is_weighted else None, ends, padding
         )
-        assert [tensor.tolist() for tensor in result[1:]] == [tensor.tolist() for tensor in theirs[1:]]
-        (result[0] * result[0]).sum().backward()
+        assert [part.tolist() for part in computed[1:]] == [part.tolist() for part in theirs[1:]]
+        (computed[0] * computed[0]).sum().backward()
         (theirs[0] * theirs[0]).sum().backward()
-        pairs = [(result[0].detach(), theirs[0].detach()), (own.grad, table.grad)]
+        pairs = [(computed[0].detach(), theirs[0].detach()), (own.grad, table.grad)]
         for one, other in pairs + ([(own_weights.grad, weights.grad)] if is_weighted else []):
             numpy.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-12)
 
@@ -94,8 +94,8 @@ def test_attention_by_whole_matrices_rounds_16_bits_once(dtype: torch.dtype) -> 
     torch.manual_seed(0)
     inputs = [torch.randn(2, 3, 5, 8).to(dtype) for _ in range(3)]
     theirs = torch.ops.aten._scaled_dot_product_attention_math(*inputs)
-    result = opdsl.ops.aten._scaled_dot_product_attention_math(*(opdsl.from_dlpack(input) for input in inputs))
-    for one, other in zip(result, theirs, strict=True):
+    attended = opdsl.ops.aten._scaled_dot_product_attention_math(*(opdsl.from_dlpack(input) for input in inputs))
+    for one, other in zip(attended, theirs, strict=True):
         torch.testing.assert_close(torch.from_dlpack(one), other, rtol=torch.finfo(dtype).eps, atol=0)
 
 
@@ -131,19 +131,19 @@ def test_signatures_of_cudas_kernels_give_what_attention_gives(is_causal: bool) 
     seed = torch.randn_like(expected)
     gradients = torch.autograd.grad(expected, tensors, seed)
     sums = (query @ key.mT / 8**0.5 + mask).logsumexp(-1)
-    ours, none = [opdsl.from_numpy(tensor.detach().numpy()) for tensor in (*tensors, seed)], opdsl.empty(0)
+    ours, none = [opdsl.from_numpy(input.detach().numpy()) for input in (*tensors, seed)], opdsl.empty(0)
     grad = ours.pop()
-    result = opdsl.ops.aten._scaled_dot_product_efficient_attention(*ours, True, 0.0, is_causal)
-    numpy.testing.assert_allclose(result[0].numpy(), expected.detach().numpy(), rtol=1e-12)
-    numpy.testing.assert_allclose(result[1][..., :4].numpy(), sums.detach().numpy(), rtol=1e-12)
-    assert result[1].shape == (2, 3, 32)
+    attended = opdsl.ops.aten._scaled_dot_product_efficient_attention(*ours, True, 0.0, is_causal)
+    numpy.testing.assert_allclose(attended[0].numpy(), expected.detach().numpy(), rtol=1e-12)
+    numpy.testing.assert_allclose(attended[1][..., :4].numpy(), sums.detach().numpy(), rtol=1e-12)
+    assert attended[1].shape == (2, 3, 32)
     every = (True, True, True, True)
     backward = opdsl.ops.aten._scaled_dot_product_efficient_attention_backward
-    output = backward(grad, *ours, *result, 0.0, every, is_causal)
+    actual = backward(grad, *ours, *attended, 0.0, every, is_causal)
     other = opdsl.ops.aten._scaled_dot_product_fused_attention_overrideable(*ours, 0.0, is_causal)
     backward = opdsl.ops.aten._scaled_dot_product_fused_attention_overrideable_backward
     more = backward(grad, *ours, every, *other[:2], none, none, 4, 6, 0.0, is_causal, none, none)
-    for one, two, wanted in zip(output, more, gradients, strict=True):
+    for one, two, wanted in zip(actual, more, gradients, strict=True):
         numpy.testing.assert_allclose(one.numpy(), wanted.numpy(), rtol=1e-10, atol=1e-12)
         numpy.testing.assert_array_equal(one.numpy(), two.numpy())
 
@@ -154,14 +154,14 @@ def test_flash_attention_and_its_gradient() -> None:
     expected = torch.nn.functional.scaled_dot_product_attention(*tensors, is_causal=True)
     seed = torch.randn_like(expected)
     gradients = torch.autograd.grad(expected, tensors, seed)
-    *ours, grad = (opdsl.from_numpy(tensor.detach().numpy()) for tensor in (*tensors, seed))
-    result = opdsl.ops.aten._scaled_dot_product_flash_attention(*ours, 0.0, True)
-    numpy.testing.assert_allclose(result[0].numpy(), expected.detach().numpy(), rtol=1e-12)
-    assert [tuple(tensor.shape) for tensor in result[2:4]] == [(0,), (0,)]
-    assert result[4:6] == (5, 5)
+    *ours, grad = (opdsl.from_numpy(input.detach().numpy()) for input in (*tensors, seed))
+    attended = opdsl.ops.aten._scaled_dot_product_flash_attention(*ours, 0.0, True)
+    numpy.testing.assert_allclose(attended[0].numpy(), expected.detach().numpy(), rtol=1e-12)
+    assert [tuple(tensor.shape) for tensor in attended[2:4]] == [(0,), (0,)]
+    assert attended[4:6] == (5, 5)
     none = opdsl.empty(0)
-    output = opdsl.ops.aten._scaled_dot_product_flash_attention_backward(
-        grad, *ours, *result[:2], none, none, 5, 5, 0.0, True, none, none
+    actual = opdsl.ops.aten._scaled_dot_product_flash_attention_backward(
+        grad, *ours, *attended[:2], none, none, 5, 5, 0.0, True, none, none
     )
-    for one, wanted in zip(output, gradients, strict=True):
+    for one, wanted in zip(actual, gradients, strict=True):
         numpy.testing.assert_allclose(one.numpy(), wanted.numpy(), rtol=1e-10, atol=1e-12)

@@ -146,9 +146,9 @@ def test_gradients_that_a_mask_asks_for(arguments, mask):
     size = [grad.shape[1]]
     expected = torch.ops.aten.convolution_backward(grad, input, weight, size, *rest, mask)
     operands = (opdsl.from_numpy(operand.contiguous().numpy()) for operand in (grad, input, weight))
-    result = ATEN.convolution_backward(*operands, size, *rest, mask)
-    assert [gradient is not None for gradient in result] == list(mask)
-    for one, other in zip(result, expected, strict=True):
+    gradients = ATEN.convolution_backward(*operands, size, *rest, mask)
+    assert [gradient is not None for gradient in gradients] == list(mask)
+    for one, other in zip(gradients, expected, strict=True):
         assert one is None or not differences(one, other, tolerance=2e-6, strides=False)
 
 
@@ -206,9 +206,9 @@ def test_nothing_to_convolve(case):
     def results_in(lib):
         operands = [lib.ones(*sizes, requires_grad=True) for sizes in (shape, weight_shape, weight_shape[:1])]
         function = lib.conv2d if len(weight_shape) == 4 else lib.conv1d
-        output = function(*operands, padding=padding)
-        output.sum().backward()
-        return [tuple(output.shape), *(operand.grad.tolist() for operand in operands)]
+        convolved = function(*operands, padding=padding)
+        convolved.sum().backward()
+        return [tuple(convolved.shape), *(operand.grad.tolist() for operand in operands)]
 
     try:
         expected = results_in(torch)
@@ -235,11 +235,11 @@ def test_windows_that_reach_far_beyond_the_images(case):
 
     def results_in(lib, operands):
         operands = [operand.requires_grad_() for operand in operands]
-        output = lib.conv2d(*operands, stride=stride, padding=padding, dilation=dilation, groups=2)
-        (output * output).sum().backward()
-        return [output.tolist(), *(operand.grad.tolist() for operand in operands)]
+        convolved = lib.conv2d(*operands, stride=stride, padding=padding, dilation=dilation, groups=2)
+        (convolved * convolved).sum().backward()
+        return [convolved.tolist(), *(operand.grad.tolist() for operand in operands)]
 
-    own = [opdsl.from_numpy(tensor.numpy().copy()) for tensor in tensors]
+    own = [opdsl.from_numpy(input.numpy().copy()) for input in tensors]
     assert results_in(opdsl, own) == results_in(torch, tensors)
 
 
@@ -264,10 +264,10 @@ def test_threads_split_filters_when_results_are_small(
     shape: tuple[int, ...], filters: int, window: int, stride: int, groups: int
 ) -> None:
     draw = numpy.random.default_rng(0)
-    x = draw.standard_normal(shape).astype("float32")
+    images = draw.standard_normal(shape).astype("float32")
     w = draw.standard_normal((filters, shape[1] // groups, window, window)).astype("float32")
     options = (None, stride, window // 2, 1, groups)
-    expected = torch.conv2d(torch.from_numpy(x).double(), torch.from_numpy(w).double(), *options)
+    expected = torch.conv2d(torch.from_numpy(images).double(), torch.from_numpy(w).double(), *options)
     grad = draw.standard_normal(tuple(expected.shape)).astype("float32")
     back = (None, stride, window // 2, 0, groups)
     spread = torch.conv_transpose2d(torch.from_numpy(grad).double(), torch.from_numpy(w).double(), *back)
@@ -275,9 +275,9 @@ def test_threads_split_filters_when_results_are_small(
     try:
         for threads in (1, 2, 3, 8):
             opdsl.set_num_threads(threads)
-            image, weight, result = map(opdsl.from_numpy, (x, w, grad))
+            image, weight, result = map(opdsl.from_numpy, (images, w, grad))
             pair = opdsl.conv2d(image, weight, *options), opdsl.conv_transpose2d(result, weight, *back)
-            results.append([tensor.numpy() for tensor in pair])
+            results.append([part.numpy() for part in pair])
     finally:
         opdsl.set_num_threads(before)
     for pair in results:
@@ -297,6 +297,6 @@ def test_gradients_of_results_in_any_layout(order: tuple[int, ...], sizes: tuple
     grad = draw.standard_normal([shape[dim] for dim in order]).transpose([order.index(dim) for dim in range(4)])
     options = (None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1, [True, True, False])
     wanted = torch.ops.aten.convolution_backward(*map(torch.from_numpy, (grad, x, w)), *options)
-    result = opdsl.ops.aten.convolution_backward(*map(opdsl.from_numpy, (grad, x, w)), *options)
-    for mine, theirs in zip(result[:2], wanted[:2], strict=True):
+    gradients = opdsl.ops.aten.convolution_backward(*map(opdsl.from_numpy, (grad, x, w)), *options)
+    for mine, theirs in zip(gradients[:2], wanted[:2], strict=True):
         numpy.testing.assert_allclose(mine.numpy(), theirs.numpy(), atol=1e-12)

@@ -25,13 +25,13 @@ def test_losses_and_gradients_are_pytorchs(times, labels, counts, lengths, is_ve
         targets = torch.cat([row[:count] for row, count in zip(targets, counts, strict=True)])
     inputs = opdsl.from_dlpack(log_probs), opdsl.from_dlpack(targets)
     wanted = torch.ops.aten._ctc_loss(log_probs, targets, lengths, counts)
-    result = opdsl._ctc_loss(*inputs, lengths, counts)
-    torch.testing.assert_close(torch.from_dlpack(result[0]), wanted[0])
+    actual = opdsl._ctc_loss(*inputs, lengths, counts)
+    torch.testing.assert_close(torch.from_dlpack(actual[0]), wanted[0])
     gradient = torch.randn(len(counts), dtype=torch.float64)
     for is_zero in (False, True):
         theirs = torch.ops.aten._ctc_loss_backward(gradient, log_probs, targets, lengths, counts, *wanted, 0, is_zero)
         ours = opdsl.ops.aten._ctc_loss_backward(
-            opdsl.from_dlpack(gradient), *inputs, lengths, counts, *result, 0, is_zero
+            opdsl.from_dlpack(gradient), *inputs, lengths, counts, *actual, 0, is_zero
         )
         torch.testing.assert_close(torch.from_dlpack(ours), theirs, equal_nan=True)
         for reduction in (0, 1, 2):

@@ -16,8 +16,8 @@ def test_gradients_of_grid_sampler_are_pytorchs(dims: int) -> None:
             gradient = torch.randn(2, 3, *(3, 2, 3)[:dims], dtype=torch.float64)
             inputs, rest = (gradient, image, points), (mode, padding, mode == 1, [True, True])
             wanted = getattr(torch.ops.aten, name)(*inputs, *rest)
-            result = getattr(opdsl.ops.aten, name)(*map(opdsl.from_dlpack, inputs), *rest)
-            for ours, theirs in zip(result, wanted, strict=True):
+            actual = getattr(opdsl.ops.aten, name)(*map(opdsl.from_dlpack, inputs), *rest)
+            for ours, theirs in zip(actual, wanted, strict=True):
                 torch.testing.assert_close(torch.from_dlpack(ours), theirs)
 
 
@@ -34,9 +34,9 @@ def test_gradients_of_cumprod_are_pytorchs() -> None:
     for values in ([1.5, -2.0, 0.5, 3.0], [1.5, 0.0, 0.5, 3.0], [0.0, 2.0, 0.0, 3.0]):
         x, gradient = torch.tensor(values, dtype=torch.float64), torch.tensor([1.0, 2.0, -1.0, 0.5]).double()
         wanted = torch.ops.aten.cumprod_backward(gradient, x, 0, x.cumprod(0))
-        inputs = [opdsl.from_dlpack(tensor) for tensor in (gradient, x, x.cumprod(0))]
-        result = opdsl.ops.aten.cumprod_backward(inputs[0], inputs[1], 0, inputs[2])
-        torch.testing.assert_close(torch.from_dlpack(result), wanted)
+        inputs = [opdsl.from_dlpack(input) for input in (gradient, x, x.cumprod(0))]
+        gradients = opdsl.ops.aten.cumprod_backward(inputs[0], inputs[1], 0, inputs[2])
+        torch.testing.assert_close(torch.from_dlpack(gradients), wanted)
 
 
 def test_unsafe_masked_index_is_pytorchs() -> None:

@@ -338,10 +338,10 @@ def test_values_and_gradients(name: str, sample: Any) -> None:
     # Each call has its own copies, since some functions write to their input.
     own, own_grads = run(functional, name, sample, lambda array: opdsl.tensor(array))
     expected, expected_grads = run(reference, name, sample, lambda array: torch.tensor(array))
-    for result, other in zip(own, expected, strict=True):
-        assert result.dtype == other.dtype
+    for actual, other in zip(own, expected, strict=True):
+        assert actual.dtype == other.dtype
         tolerance = 1e-5 if other.dtype == numpy.float32 else 1e-9
-        numpy.testing.assert_allclose(result, other, rtol=tolerance, atol=tolerance)
+        numpy.testing.assert_allclose(actual, other, rtol=tolerance, atol=tolerance)
     for grad, other in zip(own_grads, expected_grads, strict=True):
         if other is not None and grad is not None:
             numpy.testing.assert_allclose(grad, other, rtol=1e-8, atol=1e-8)
@@ -355,19 +355,19 @@ def test_values_and_gradients(name: str, sample: Any) -> None:
 @pytest.mark.filterwarnings("ignore:dropout2d")
 def test_dropout_keeps_all_or_nothing(name: str) -> None:
     shape = {"dropout1d": (3, 4), "dropout3d": (3, 2, 2, 2)}.get(name, (3, 4, 5))
-    tensor = opdsl.tensor(x(*shape))
+    sample = opdsl.tensor(x(*shape))
     function = getattr(functional, name)
-    assert function(tensor, 0.7, False).equal(tensor)
-    assert function(tensor, 0.0, True).equal(tensor)
+    assert function(sample, 0.7, False).equal(sample)
+    assert function(sample, 0.0, True).equal(sample)
     if "alpha" not in name:
-        assert not function(tensor, 1.0, True).any()
+        assert not function(sample, 1.0, True).any()
         kept = function(opdsl.ones(*shape), 0.5, True)
         assert set(kept.flatten().tolist()) <= {0.0, 2.0}
     if name[-2:] in ("1d", "3d"):
         per_channel = kept.flatten(1)
         assert (per_channel == per_channel[:, :1]).all()
     with pytest.raises(ValueError, match="between 0 and 1"):
-        function(tensor, 1.5)
+        function(sample, 1.5)
 
 
 def test_gumbel_softmax() -> None:
@@ -385,11 +385,11 @@ def test_gumbel_softmax() -> None:
 @pytest.mark.parametrize("name", [name for name in sorted(functional.__all__) if name.endswith("_")])
 def test_functions_that_write(name: str) -> None:
     forms = {"threshold_": (0.1, 20.0), "rrelu_": (0.1, 0.3)}.get(name, ())
-    tensor = opdsl.tensor(x(3, 4))
-    output = getattr(functional, name)(tensor, *forms)
+    written = opdsl.tensor(x(3, 4))
+    returned = getattr(functional, name)(written, *forms)
     expected = getattr(reference, name)(torch.tensor(x(3, 4)), *forms)
-    assert output is tensor
-    numpy.testing.assert_allclose(tensor.numpy(), expected.numpy(), rtol=1e-12)
+    assert returned is written
+    numpy.testing.assert_allclose(written.numpy(), expected.numpy(), rtol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -437,7 +437,7 @@ def test_bags_of_narrow_numbers_are_summed_in_wide_ones() -> None:
     )
     narrow = torch.tensor(table).bfloat16()
     exact = narrow.double()[torch.tensor(numbers)].sum(0)
-    output = functional.embedding_bag(
+    sums = functional.embedding_bag(
         opdsl.tensor(numbers), opdsl.tensor(table, dtype=opdsl.bfloat16), opdsl.tensor([0]), mode="sum"
     )
-    assert numpy.allclose(output.to(opdsl.float64).numpy()[0], exact.numpy(), rtol=2**-8, atol=2**-6)
+    assert numpy.allclose(sums.to(opdsl.float64).numpy()[0], exact.numpy(), rtol=2**-8, atol=2**-6)

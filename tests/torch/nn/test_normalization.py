@@ -10,7 +10,7 @@ from tests.torch.twins import Twins, agree_or_fail, assert_agree
 
 
 def ours(*tensors: torch.Tensor | None) -> list[opdsl.Tensor | None]:
-    return [None if tensor is None else Twins().of(tensor) for tensor in tensors]
+    return [None if part is None else Twins().of(part) for part in tensors]
 
 
 @pytest.mark.parametrize(
@@ -32,17 +32,17 @@ def test_gradients_of_layer_norm(dtype, parameters, shape, normalized):
         grad, x, normalized, mean, rstd, weight, bias, [True, True, True]
     )
     g, i, m, r, w, b = ours(grad, x, mean, rstd, weight, bias)
-    result = opdsl.ops.aten.native_layer_norm_backward(g, i, normalized, m, r, w, b, [True, True, True])
+    gradients = opdsl.ops.aten.native_layer_norm_backward(g, i, normalized, m, r, w, b, [True, True, True])
     tolerance = {torch.float32: 4e-6, torch.float64: 8e-15, torch.bfloat16: 2.4e-2}[dtype]
-    assert_agree(result, wanted, tolerance=tolerance)
+    assert_agree(gradients, wanted, tolerance=tolerance)
 
 
 def test_only_the_gradients_that_are_asked_for():
     x = opdsl.tensor([[1.0, 2.0]])
     _, mean, rstd = opdsl.native_layer_norm(x, (2,), None, None, 1e-5)
-    result = opdsl.ops.aten.native_layer_norm_backward(x, x, (2,), mean, rstd, None, None, [True, False, False])
-    assert result[0].shape == (1, 2)
-    assert result[1:] == (None, None)
+    gradients = opdsl.ops.aten.native_layer_norm_backward(x, x, (2,), mean, rstd, None, None, [True, False, False])
+    assert gradients[0].shape == (1, 2)
+    assert gradients[1:] == (None, None)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
@@ -53,8 +53,8 @@ def test_gradients_of_softmax(dtype, dim):
     for name in ("_softmax", "_log_softmax"):
         output = getattr(torch, name)(x, dim, False)
         wanted = getattr(torch, f"{name}_backward_data")(grad, output, dim, dtype)
-        result = getattr(opdsl.ops.aten, f"{name}_backward_data")(*ours(grad, output), dim, ours(x)[0].dtype)
-        assert_agree(result, wanted, tolerance=2e-6 if dtype is torch.float32 else 1.6e-2)
+        actual = getattr(opdsl.ops.aten, f"{name}_backward_data")(*ours(grad, output), dim, ours(x)[0].dtype)
+        assert_agree(actual, wanted, tolerance=2e-6 if dtype is torch.float32 else 1.6e-2)
 
 
 @pytest.mark.parametrize("call", [

@@ -39,8 +39,8 @@ def test_results_and_statistics_are_pytorchs(
         rest = (low, high, 0, per_row, symmetric)
         own = of(inputs)
         expected = torch.ops.aten._fused_moving_avg_obs_fq_helper(*inputs, *rest)
-        result = opdsl.ops.aten._fused_moving_avg_obs_fq_helper(*own, *rest)
-        wrong += differences([*result, *own[3:7]], [*expected, *inputs[3:7]])
+        actual = opdsl.ops.aten._fused_moving_avg_obs_fq_helper(*own, *rest)
+        wrong += differences([*actual, *own[3:7]], [*expected, *inputs[3:7]])
     assert wrong == []
 
 

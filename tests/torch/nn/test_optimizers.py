@@ -22,7 +22,7 @@ def lists(count: int, dtype: torch.dtype) -> list[list[torch.Tensor]]:
 
 
 def steps(*values: float) -> list[torch.Tensor]:
-    return [torch.tensor(value) for value in values]
+    return [torch.tensor(number) for number in values]
 
 
 ADAM = {"lr": 0.1, "beta1": 0.9, "beta2": 0.99, "weight_decay": 0.0, "eps": 1e-8, "amsgrad": False, "maximize": False}
@@ -50,9 +50,9 @@ CASES: list[tuple[str, dict[str, Any]]] = [
 
 def lists_of(name: str, options: dict[str, Any], dtype: torch.dtype) -> list[list[torch.Tensor]]:
     if "adam" in name:
-        output = lists(5, dtype)
+        states = lists(5, dtype)
         return (
-            [*output, steps(1.0, 2.0, 7.0, 1.0)] if options["amsgrad"] else [*output[:4], [], steps(1.0, 2.0, 7.0, 1.0)]
+            [*states, steps(1.0, 2.0, 7.0, 1.0)] if options["amsgrad"] else [*states[:4], [], steps(1.0, 2.0, 7.0, 1.0)]
         )
     if "sgd" in name:
         return lists(3, dtype) if options["momentum"] else [*lists(2, dtype), []]
@@ -60,7 +60,7 @@ def lists_of(name: str, options: dict[str, Any], dtype: torch.dtype) -> list[lis
 
 
 def ours(arguments: list[list[torch.Tensor]]) -> list[list[opdsl.Tensor]]:
-    return [[opdsl.from_numpy(tensor.numpy().copy()) for tensor in one] for one in arguments]
+    return [[opdsl.from_numpy(part.numpy().copy()) for part in one] for one in arguments]
 
 
 def as_ours(options: dict[str, Any]) -> dict[str, Any]:
@@ -78,8 +78,8 @@ def compare(name: str, options: dict[str, Any], dtype: torch.dtype = torch.float
         getattr(torch.ops.aten, name)(*theirs, **options)
         getattr(opdsl.ops.aten, name)(*mine, **as_ours(options))
     for one, other in zip(mine, theirs, strict=True):
-        for result, expected in zip(one, other, strict=True):
-            torch.testing.assert_close(torch.from_numpy(result.numpy()), expected)
+        for actual, expected in zip(one, other, strict=True):
+            torch.testing.assert_close(torch.from_numpy(actual.numpy()), expected)
 
 
 @pytest.mark.parametrize(("name", "options"), CASES)

@@ -35,20 +35,20 @@ def rounded(dtype):
 @some.composite
 def tensors(draw, dims):
     shape = draw(some.lists(some.integers(1, 5), min_size=dims + 1, max_size=dims + 2))
-    output = torch.arange(float(torch.Size(shape).numel())).reshape(shape).add(1)
+    image = torch.arange(float(torch.Size(shape).numel())).reshape(shape).add(1)
     if len(shape) == dims + 2 and dims > 1 and draw(some.booleans()):
         formats = {2: torch.channels_last, 3: torch.channels_last_3d}
-        output = output.contiguous(memory_format=formats[dims])
-    return output.to(draw(some.sampled_from([torch.float32, torch.bfloat16, torch.int64, torch.complex64, torch.bool])))
+        image = image.contiguous(memory_format=formats[dims])
+    return image.to(draw(some.sampled_from([torch.float32, torch.bfloat16, torch.int64, torch.complex64, torch.bool])))
 
 
 @pytest.mark.parametrize(("mode", "dims"), CASES)
 @given(data=some.data())
 @settings(max_examples=60)
 def test_values_and_errors_of_any_padding(mode, dims, data):
-    tensor = data.draw(tensors(dims))
+    image = data.draw(tensors(dims))
     margins = data.draw(some.lists(some.integers(-3, 4), min_size=2 * dims - 1, max_size=2 * dims + 1))
-    assert compare(*pads(mode, dims), (tensor, margins), {}, 0.0) == []
+    assert compare(*pads(mode, dims), (image, margins), {}, 0.0) == []
 
 
 @pytest.mark.parametrize(("mode", "dims"), CASES)
@@ -61,9 +61,9 @@ def test_batches_may_be_empty_and_nothing_else(mode, dims):
 @given(data=some.data())
 @settings(max_examples=40, suppress_health_check=[HealthCheck.filter_too_much])
 def test_gradients_of_any_padding(mode, dims, data):
-    tensor = data.draw(tensors(dims))
+    image = data.draw(tensors(dims))
     margins = data.draw(some.lists(some.integers(-1, 2), min_size=2 * dims, max_size=2 * dims))
-    grad = outcome(lambda: pads(mode, dims)[1](tensor, margins))[0]
+    grad = outcome(lambda: pads(mode, dims)[1](image, margins))[0]
     # PyTorch does not initialize the gradient of an empty result.
     assume(isinstance(grad, torch.Tensor) and grad.numel() and (grad.is_complex() or grad.is_floating_point()))
     ours, theirs = backwards(mode, dims)
@@ -73,7 +73,7 @@ def test_gradients_of_any_padding(mode, dims, data):
         return theirs(grad.float(), x.float(), margins).to(x.dtype)
 
     is_narrow = grad.dtype in (torch.float16, torch.bfloat16)
-    assert compare(ours, wide if is_narrow else theirs, (grad, tensor, margins), {}, rounded) == []
+    assert compare(ours, wide if is_narrow else theirs, (grad, image, margins), {}, rounded) == []
 
 
 @pytest.mark.parametrize(("mode", "dims"), CASES)
@@ -103,8 +103,8 @@ CIRCULAR = [
 
 @pytest.mark.parametrize(("shape", "pad"), CIRCULAR)
 def test_circular_padding(shape, pad):
-    tensor = torch.arange(float(torch.Size(shape).numel())).reshape(shape)
-    assert compare(opdsl.ops.aten._pad_circular, NN._pad_circular, (tensor, pad), {}, 0.0) == []
+    image = torch.arange(float(torch.Size(shape).numel())).reshape(shape)
+    assert compare(opdsl.ops.aten._pad_circular, NN._pad_circular, (image, pad), {}, 0.0) == []
 
 
 MODES = [
@@ -120,10 +120,10 @@ def test_modes_and_their_errors(shape, pad, mode, value):
 
 
 def test_a_result_is_written_where_it_is_asked_for():
-    tensor = torch.randn(2, 3, 4, 5)
+    image = torch.randn(2, 3, 4, 5)
     out = torch.empty(2, 3, 6, 7).contiguous(memory_format=torch.channels_last)
     own = of(out)
-    opdsl.ops.aten.reflection_pad2d(of(tensor), (1, 1, 1, 1), out=own)
+    opdsl.ops.aten.reflection_pad2d(of(image), (1, 1, 1, 1), out=own)
     with warnings.catch_warnings(record=True) as caught:
-        NN.reflection_pad2d(tensor, (1, 1, 1, 1), out=out)
+        NN.reflection_pad2d(image, (1, 1, 1, 1), out=out)
     assert (caught, differences(own, out, strides=False)) == ([], [])

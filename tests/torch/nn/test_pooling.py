@@ -23,10 +23,10 @@ def images(draw, dims):
     shape = [draw(some.integers(1, 2)), 2, *(draw(some.integers(2, 6)) for _ in range(dims))]
     count = math.prod(shape)
     values = draw(some.lists(some.sampled_from(VALUES), min_size=count, max_size=count))
-    output = torch.tensor(values).reshape(shape)
+    image = torch.tensor(values).reshape(shape)
     if dims == 2 and draw(some.booleans()):
-        return output.contiguous(memory_format=torch.channels_last)
-    return output if draw(some.booleans()) else output[0]
+        return image.contiguous(memory_format=torch.channels_last)
+    return image if draw(some.booleans()) else image[0]
 
 
 @pytest.mark.parametrize("dims", [2, 3])
@@ -63,11 +63,11 @@ FORMATS = [torch.contiguous_format, torch.channels_last]
 
 def wide_images(dtype, memory_format, channels):
     """Return images with more windows in a row, or more channels, than registers have lanes, with NaN and ties."""
-    output = torch.randint(-9, 9, (2, channels, 5, 41)).to(dtype)
+    image = torch.randint(-9, 9, (2, channels, 5, 41)).to(dtype)
     if dtype.is_floating_point:
-        output[:, :, 1::3, ::7] = math.nan
-        output[:, :, :2, 20:] = -math.inf
-    return output.contiguous(memory_format=memory_format)
+        image[:, :, 1::3, ::7] = math.nan
+        image[:, :, :2, 20:] = -math.inf
+    return image.contiguous(memory_format=memory_format)
 
 
 # PyTorch stores indices of channels_last images of uint8 in uint8, and so rejects all but the smallest images.

@@ -23,22 +23,22 @@ def test_fractional_max_pool_is_pytorchs(batch: tuple[int, ...], size, kernel, c
     image = torch.randn(*batch, 3, *size, dtype=torch.float64)
     shifts = torch.rand(2, 3, len(size), dtype=torch.float64)
     wanted = getattr(torch.ops.aten, name)(image, kernel, count, shifts)
-    tensor = opdsl.from_dlpack(image)
-    result = getattr(opdsl.ops.aten, name)(tensor, kernel, count, opdsl.from_dlpack(shifts))
-    assert [tensor.tolist() for tensor in result] == [tensor.tolist() for tensor in wanted]
+    own = opdsl.from_dlpack(image)
+    actual = getattr(opdsl.ops.aten, name)(own, kernel, count, opdsl.from_dlpack(shifts))
+    assert [part.tolist() for part in actual] == [part.tolist() for part in wanted]
     gradient = torch.randn_like(wanted[0])
     wanted = getattr(torch.ops.aten, f"{name}_backward")(gradient, image, kernel, count, wanted[1])
     back = getattr(opdsl.ops.aten, f"{name}_backward")
-    result = back(opdsl.from_dlpack(gradient), tensor, kernel, count, result[1])
-    torch.testing.assert_close(torch.from_dlpack(result), wanted)
+    actual = back(opdsl.from_dlpack(gradient), own, kernel, count, actual[1])
+    torch.testing.assert_close(torch.from_dlpack(actual), wanted)
 
 
 def test_unpooling_keeps_the_memory_format() -> None:
     image = torch.randn(2, 3, 4, 4).to(memory_format=torch.channels_last)
     pooled, places = torch.nn.functional.max_pool2d(image, 2, return_indices=True)
     wanted = torch.ops.aten.max_unpool2d(pooled, places, (4, 4))
-    result = opdsl.ops.aten.max_unpool2d(opdsl.from_dlpack(pooled), opdsl.from_dlpack(places), (4, 4))
-    assert result.tolist() == wanted.tolist() and result.stride() == wanted.stride()
+    actual = opdsl.ops.aten.max_unpool2d(opdsl.from_dlpack(pooled), opdsl.from_dlpack(places), (4, 4))
+    assert actual.tolist() == wanted.tolist() and actual.stride() == wanted.stride()
 
 
 def test_unpooling_refuses_indices_out_of_bounds() -> None:

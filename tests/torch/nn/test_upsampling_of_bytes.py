@@ -23,16 +23,16 @@ def test_bytes_are_those_of_pytorch(
     for memory_format in (torch.contiguous_format, torch.channels_last):
         images = torch.randint(0, 256, (2, channels, *size), dtype=torch.uint8, generator=generator)
         images = images.to(memory_format=memory_format)
-        result = F.interpolate(opdsl.from_dlpack(images), size=wanted, mode=mode, align_corners=aligned)
+        resized = F.interpolate(opdsl.from_dlpack(images), size=wanted, mode=mode, align_corners=aligned)
         expected = torch.nn.functional.interpolate(images, size=wanted, mode=mode, align_corners=aligned)
-        assert result.dtype is opdsl.uint8 and result.stride() == expected.stride()
-        apart = (torch.from_dlpack(result).int() - expected.int()).abs()
+        assert resized.dtype is opdsl.uint8 and resized.stride() == expected.stride()
+        apart = (torch.from_dlpack(resized).int() - expected.int()).abs()
         assert apart.max() <= (1 if mode == "bilinear" else 2)  # bicubic weights may exceed 1
         assert (apart > 0).float().mean() < MOST_THAT_DIFFER
 
 
 def test_sums_beyond_bytes_are_cut_off() -> None:
     images = torch.tensor([0, 255, 255, 0, 0, 255], dtype=torch.uint8).expand(6, 6).reshape(1, 1, 6, 6).contiguous()
-    result = F.interpolate(opdsl.from_dlpack(images), scale_factor=3, mode="bicubic")
+    resized = F.interpolate(opdsl.from_dlpack(images), scale_factor=3, mode="bicubic")
     expected = torch.nn.functional.interpolate(images, scale_factor=3, mode="bicubic")
-    assert result.tolist() == expected.tolist()
+    assert resized.tolist() == expected.tolist()

@@ -45,7 +45,7 @@ PARTS = (0.0, -0.0, 1.0, -1.0, 0.5, 3.0, -40.0, 100.0, 1e-3, 1.00001, math.inf, 
 def edges(dtype: torch.dtype, *more: float) -> torch.Tensor:
     """Return all complex numbers whose parts are special, such as zeros, infinities and NaN."""
     parts = (*PARTS, *more)
-    return torch.tensor([complex(x, y) for x in parts for y in parts], dtype=dtype)
+    return torch.tensor([complex(real, y) for real in parts for y in parts], dtype=dtype)
 
 
 def parts_agree(call: Any, *operands: torch.Tensor) -> None:
@@ -53,9 +53,9 @@ def parts_agree(call: Any, *operands: torch.Tensor) -> None:
     number.
     """
     expected = call(torch, *operands)
-    result = call(opdsl, *Twins().of(operands))
-    assert (result.dtype.name, result.shape) == (str(expected.dtype).removeprefix("torch."), tuple(expected.shape))
-    ours, theirs = (torch.view_as_real(tensor) for tensor in (torch.from_numpy(result.numpy().copy()), expected))
+    actual = call(opdsl, *Twins().of(operands))
+    assert (actual.dtype.name, actual.shape) == (str(expected.dtype).removeprefix("torch."), tuple(expected.shape))
+    ours, theirs = (torch.view_as_real(side) for side in (torch.from_numpy(actual.numpy().copy()), expected))
     odd = ~theirs.isfinite()
     assert torch.equal(ours.isnan(), theirs.isnan())
     assert torch.equal(ours[odd].nan_to_num(), theirs[odd].nan_to_num())
@@ -282,5 +282,5 @@ def test_powers_of_zeros_infinities_and_nan(dtype: torch.dtype, exponent: comple
     """Powers have the special values of C99's annex G for exponentials and logarithms, as in PyTorch."""
     parts = SPECIAL if dtype.is_complex else PARTS
     x = torch.tensor(parts, dtype=dtype)
-    result, expected = opdsl.from_numpy(x.numpy()) ** exponent, x**exponent
-    numpy.testing.assert_allclose(result.numpy(), expected.numpy(), rtol=1e-5 if dtype is torch.complex64 else 1e-12)
+    actual, expected = opdsl.from_numpy(x.numpy()) ** exponent, x**exponent
+    numpy.testing.assert_allclose(actual.numpy(), expected.numpy(), rtol=1e-5 if dtype is torch.complex64 else 1e-12)

@@ -50,9 +50,9 @@ def test_results_are_pytorchs(name: str) -> None:
         pytest.skip("torch has none")
     function = opdsl.registry.packets[operator.packet_name].operator_function(operator)
     for sample in fitting(samples_of(operator, opdsl.float64), function, wanted=2):
-        result = function(*sample.positional, **sample.named)
+        actual = function(*sample.positional, **sample.named)
         expected = theirs(*map(to_torch, sample.positional), **sample.named)
-        for one, other in zip(result, expected, strict=True):
+        for one, other in zip(actual, expected, strict=True):
             np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-12, atol=1e-12)
 
 

@@ -128,10 +128,10 @@ def test_alpha(name: str, dtype: torch.dtype, alpha: float) -> None:
 def test_products_with_alpha_are_not_rounded_before_the_sum(name: str) -> None:
     x, y = (ordinary(torch.float32, (33,), seed) for seed in range(2))
     alpha = numpy.float32(3.3)
-    output = getattr(opdsl, name)(of(x), of(y), alpha=float(alpha))
+    actual = getattr(opdsl, name)(of(x), of(y), alpha=float(alpha))
     wide_x, wide_y = (operand.numpy().astype(numpy.longdouble) for operand in (x, y))
     expected = {"add": wide_x + alpha * wide_y, "sub": wide_x - alpha * wide_y, "rsub": wide_y - alpha * wide_x}
-    numpy.testing.assert_array_equal(output.numpy(), expected[name].astype(numpy.float32))
+    numpy.testing.assert_array_equal(actual.numpy(), expected[name].astype(numpy.float32))
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -144,8 +144,8 @@ def test_where_values(dtype: torch.dtype) -> None:
 @pytest.mark.parametrize("other", layouts(), ids=str)
 @pytest.mark.parametrize("one", layouts(), ids=str)
 def test_strides_of_two_layouts(one: str, other: str) -> None:
-    result = layouts()
-    agree(lambda lib, x, y: lib.add(x, y), result[one], result[other])
+    laid_out = layouts()
+    agree(lambda lib, x, y: lib.add(x, y), laid_out[one], laid_out[other])
 
 
 @pytest.mark.parametrize("layout", layouts(), ids=str)

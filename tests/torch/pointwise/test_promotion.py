@@ -61,11 +61,11 @@ def compare(name: str, x: Any, y: Any, *, computes: bool = True) -> list[str]:
     twins = Twins().of((x, y))
     problems: list[str] = []
     for _ in range(2):
-        result = outcome(opdsl, name, *twins)
-        if expected is RuntimeError or result is RuntimeError:
-            problems += [] if result is expected else [f"{result} for {expected}"]
+        actual = outcome(opdsl, name, *twins)
+        if expected is RuntimeError or actual is RuntimeError:
+            problems += [] if actual is expected else [f"{actual} for {expected}"]
         else:
-            problems += differences(result, expected)
+            problems += differences(actual, expected)
     return [f"{name}({x!r}, {y!r}): {problem}" for problem in problems]
 
 
@@ -124,8 +124,8 @@ def test_full_takes_the_dtype_of_its_number(value: float) -> None:
 
 
 def test_operands_are_promoted_before_anything_is_computed_of_them() -> None:
-    result = []
+    both = []
     for lib in (torch, opdsl):
         factors = lib.tensor([200, 255], dtype=lib.uint8)
-        result.append(lib.addcmul(lib.tensor([1, 2]), factors, factors).tolist())
-    assert result[0] == result[1]
+        both.append(lib.addcmul(lib.tensor([1, 2]), factors, factors).tolist())
+    assert both[0] == both[1]

@@ -99,13 +99,13 @@ def test_reductions_and_order(dtype: DType) -> None:
 def test_numbers_up_to_the_largest(dtype: DType) -> None:
     """Numbers up to the largest are exact, also in repeated calls, whose plans pass numbers to machine code."""
     most = opdsl.iinfo(dtype).max
-    for value in (most, 1, most - 1, most // 2 + 1, 0, most):
-        assert opdsl.full((2,), value, dtype=dtype).tolist() == [value] * 2
-        assert opdsl.zeros(2, dtype=dtype).fill_(value).tolist() == [value] * 2
+    for number in (most, 1, most - 1, most // 2 + 1, 0, most):
+        assert opdsl.full((2,), number, dtype=dtype).tolist() == [number] * 2
+        assert opdsl.zeros(2, dtype=dtype).fill_(number).tolist() == [number] * 2
         x = opdsl.tensor([1, most], dtype=dtype)
-        assert (x * value).tolist() == [value, most * value % (most + 1)]
-        assert (x ^ value).tolist() == [1 ^ value, most ^ value]
-        assert (x == value).tolist() == [value == 1, value == most]
+        assert (x * number).tolist() == [number, most * number % (most + 1)]
+        assert (x ^ number).tolist() == [1 ^ number, most ^ number]
+        assert (x == number).tolist() == [number == 1, number == most]
     assert opdsl.full((2,), -1, dtype=dtype).tolist() == [most] * 2
     with pytest.raises(NumberError, match=f"{dtype.name}_t without overflow"):
         opdsl.full((2,), most + 1, dtype=dtype)
@@ -166,9 +166,9 @@ def _differences(operator: Any, dtype: DType) -> list[str]:
             expected = theirs(*map(_to_torch, sample.positional), **{k: _to_torch(v) for k, v in sample.named.items()})
         except (NotImplementedError, RuntimeError, TypeError):
             continue
-        result = sample.call(packet_function(operator))
-        if isinstance(expected, torch.Tensor) and not np.array_equal(expected.numpy(), result.numpy(), equal_nan=True):
-            differences.append(f"{operator.name} {sample}: {result} instead of {expected}")
+        actual = sample.call(packet_function(operator))
+        if isinstance(expected, torch.Tensor) and not np.array_equal(expected.numpy(), actual.numpy(), equal_nan=True):
+            differences.append(f"{operator.name} {sample}: {actual} instead of {expected}")
     return differences
 
 

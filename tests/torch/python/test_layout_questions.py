@@ -18,12 +18,12 @@ def test_to_dense_gives_the_same_elements(dtype: str) -> None:
 
 
 def test_the_gradient_of_to_dense_has_the_dtype_of_its_input() -> None:
-    result: Any = []
+    both: Any = []
     for lib in (opdsl, torch):
         x = lib.ones(2, 3, requires_grad=True)
         (x.to_dense(lib.float64) * 2).sum().backward()
-        result.append((str(x.grad.dtype).rpartition(".")[2], x.grad.tolist()))
-    assert result[0] == result[1]
+        both.append((str(x.grad.dtype).rpartition(".")[2], x.grad.tolist()))
+    assert both[0] == both[1]
 
 
 @pytest.mark.parametrize("shape", [(), (2, 0, 3)])

@@ -76,8 +76,8 @@ def test_asarray() -> None:
     array = numpy.arange(3.0)
     assert opdsl.asarray(array).data_ptr() == array.ctypes.data
     assert opdsl.asarray(array, copy=True).data_ptr() != array.ctypes.data
-    tensor = opdsl.asarray(array)
-    assert opdsl.asarray(tensor) is tensor
+    wrapped = opdsl.asarray(array)
+    assert opdsl.asarray(wrapped) is wrapped
     assert opdsl.asarray(array, dtype=opdsl.float32).dtype is opdsl.float32
     assert opdsl.asarray([1.0], requires_grad=True).requires_grad
     for inputs, dtype in (([1.0], None), (array, opdsl.float32)):

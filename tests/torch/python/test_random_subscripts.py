@@ -111,13 +111,13 @@ def test_reading(data: some.DataObject) -> None:
     index = data.draw(subscripts(tuple(theirs.shape)))
     twins = Twins()
     ours, own = twins.of(theirs), twins.of(index)
-    expected, result = outcome(lambda: theirs[index]), outcome(lambda: ours[own])
-    if raised_alike(result, expected):
+    expected, actual = outcome(lambda: theirs[index]), outcome(lambda: ours[own])
+    if raised_alike(actual, expected):
         return
-    assert differences(result, expected) == []
+    assert differences(actual, expected) == []
     if expected.numel():
         shared = expected.untyped_storage().data_ptr() == theirs.untyped_storage().data_ptr()
-        assert share_storage(result, ours) == shared
+        assert share_storage(actual, ours) == shared
 
 
 @settings(max_examples=200)
@@ -135,13 +135,13 @@ def test_writing(data: some.DataObject) -> None:
     twins = Twins()
     ours, own, written = twins.of(theirs), twins.of(index), twins.of(value)
 
-    def write(tensor: Any, place: Any, inputs: Any) -> None:
-        tensor[place] = inputs
+    def write(target: Any, place: Any, inputs: Any) -> None:
+        target[place] = inputs
 
     before = theirs.clone()
-    expected, result = outcome(lambda: write(theirs, index, value)), outcome(lambda: write(ours, own, written))
+    expected, actual = outcome(lambda: write(theirs, index, value)), outcome(lambda: write(ours, own, written))
     # PyTorch may have written before it raised; opdsl has not.
-    assert differences(ours, before if raised_alike(result, expected) else theirs) == []
+    assert differences(ours, before if raised_alike(actual, expected) else theirs) == []
 
 
 @settings(max_examples=60)
@@ -153,9 +153,9 @@ def test_adding_to_what_is_there(data: some.DataObject) -> None:
     ours, own = twins.of(theirs), twins.of(index)
     value = torch.ones(())
 
-    def add(tensor: Any, place: Any, inputs: Any) -> Any:
-        return tensor.index_put_((place,), inputs, True)
+    def add(target: Any, place: Any, inputs: Any) -> Any:
+        return target.index_put_((place,), inputs, True)
 
     before = theirs.clone()
-    expected, result = outcome(lambda: add(theirs, index, value)), outcome(lambda: add(ours, own, opdsl.tensor(1.0)))
-    assert differences(ours, before if raised_alike(result, expected) else theirs) == []
+    expected, actual = outcome(lambda: add(theirs, index, value)), outcome(lambda: add(ours, own, opdsl.tensor(1.0)))
+    assert differences(ours, before if raised_alike(actual, expected) else theirs) == []

@@ -76,8 +76,8 @@ def test_what_follows_a_mask_of_two_dimensions(rest):
     ours = opdsl.from_numpy(theirs.numpy())
     mask = torch.zeros(3, 4, dtype=torch.bool)
     mask[0, 1] = mask[2, 0] = mask[2, 3] = True
-    result, expected = ours[opdsl.from_numpy(mask.numpy()), *rest], theirs[mask, *rest]
-    assert (result.tolist(), result.shape) == (expected.tolist(), tuple(expected.shape))
+    actual, expected = ours[opdsl.from_numpy(mask.numpy()), *rest], theirs[mask, *rest]
+    assert (actual.tolist(), actual.shape) == (expected.tolist(), tuple(expected.shape))
 
 
 def test_writing_a_tensor_that_broadcasts():

@@ -214,8 +214,8 @@ def hold(function: Callable[..., Any], sample: Sample) -> None:
     batches = Batches(3)
     try:
         with batches:
-            result = list(tensors_in(call(*map(batches.element, batch))))
-        results = [batches.whole(tensor) for tensor in result]
+            returned = list(tensors_in(call(*map(batches.element, batch))))
+        results = [batches.whole(tensor) for tensor in returned]
     except (OpdslError, AttributeError, TypeError, ValueError, RuntimeError):
         return  # without a batching rule it is called for each element
     for one, others in zip(results, zip(*expected, strict=True), strict=True):

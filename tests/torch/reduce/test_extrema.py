@@ -88,9 +88,9 @@ def test_an_output_of_another_dtype_is_refused() -> None:
 def test_results_have_pytorchs_names(name: str) -> None:
     x = torch.randn(3, 4)
     expected = getattr(torch, name)(x, dim=1)
-    result = getattr(opdsl, name)(opdsl.from_numpy(x.numpy()), dim=1)
+    actual = getattr(opdsl, name)(opdsl.from_numpy(x.numpy()), dim=1)
     fields = [
-        field for field in type(result)._fields if getattr(expected, field).tolist() == getattr(result, field).tolist()
+        field for field in type(actual)._fields if getattr(expected, field).tolist() == getattr(actual, field).tolist()
     ]
     assert len(fields) == 2
 
@@ -101,8 +101,8 @@ def test_results_have_names_when_a_call_is_repeated() -> None:
 
 
 def test_named_results_can_be_pickled() -> None:
-    output = type(opdsl.aminmax(opdsl.tensor([1.0])))(1, 2)
-    assert pickle.loads(pickle.dumps(output)) == output
+    extrema = type(opdsl.aminmax(opdsl.tensor([1.0])))(1, 2)
+    assert pickle.loads(pickle.dumps(extrema)) == extrema
 
 
 def test_results_without_names_are_a_plain_tuple() -> None:

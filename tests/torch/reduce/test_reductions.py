@@ -122,8 +122,8 @@ def test_a_sum_of_many_small_numbers_is_accurate() -> None:
 @pytest.mark.parametrize("dim", [0, 1])
 def test_equal_numbers_add_up_without_a_bias(value: float, dim: int) -> None:
     x = torch.full((3000, 3000), value)
-    result = opdsl.from_numpy(x.numpy()).sum(dim).numpy().astype("f8")
-    assert abs(result / x.double().sum(dim).numpy() - 1).max() < 4e-7
+    total = opdsl.from_numpy(x.numpy()).sum(dim).numpy().astype("f8")
+    assert abs(total / x.double().sum(dim).numpy() - 1).max() < 4e-7
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e4, -1e6])
@@ -156,8 +156,8 @@ def test_norms(order: float, dtype: torch.dtype) -> None:
 
 @pytest.mark.parametrize("value", [0.0, 1000.0, -1000.0, math.inf, -math.inf, math.nan], ids=repr)
 def test_logarithms_of_sums_of_exponentials(value: float) -> None:
-    x = torch.linspace(-3, 3, 200) + value
-    agree(lambda lib, tensor: lib.logsumexp(tensor, 0), x, tolerance=1e-6)
+    exponents = torch.linspace(-3, 3, 200) + value
+    agree(lambda lib, tensor: lib.logsumexp(tensor, 0), exponents, tolerance=1e-6)
 
 
 @pytest.mark.parametrize("name", ["any", "all"])

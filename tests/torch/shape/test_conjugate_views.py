@@ -81,10 +81,10 @@ def test_views_have_the_bits_and_the_memory_of_pytorch(name: str) -> None:
     theirs = numbers(3, 3)
     ours = of(theirs)
     for _ in range(4):
-        result, expected = VIEWS[name](opdsl, ours), VIEWS[name](torch, theirs)
-        assert_agree(result, expected, tolerance=INEXACT.get(name))
-        assert bit_differences(result, expected) == []
-        assert (result.data_ptr() == ours.data_ptr()) == (expected.data_ptr() == theirs.data_ptr())
+        actual, expected = VIEWS[name](opdsl, ours), VIEWS[name](torch, theirs)
+        assert_agree(actual, expected, tolerance=INEXACT.get(name))
+        assert bit_differences(actual, expected) == []
+        assert (actual.data_ptr() == ours.data_ptr()) == (expected.data_ptr() == theirs.data_ptr())
 
 
 def test_a_view_without_a_bit_is_that_of_the_base() -> None:
@@ -225,9 +225,9 @@ def test_writes_through_conjugate_views_are_resolved(name: str) -> None:
     theirs = numbers(3, 3)
     ours = of(theirs)
     for _ in range(4):
-        expected, result = WRITTEN[name](torch, theirs), WRITTEN[name](opdsl, ours)
+        expected, actual = WRITTEN[name](torch, theirs), WRITTEN[name](opdsl, ours)
         if expected is not None:
-            assert_agree(result, expected, tolerance=1e-5)
+            assert_agree(actual, expected, tolerance=1e-5)
         assert_agree(ours, theirs, tolerance=1e-5)
         assert ours._version == theirs._version
 
@@ -245,10 +245,10 @@ def test_lists_of_views_are_written() -> None:
 def test_subscripts_write_through_views() -> None:
     theirs = numbers(3, 3)
     ours = of(theirs)
-    for x in (theirs, ours):
-        x.conj()[0] = 1 + 2j
-        x.mH[1, :2] = x[0, :2].clone()
-        x.conj().imag[2] = 7
+    for matrix in (theirs, ours):
+        matrix.conj()[0] = 1 + 2j
+        matrix.mH[1, :2] = matrix[0, :2].clone()
+        matrix.conj().imag[2] = 7
     assert_agree(ours, theirs)
 
 
@@ -290,8 +290,8 @@ def test_gradients_pass_views(name: str) -> None:
     expected.backward(weights)
     for _ in range(4):
         ours = of(theirs.detach()).requires_grad_()
-        result = DIFFERENTIATED[name](opdsl, ours)
-        result.backward(of(weights))
+        computed = DIFFERENTIATED[name](opdsl, ours)
+        computed.backward(of(weights))
         assert ours.grad is not None
         assert theirs.grad is not None
         assert_agree(ours.grad, theirs.grad, tolerance=1e-5)
@@ -384,13 +384,13 @@ def test_inference_mode_knows_bits() -> None:
     with torch.inference_mode():
         expected = [theirs.mH, theirs.mH + 1, theirs.conj().reshape(9), theirs.conj().imag]
     with opdsl.inference_mode():
-        result = [ours.mH, ours.mH + 1, ours.conj().reshape(9), ours.conj().imag]
-    for one, other in zip(result, expected, strict=True):
+        actual = [ours.mH, ours.mH + 1, ours.conj().reshape(9), ours.conj().imag]
+    for one, other in zip(actual, expected, strict=True):
         assert_agree(one, other)
         assert bit_differences(one, other) == []
 
 
 def test_twins_share_memory_through_views() -> None:
     theirs = numbers(3)
-    output = Twins().of([theirs, theirs.conj()])
-    assert output[1]._base is output[0]
+    twins = Twins().of([theirs, theirs.conj()])
+    assert twins[1]._base is twins[0]

@@ -23,8 +23,8 @@ FULL = ("contiguous", "channels_last", "permuted", "transposed", "sliced", "offs
 @pytest.mark.parametrize("second", FULL)
 @pytest.mark.parametrize("first", FULL)
 def test_layouts(first: str, second: str, dim: int) -> None:
-    result = layouts()
-    agree(lambda lib, x, y: lib.cat((x, y), dim), result[first], result[second])
+    laid_out = layouts()
+    agree(lambda lib, x, y: lib.cat((x, y), dim), laid_out[first], laid_out[second])
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)

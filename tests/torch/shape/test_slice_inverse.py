@@ -13,9 +13,9 @@ def test_slice_inverse_restores_the_sliced_tensor() -> None:
     whole = torch.arange(20.0).view(5, 4)
     expected = whole[1:4:2].slice_inverse(whole, 0, 1, 4, 2)
     mine = of(whole)
-    result = mine[1:4:2].slice_inverse(mine, 0, 1, 4, 2)
-    assert_agree(result, expected)
-    assert share_storage(result, mine)
+    actual = mine[1:4:2].slice_inverse(mine, 0, 1, 4, 2)
+    assert_agree(actual, expected)
+    assert share_storage(actual, mine)
 
 
 def test_its_gradients_are_pytorchs() -> None:

@@ -96,9 +96,9 @@ def agree_as_views(call: View, x: torch.Tensor) -> None:
         return
     results = expected if isinstance(expected, (tuple, list)) else [expected]
     for _ in range(2):
-        result = call(opdsl, twin)
-        assert_agree(result, expected)
-        views = result if isinstance(result, (tuple, list)) else [result]
+        actual = call(opdsl, twin)
+        assert_agree(actual, expected)
+        views = actual if isinstance(actual, (tuple, list)) else [actual]
         assert [relation(view, twin) for view in views] == [relation(result, x) for result in results]
 
 
@@ -192,9 +192,9 @@ def test_writing_into_a_view_changes_its_base() -> None:
 
 
 def test_views_of_views_have_one_base() -> None:
-    x = opdsl.full((3, 4), 1.0)
+    base = opdsl.full((3, 4), 1.0)
     for _ in range(2):
-        assert storage_root(x.t().view(dtype=opdsl.int32).unsqueeze(0)) is x
+        assert storage_root(base.t().view(dtype=opdsl.int32).unsqueeze(0)) is base
 
 
 @pytest.mark.parametrize("name", ["t_", "transpose_"])
@@ -257,5 +257,5 @@ def test_windows_give_each_element_the_sum_of_its_gradients(
     x = torch.randn(shape, dtype=torch.float64, requires_grad=True)
     leaf = opdsl.from_numpy(x.detach().numpy().copy()).requires_grad_()
     (expected,) = torch.autograd.grad(x.unfold(*window).pow(2).sum(), (x,))
-    (result,) = opdsl.autograd.grad(leaf.unfold(*window).pow(2).sum(), (leaf,))
-    torch.testing.assert_close(torch.from_numpy(result.numpy()), expected)
+    (gradient,) = opdsl.autograd.grad(leaf.unfold(*window).pow(2).sum(), (leaf,))
+    torch.testing.assert_close(torch.from_numpy(gradient.numpy()), expected)

@@ -53,9 +53,7 @@ def written(lib: Any, base: str, view: str, viewing: str, writing: str, write: s
     before = (piece.requires_grad, piece.is_leaf, piece.grad_fn is None, piece._is_view())
     with getattr(lib, writing)():
         WRITES[write](lib, piece)
-    after = [
-        (tensor.requires_grad, tensor.is_leaf, tensor.grad_fn is None, tensor._version) for tensor in (piece, whole)
-    ]
+    after = [(side.requires_grad, side.is_leaf, side.grad_fn is None, side._version) for side in (piece, whole)]
     if not whole.requires_grad:
         return before, after, whole.tolist()
     whole.sum().backward()
@@ -343,7 +341,7 @@ def test_young_views_are_found_without_searching_all_objects(monkeypatch: pytest
             y = opdsl.zeros(2, 3)
             seen = y[0], y.t(), y.view(-1)
             assert y.copy_(x).requires_grad
-            assert all(tensor.requires_grad for tensor in seen)
+            assert all(view.requires_grad for view in seen)
     finally:
         gc.enable()
 
@@ -392,9 +390,9 @@ def test_bodies_may_write_what_they_have_made(body: Callable[[Any, Any], Any]) -
         assert theirs.grad is not None
         for _ in range(3):
             x = opdsl.tensor([1.0, 2.0, 3.0], requires_grad=True)
-            result = composite(x)
-            result.sum().backward()
-            assert (result.tolist(), x.grad.tolist()) == (expected.tolist(), theirs.grad.tolist())
+            actual = composite(x)
+            actual.sum().backward()
+            assert (actual.tolist(), x.grad.tolist()) == (expected.tolist(), theirs.grad.tolist())
 
 
 # Operators whose kernels return views of memory that no other tensor has.

@@ -56,14 +56,14 @@ def resources(cubin: bytes) -> dict[str, Resources]:
     shared = {section.name: section.size for section in sections}
     registers = dict(_values(cubin, sections, _REGISTER_COUNT))
     stacks = dict(_values(cubin, sections, _STACK_SIZE))
-    result = {}
+    kernels = {}
     for name, code in content.items():
         kernel = name.removeprefix(".text.")
         if kernel != name:
             operations = list(_operations(code))
             counts = Counter(operation for operation, _ in operations)
             wide = Counter(operation for operation, size in operations if size == _128_BITS)
-            result[kernel] = Resources(
+            kernels[kernel] = Resources(
                 registers[kernel],
                 stacks.get(kernel, 0),
                 shared.get(f".nv.shared.{kernel}", 0),
@@ -72,7 +72,7 @@ def resources(cubin: bytes) -> dict[str, Resources]:
                 counts.total() - counts[_NOP],
                 *(counts[operation] for operation in (_MUFU, _FCHK, _CALL)),
             )
-    return result
+    return kernels
 
 
 def _sections(cubin: bytes) -> list[_Section]:

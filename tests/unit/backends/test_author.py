@@ -81,10 +81,10 @@ def run(function: Any, arguments: list[Any], types: tuple[Any, ...], out: Any, o
 
 
 def test_dimensions_tuples_and_none() -> None:
-    x = torch.arange(12.0).reshape(2, 2, 3)
+    image = torch.arange(12.0).reshape(2, 2, 3)
     spec = ArraySpec(float32, 3, "C")
-    result = run(upsample, [x.numpy(), (7,), None], (spec, (int,), None), numpy.empty((2, 2, 7), "f4"), spec)
-    assert result.tolist() == torch.nn.functional.interpolate(x, 7).tolist()
+    result = run(upsample, [image.numpy(), (7,), None], (spec, (int,), None), numpy.empty((2, 2, 7), "f4"), spec)
+    assert result.tolist() == torch.nn.functional.interpolate(image, 7).tolist()
 
 
 @pytest.mark.parametrize(("kind", "factor"), [(int, 3), (float, 2.5), (bool, True)])
@@ -129,9 +129,9 @@ def test_list_of_arrays() -> None:
 
 
 def test_sixteen_bit_arrays_are_seen_as_float32() -> None:
-    x = numpy.arange(8, dtype="f2")[::2]
+    halves = numpy.arange(8, dtype="f2")[::2]
     types = (ArraySpec(float16, 1, "A"), float)
-    result = run(scaled, [x, 1.5], types, numpy.zeros(4, "u2"), ArraySpec(bfloat16, 1, "C"))
+    result = run(scaled, [halves, 1.5], types, numpy.zeros(4, "u2"), ArraySpec(bfloat16, 1, "C"))
     assert widen(result, "bfloat16").tolist() == [0, 3, 6, 9]
 
 

@@ -67,7 +67,7 @@ def run(expression: str, folder) -> int:
             ctx.set_output(0, self.shape, like=self)
 
         computed.out_kernel("CPU")(namespace["kernel"])
-        x, y = (opdsl.from_numpy(numpy.array([value], "u8")) for value in (LARGE, NEXT))
+        x, y = (opdsl.from_numpy(numpy.array([number], "u8")) for number in (LARGE, NEXT))
         return int(computed(x, y, 5).numpy()[0])
 
 

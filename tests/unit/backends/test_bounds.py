@@ -54,8 +54,8 @@ def test_it_is_an_index_error_too() -> None:
 
 
 def test_law_10_finds_it(shifted: Any) -> None:
-    result = violations_of(shifted, laws=[10], samples=[Sample(opdsl.ones(4))])
-    assert [violation.law for violation in result if "outside of an array" in str(violation)]
+    violations = violations_of(shifted, laws=[10], samples=[Sample(opdsl.ones(4))])
+    assert [violation.law for violation in violations if "outside of an array" in str(violation)]
 
 
 PROGRAM = """

@@ -20,8 +20,8 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def only_file(directory: Path) -> Path:
-    (result,) = directory.iterdir()
-    return result
+    (file,) = directory.iterdir()
+    return file
 
 
 def test_what_is_stored_is_loaded(directory: Path) -> None:

@@ -89,8 +89,8 @@ def test_conversions(source: str, target: str) -> None:
     x = (numpy.arange(35) - (0 if source == "uint8" else 3)).astype(source)
     if source in KINDS:
         x = (x + 1j * (numpy.arange(35) % 3)).astype(source)
-    value = {"float16": "float32"}
-    for kind in {value.get(source, source), value.get(target, target)}:
+    wider = {"float16": "float32"}
+    for kind in {wider.get(source, source), wider.get(target, target)}:
         if source in KINDS and kind not in KINDS:
             continue
         out = numpy.empty(35, target)
@@ -163,8 +163,8 @@ def test_mean() -> None:
 
 
 def test_an_initial_complex_number() -> None:
-    result = run(folding(times, "complex128", 1), numpy.array([1j, 2 + 1j, -1j]), (0,), complex128)
-    assert complex(result) == 1j * (2 + 1j) * -1j
+    product = run(folding(times, "complex128", 1), numpy.array([1j, 2 + 1j, -1j]), (0,), complex128)
+    assert complex(product) == 1j * (2 + 1j) * -1j
 
 
 def test_complex_accumulators_beside_others() -> None:

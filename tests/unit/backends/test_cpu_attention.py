@@ -147,7 +147,7 @@ def test_every_width_of_vectors_and_height_of_tiles(
 
 def gradients(q: Tensor, k: Tensor, v: Tensor, grad: Tensor, mask: Tensor | None, causal: bool) -> list[Numbers]:
     out, sums = attended(q, k, v, mask, 0.7, causal)
-    results = [tensor.new_empty(tensor.shape) for tensor in (q, k, v)]
+    results = [heads.new_empty(heads.shape) for heads in (q, k, v)]
     attend_backward((q, k, v, mask), (grad, out, sums), 0.7, causal, (results[0], results[1], results[2]))
     return [result.numpy() for result in results]
 
@@ -176,8 +176,8 @@ def compare_gradients(q: Numbers, k: Numbers, v: Numbers, mask: Numbers | None =
     added = None if mask is None else opdsl.from_numpy(mask)
     limit = 200 * numpy.finfo(q.dtype).eps
     results = gradients(tensors[0], tensors[1], tensors[2], tensors[3], added, causal)
-    for result, wanted in zip(results, reference_gradients(q, k, v, grad, mask, causal), strict=True):
-        numpy.testing.assert_allclose(result, wanted, rtol=limit, atol=limit * max(1.0, abs(wanted).max()))
+    for actual, wanted in zip(results, reference_gradients(q, k, v, grad, mask, causal), strict=True):
+        numpy.testing.assert_allclose(actual, wanted, rtol=limit, atol=limit * max(1.0, abs(wanted).max()))
 
 
 @pytest.mark.parametrize("lengths", LENGTHS)
@@ -208,8 +208,8 @@ def test_gradients_of_any_strides() -> None:
     order, back = (3, 1, 0, 2), (2, 1, 3, 0)
     strided = [opdsl.from_numpy(array.transpose(order).copy()).permute(back) for array in arrays]
     plain = [opdsl.from_numpy(array.copy()) for array in arrays]
-    for result, wanted in zip(gradients(*strided, None, False), gradients(*plain, None, False), strict=True):
-        numpy.testing.assert_allclose(result, wanted, rtol=1e-4, atol=1e-5)
+    for actual, wanted in zip(gradients(*strided, None, False), gradients(*plain, None, False), strict=True):
+        numpy.testing.assert_allclose(actual, wanted, rtol=1e-4, atol=1e-5)
 
 
 def test_gradients_are_the_same_for_any_number_of_threads() -> None:

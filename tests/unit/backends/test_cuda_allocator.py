@@ -25,8 +25,8 @@ MEBIBYTE = 1 << 20
 
 
 def bytes_of(size: int, **options: object) -> Tensor:
-    tensor: Tensor = opdsl.empty(size, dtype=opdsl.uint8, device="cuda", **options)  # type: ignore[arg-type]
-    return tensor
+    block: Tensor = opdsl.empty(size, dtype=opdsl.uint8, device="cuda", **options)  # type: ignore[arg-type]
+    return block
 
 
 def overlapping(ranges: list[tuple[int, int]]) -> bool:
@@ -121,10 +121,10 @@ def test_tensors_never_overlap_and_nothing_leaks(cuda: EmulatedDriver, calls: li
             current = number
         elif call == "empty":
             opdsl.cuda.empty_cache()
-        assert not overlapping([(tensor.data_ptr(), tensor.numel()) for tensor in held])
+        assert not overlapping([(block.data_ptr(), block.numel()) for block in held])
         assert opdsl.cuda.memory_reserved() == cuda.in_use - begin
         assert opdsl.cuda.memory_allocated() <= opdsl.cuda.memory_reserved()
-    assert opdsl.cuda.memory_allocated() >= sum(tensor.numel() for tensor in held)
+    assert opdsl.cuda.memory_allocated() >= sum(block.numel() for block in held)
     held.clear()
     assert opdsl.cuda.memory_allocated() == 0
     opdsl.cuda.empty_cache()
@@ -167,14 +167,14 @@ def test_threads_split_and_merge_the_same_pool(cuda: EmulatedDriver) -> None:
         try:
             for turn in range(60):
                 sizes = [(seed * 37 + turn * 101 + k * 53) % 23 * 131_072 + 513 for k in range(3)]
-                output = [bytes_of(size) for size in sizes]
+                blocks = [bytes_of(size) for size in sizes]
                 with lock:
-                    held.update({tensor.data_ptr(): tensor.numel() for tensor in output})
+                    held.update({block.data_ptr(): block.numel() for block in blocks})
                     if overlapping(list(held.items())):
                         wrong.append("two tensors have memory in common")
-                    for tensor in output:
+                    for tensor in blocks:
                         del held[tensor.data_ptr()]
-                    output.clear()
+                    blocks.clear()
                     del tensor
         except Exception as error:
             wrong.append(repr(error))

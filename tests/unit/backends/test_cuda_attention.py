@@ -75,44 +75,44 @@ def on_device(tensor: Any) -> Tensor:
 def compared(cuda: EmulatedDriver, tensors: list[Any], mask: str, **options: Any) -> tuple[Any, Any, list[int]]:
     """Return attention on the device and PyTorch's in float64, and how many kernels each call launches."""
     torch.manual_seed(1)
-    own, bias = [on_device(tensor) for tensor in tensors], MASKS[mask](*tensors[:2])
+    own, bias = [on_device(heads) for heads in tensors], MASKS[mask](*tensors[:2])
     grouped = tensors[0].shape[1] != tensors[1].shape[1]
     options |= {"is_causal": mask == "causal", "enable_gqa": grouped}
     counts = []
     for _ in range(3):
         cuda.calls.clear()
-        result = F.scaled_dot_product_attention(*own, attn_mask=None if bias is None else on_device(bias), **options)
+        attended = F.scaled_dot_product_attention(*own, attn_mask=None if bias is None else on_device(bias), **options)
         counts.append(len(cuda.named("launch")))
     wide = bias if bias is None or bias.dtype is torch.bool else bias.double()
     expected = torch.nn.functional.scaled_dot_product_attention(
-        *(tensor.double() for tensor in tensors), attn_mask=wide, **options
+        *(heads.double() for heads in tensors), attn_mask=wide, **options
     )
-    return torch.from_dlpack(result.cpu()).double(), expected, counts
+    return torch.from_dlpack(attended.cpu()).double(), expected, counts
 
 
 @pytest.mark.parametrize(("shape", "dtype"), CASES)
 @pytest.mark.parametrize("mask", MASKS)
 def test_attention_is_one_kernel(shape: tuple[int, ...], dtype: str, mask: str, cuda: EmulatedDriver) -> None:
-    result, expected, counts = compared(cuda, drawn(shape, dtype), mask)
+    actual, expected, counts = compared(cuda, drawn(shape, dtype), mask)
     assert counts == [1] * 3
-    torch.testing.assert_close(result, expected, rtol=0, atol=TOLERANCES[dtype])
+    torch.testing.assert_close(actual, expected, rtol=0, atol=TOLERANCES[dtype])
 
 
 @pytest.mark.parametrize("mask", ["none", "causal", "chosen"])
 @pytest.mark.parametrize("shape", EMPTY)
 def test_attention_of_empty_tensors(shape: tuple[int, ...], mask: str, cuda: EmulatedDriver) -> None:
-    result, expected, counts = compared(cuda, drawn(shape, "float32"), mask)
-    assert set(counts) == {int(result.numel() > 0)}
-    torch.testing.assert_close(result, expected, rtol=0, atol=1e-6)
+    actual, expected, counts = compared(cuda, drawn(shape, "float32"), mask)
+    assert set(counts) == {int(actual.numel() > 0)}
+    torch.testing.assert_close(actual, expected, rtol=0, atol=1e-6)
 
 
 def test_attention_of_strided_heads(cuda: EmulatedDriver) -> None:
     """Heads of one position are neighbors in memory, as those that a projection makes."""
     query, key, value = torch.randn(3, 2, 30, 4, 16, generator=torch.Generator().manual_seed(0)).transpose(2, 3)
     assert not query.is_contiguous()
-    result, expected, counts = compared(cuda, [query, key, value], "causal", scale=0.3)
+    actual, expected, counts = compared(cuda, [query, key, value], "causal", scale=0.3)
     assert counts == [1] * 3
-    torch.testing.assert_close(result, expected, rtol=0, atol=1e-6)
+    torch.testing.assert_close(actual, expected, rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
@@ -120,19 +120,19 @@ def test_attention_of_numbers_that_are_not_finite(number: float, cuda: EmulatedD
     tensors = drawn((1, 1, 1, 6, 80, 16, 16), "float32")
     tensors[0][0, 0, 2, 3] = number
     tensors[1][0, 0, 70, 5] = number
-    result, expected, _ = compared(cuda, tensors, "causal")
-    torch.testing.assert_close(result, expected, rtol=0, atol=1e-6, equal_nan=True)
+    actual, expected, _ = compared(cuda, tensors, "causal")
+    torch.testing.assert_close(actual, expected, rtol=0, atol=1e-6, equal_nan=True)
 
 
 def test_attention_of_changing_lengths_has_one_kernel(cuda: EmulatedDriver) -> None:
     for length in (3, 40, 65, 66, 129):
-        result, expected, counts = compared(cuda, drawn((1, 2, 2, length, length + 1, 8, 8), "float32"), "causal")
+        actual, expected, counts = compared(cuda, drawn((1, 2, 2, length, length + 1, 8, 8), "float32"), "causal")
         assert counts == [1] * 3
-        torch.testing.assert_close(result, expected, rtol=0, atol=1e-6)
+        torch.testing.assert_close(actual, expected, rtol=0, atol=1e-6)
 
 
 def test_attention_stores_no_scores(cuda: EmulatedDriver) -> None:
-    own = [on_device(tensor) for tensor in drawn((1, 1, 1, 300, 300, 4, 4), "float32")]
+    own = [on_device(heads) for heads in drawn((1, 1, 1, 300, 300, 4, 4), "float32")]
     opdsl.cuda.reset_peak_memory_stats()
     before = opdsl.cuda.memory_allocated()
     F.scaled_dot_product_attention(*own)
@@ -142,8 +142,8 @@ def test_attention_stores_no_scores(cuda: EmulatedDriver) -> None:
 @pytest.mark.parametrize("groups", [4, 2])
 def test_attention_has_gradients(groups: int, cuda: EmulatedDriver) -> None:
     cublas.use(HostProducts(cuda))
-    tensors = [tensor.requires_grad_() for tensor in drawn((2, 4, groups, 9, 9, 8, 8), "float32")]
-    own = [on_device(tensor.detach()).requires_grad_() for tensor in tensors]
+    tensors = [heads.requires_grad_() for heads in drawn((2, 4, groups, 9, 9, 8, 8), "float32")]
+    own = [on_device(heads.detach()).requires_grad_() for heads in tensors]
     try:
         F.scaled_dot_product_attention(*own, is_causal=True, enable_gqa=True).square().sum().backward()
     finally:
@@ -233,7 +233,7 @@ def test_a_barrier_that_is_missing_is_found(fault: str, races: Races, programs: 
     _, expected = outcome(races, "float32", program, "float32", 0)
 
     def is_found(seed: int) -> bool:
-        problem, result = outcome(races, fault.replace(" ", "_"), program, "float32", seed)
-        return bool(problem) or not torch.equal(result, expected)
+        problem, actual = outcome(races, fault.replace(" ", "_"), program, "float32", seed)
+        return bool(problem) or not torch.equal(actual, expected)
 
     assert any(map(is_found, range(SEEDS)))

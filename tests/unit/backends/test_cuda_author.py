@@ -104,8 +104,8 @@ def test_every_variant_runs_it(cuda: EmulatedDriver, lib: Library) -> None:
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
 def test_a_source_serves_every_dtype(cuda: EmulatedDriver, lib: Library, dtype: str) -> None:
     source = GENERIC.replace("out[at] = self[at] + static_cast<float>(number)", "store(out[at], load(self[at]) + 1.0f)")
-    output = declared(lib, source)(opdsl.tensor([1, 2], dtype=getattr(opdsl, dtype)).cuda(), 0.0)
-    assert (output.tolist(), output.dtype.name) == ([2, 3], dtype)
+    scaled = declared(lib, source)(opdsl.tensor([1, 2], dtype=getattr(opdsl, dtype)).cuda(), 0.0)
+    assert (scaled.tolist(), scaled.dtype.name) == ([2, 3], dtype)
 
 
 def test_tensors_arrive_contiguous(cuda: EmulatedDriver, lib: Library) -> None:
@@ -121,8 +121,8 @@ def test_outputs_that_are_not_contiguous_are_filled(cuda: EmulatedDriver, lib: L
 
 def test_a_file_beside_the_module_takes_strides_and_sizes(cuda: EmulatedDriver, lib: Library) -> None:
     x, factors = opdsl.arange(6.0).reshape(2, 3), opdsl.tensor([1.0, 10.0, 100.0])
-    output = scale_rows_of(lib)(x.cuda().t(), factors.cuda())
-    assert output.tolist() == (x.t() * factors[:, None]).tolist()
+    scaled = scale_rows_of(lib)(x.cuda().t(), factors.cuda())
+    assert scaled.tolist() == (x.t() * factors[:, None]).tolist()
 
 
 def test_the_launch_function_is_asked_once_for_each_form(cuda: EmulatedDriver, lib: Library) -> None:

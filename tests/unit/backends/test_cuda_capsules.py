@@ -50,10 +50,10 @@ def test_numpy_reads_ours(version: tuple[int, int] | None) -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16, torch.bool, torch.complex64, torch.int16])
 def test_we_read_pytorchs(kind: torch.dtype, version: tuple[int, int] | None) -> None:
-    tensor = torch.ones(4, 3, dtype=kind).t()[1:]
-    contents, _ = contents_of(tensor.__dlpack__(max_version=version))
-    itemsize = tensor.element_size()
-    assert contents.address == tensor.data_ptr()
+    foreign = torch.ones(4, 3, dtype=kind).t()[1:]
+    contents, _ = contents_of(foreign.__dlpack__(max_version=version))
+    itemsize = foreign.element_size()
+    assert contents.address == foreign.data_ptr()
     assert (contents.shape, contents.strides) == ((2, 4), (itemsize, 3 * itemsize))
     assert contents.dtype.name == str(kind).removeprefix("torch.")
 

@@ -193,8 +193,8 @@ def table(monkeypatch: pytest.MonkeyPatch) -> str:
     lines = [head]
     for name, source in hot_sources(monkeypatch):
         for architecture in ARCHITECTURES:
-            result = resources(compile_cubin(source, architecture))
-            lines += [(name, entry, architecture, *map(str, result[entry])) for entry in sorted(result)]
+            used = resources(compile_cubin(source, architecture))
+            lines += [(name, entry, architecture, *map(str, used[entry])) for entry in sorted(used)]
     widths = [max(len(line[at]) for line in lines) for at in range(len(head))]
     return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines) + "\n"
 

@@ -77,7 +77,7 @@ def on_device(tensor: Any) -> Tensor | None:
 def expected_of(case: Case, tensors: list[Any]) -> Any:
     """Return PyTorch's convolution in float64."""
     function = getattr(torch.nn.functional, f"conv{len(case.lengths)}d")
-    return function(*(tensor if tensor is None else tensor.double() for tensor in tensors), **case.options)
+    return function(*(heads if heads is None else heads.double() for heads in tensors), **case.options)
 
 
 @needs_compiler
@@ -92,20 +92,20 @@ def test_a_convolution_is_one_kernel(name: str, dtype: str, cuda: EmulatedDriver
     function, expected = getattr(F, f"conv{len(case.lengths)}d"), expected_of(case, tensors)
     for _ in range(3):
         cuda.calls.clear()
-        result = function(*own, **case.options)
+        actual = function(*own, **case.options)
         assert len(cuda.named("launch")) == 1
         atol = TOLERANCES[dtype] * expected.abs().max().item()
-        torch.testing.assert_close(torch.from_dlpack(result.cpu()).double(), expected, rtol=0, atol=atol)
+        torch.testing.assert_close(torch.from_dlpack(actual.cpu()).double(), expected, rtol=0, atol=atol)
 
 
 @needs_compiler
 def test_images_with_channels_last(cuda: EmulatedDriver) -> None:
     tensors = drawn(CASES["tiles"], "float32")
     own = [on_device(tensors[0].contiguous(memory_format=torch.channels_last)), *map(on_device, tensors[1:])]
-    result = F.conv2d(*own, padding=1)
-    assert result.is_contiguous(memory_format=opdsl.channels_last)
+    convolved = F.conv2d(*own, padding=1)
+    assert convolved.is_contiguous(memory_format=opdsl.channels_last)
     expected = expected_of(CASES["tiles"], tensors)
-    torch.testing.assert_close(torch.from_dlpack(result.cpu()).double(), expected, rtol=0, atol=1e-4)
+    torch.testing.assert_close(torch.from_dlpack(convolved.cpu()).double(), expected, rtol=0, atol=1e-4)
 
 
 @needs_compiler
@@ -117,10 +117,10 @@ def test_images_of_changing_sizes_have_one_kernel(cuda: EmulatedDriver) -> None:
         tensors[1:] = drawn(CASES["plain"], "float32")[1:]
         for _ in range(2):
             cuda.calls.clear()
-            result = F.conv2d(on_device(tensors[0]), weight, bias)
+            convolved = F.conv2d(on_device(tensors[0]), weight, bias)
             assert len(cuda.named("launch")) == 1
         expected = expected_of(case, tensors)
-        torch.testing.assert_close(torch.from_dlpack(result.cpu()).double(), expected, rtol=0, atol=1e-4)
+        torch.testing.assert_close(torch.from_dlpack(convolved.cpu()).double(), expected, rtol=0, atol=1e-4)
 
 
 def call_of(case: Case, dtype: opdsl.DType) -> ConvolutionCall:
@@ -209,7 +209,7 @@ def test_a_barrier_that_is_missing_is_found(fault: str, races: Races, programs: 
     _, expected = outcome(races, "float32", program, "float32", 0)
 
     def is_found(seed: int) -> bool:
-        problem, result = outcome(races, fault, program, "float32", seed)
-        return bool(problem) or not np.array_equal(result, expected)
+        problem, actual = outcome(races, fault, program, "float32", seed)
+        return bool(problem) or not np.array_equal(actual, expected)
 
     assert any(map(is_found, range(SEEDS)))

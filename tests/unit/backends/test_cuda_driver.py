@@ -78,11 +78,11 @@ class Api:
 
 @pytest.fixture
 def api(monkeypatch: pytest.MonkeyPatch) -> Api:
-    output = Api()
-    monkeypatch.setattr(driver, "_bindings", lambda: output)
+    bindings = Api()
+    monkeypatch.setattr(driver, "_bindings", lambda: bindings)
     c = ctypes.CDLL(None)
     monkeypatch.setattr(driver, "_library", lambda: SimpleNamespace(cuLaunchKernel=c.abs, cuCtxGetCurrent=c.labs))
-    return output
+    return bindings
 
 
 def failed(driver: Driver) -> None:
@@ -144,10 +144,10 @@ def test_every_method_is_tried() -> None:
 
 
 def test_entries_are_the_addresses_of_the_drivers_functions(api: Api) -> None:
-    output, c = Driver(), ctypes.CDLL(None)
-    output.activate(1)
-    entries = output.entries()
-    assert entries is not None and output.context(1) == 7
+    loaded, c = Driver(), ctypes.CDLL(None)
+    loaded.activate(1)
+    entries = loaded.entries()
+    assert entries is not None and loaded.context(1) == 7
     assert entries[:2] == tuple(ctypes.cast(function, ctypes.c_void_p).value for function in (c.abs, c.labs))
 
 

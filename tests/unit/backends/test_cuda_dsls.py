@@ -99,8 +99,8 @@ def test_the_output_may_have_another_geometry(numba_cuda: FakeNumba) -> None:
     def places(self, out):  # type: ignore[no-untyped-def]
         out[...] = np.arange(self.size)
 
-    output = places(opdsl.ones(3).cuda())
-    assert (output.tolist(), output.dtype) == ([0, 1, 2], opdsl.int64)
+    positions = places(opdsl.ones(3).cuda())
+    assert (positions.tolist(), positions.dtype) == ([0, 1, 2], opdsl.int64)
 
 
 def test_a_function_of_torch_overrides_an_operator() -> None:

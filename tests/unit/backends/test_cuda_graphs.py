@@ -16,7 +16,7 @@ def formula(x: Tensor) -> Tensor:
 
 
 def expected(numbers: list[float]) -> list[float]:
-    return [(2 * x + 1) * 2 * x - x for x in numbers]
+    return [(2 * number + 1) * 2 * number - number for number in numbers]
 
 
 def test_a_graph_computes_what_the_function_does(cuda: EmulatedDriver) -> None:
@@ -78,10 +78,10 @@ def test_the_graph_keeps_the_memory_that_it_uses(cuda: EmulatedDriver) -> None:
 
 def test_tensors_made_meanwhile_do_not_take_the_graphs_memory(cuda: EmulatedDriver) -> None:
     run, x = opdsl.cuda.graph(formula), opdsl.tensor([3.0], device="cuda")
-    result = run(x)
+    actual = run(x)
     others = [opdsl.zeros(1, device="cuda") for _ in range(20)]
-    assert result.tolist() == expected([3.0])
-    assert run(x).tolist() == expected([3.0]) and all(tensor.item() == 0 for tensor in others)
+    assert actual.tolist() == expected([3.0])
+    assert run(x).tolist() == expected([3.0]) and all(other.item() == 0 for other in others)
 
 
 def test_memory_comes_back_with_the_graph(cuda: EmulatedDriver) -> None:

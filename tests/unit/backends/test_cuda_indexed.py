@@ -123,11 +123,11 @@ def test_folds(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
 @settings(max_examples=6)
 @given(drawn=drawn_programs())
 def test_the_printer_does_what_the_oracle_does(drawn: Drawn) -> None:
-    expected: list[Any] = [tensor.copy() for tensor in drawn.arrays]
+    expected: list[Any] = [array.copy() for array in drawn.arrays]
     interpret(drawn.program, [*expected, *drawn.numbers], drawn.words)
     loops = Loops(drawn.program, tuple(drawn.words), tuple(range(len(drawn.program.parameters))))
     for threaded in (0, len(drawn.program.points[0])):  # one thread for all points, or a thread for each
-        copies = [tensor.copy() for tensor in drawn.arrays]
+        copies = [array.copy() for array in drawn.arrays]
         emulation.run(by_threads(loops, threaded), [*copies, *drawn.numbers])
         for one, other in zip(copies, expected, strict=True):
             np.testing.assert_array_equal(one, other)

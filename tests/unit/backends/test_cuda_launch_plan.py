@@ -68,9 +68,9 @@ CALLS: dict[str, Callable[[Tensor], Tensor]] = {
 def test_repeated_calls_compute_what_the_cpu_does(cuda: EmulatedDriver, name: str) -> None:
     x = opdsl.arange(12.0).reshape(3, 4)
     there = x.cuda()
-    result, expected = repeated(lambda: CALLS[name](there)), CALLS[name](x)
-    assert (result.shape, result.dtype) == (expected.shape, expected.dtype)
-    assert result.cpu().flatten().tolist() == pytest.approx(expected.flatten().tolist(), rel=1e-6)
+    actual, expected = repeated(lambda: CALLS[name](there)), CALLS[name](x)
+    assert (actual.shape, actual.dtype) == (expected.shape, expected.dtype)
+    assert actual.cpu().flatten().tolist() == pytest.approx(expected.flatten().tolist(), rel=1e-6)
     assert "_Start.__call__" not in python_frames(lambda: CALLS[name](there))
 
 

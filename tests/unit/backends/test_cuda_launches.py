@@ -150,19 +150,19 @@ def test_dropout_is_one_kernel(dtype: str, cuda: EmulatedDriver) -> None:
     opdsl.manual_seed(5)
     kept = opdsl.empty_like(x, dtype=opdsl.bool).bernoulli_(0.75).cpu().numpy()
     opdsl.manual_seed(5)
-    result = F.dropout(x, 0.25, True).double().cpu().numpy()
+    dropped = F.dropout(x, 0.25, True).double().cpu().numpy()
     wide = x if dtype == "float64" else x.float()  # 16-bit numbers are computed in float32
     expected = np.where(kept, (wide * (1 / 0.75)).to(x.dtype).double().cpu().numpy(), 0)
-    np.testing.assert_array_equal(result, expected)
+    np.testing.assert_array_equal(dropped, expected)
     assert 0.7 < kept.mean() < 0.8
 
 
 def test_the_gradient_of_dropout_drops_the_same_elements(cuda: EmulatedDriver) -> None:
     x = opdsl.ones(100, device="cuda").requires_grad_()
-    result = F.dropout(x, 0.5, True)
-    result.sum().backward()
+    dropped = F.dropout(x, 0.5, True)
+    dropped.sum().backward()
     assert x.grad is not None
-    np.testing.assert_array_equal(x.grad.cpu().numpy(), result.detach().cpu().numpy())
+    np.testing.assert_array_equal(x.grad.cpu().numpy(), dropped.detach().cpu().numpy())
 
 
 def test_a_graph_of_dropout_drops_other_elements_in_each_run(cuda: EmulatedDriver) -> None:
@@ -231,11 +231,11 @@ def test_attention_is_one_kernel_between_two_products(
         results.append(attention_by_rows(*tensors, own, mask == "causal", 0.25))
 
     assert launches(cuda, run) == [1] * 4
-    rounded = [tensor.double().cpu().numpy() for tensor in tensors]
+    rounded = [heads.double().cpu().numpy() for heads in tensors]
     expected = attention(*rounded, numbers, mask == "causal")
-    for result in results:
+    for actual in results:
         np.testing.assert_allclose(
-            result.double().cpu().numpy(), expected, rtol=0, atol=1e-5 if dtype == "float32" else 3e-2
+            actual.double().cpu().numpy(), expected, rtol=0, atol=1e-5 if dtype == "float32" else 3e-2
         )
 
 
@@ -249,7 +249,7 @@ def test_attention_of_heads_without_tiles_has_gradients(cuda: EmulatedDriver, pr
     for device, call in calls.items():
         tensors = [opdsl.from_numpy(array).to(device).requires_grad_() for array in arrays]
         call(*tensors).square().sum().backward()
-        gradients.append([tensor.grad.cpu().numpy() for tensor in tensors if tensor.grad is not None])
+        gradients.append([leaf.grad.cpu().numpy() for leaf in tensors if leaf.grad is not None])
     for one, other in zip(*gradients, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
 
@@ -287,8 +287,8 @@ def test_a_convolution_is_one_kernel(
 
     assert launches(cuda, run) == [1] * 4
     expected = convolution(x, weight, bias, stride, padding, dilation, groups)
-    for result in results:
-        np.testing.assert_allclose(result.cpu().numpy(), expected, rtol=1e-4, atol=1e-5)
+    for actual in results:
+        np.testing.assert_allclose(actual.cpu().numpy(), expected, rtol=1e-4, atol=1e-5)
 
 
 def test_gradients_of_a_convolution_agree_with_the_cpu(cuda: EmulatedDriver, products: HostProducts) -> None:
@@ -297,6 +297,6 @@ def test_gradients_of_a_convolution_agree_with_the_cpu(cuda: EmulatedDriver, pro
     for device in ("cpu", "cuda"):
         tensors = [opdsl.from_numpy(array).to(device).requires_grad_() for array in arrays]
         F.conv2d(*tensors, padding=1, stride=2).square().sum().backward()
-        gradients.append([tensor.grad.cpu().numpy() for tensor in tensors if tensor.grad is not None])
+        gradients.append([leaf.grad.cpu().numpy() for leaf in tensors if leaf.grad is not None])
     for one, other in zip(*gradients, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)

@@ -20,7 +20,7 @@ pytestmark = needs_compiler
 @settings(max_examples=10)
 @given(drawn=drawn_programs())
 def test_the_printer_does_what_the_oracle_does(drawn: Drawn) -> None:
-    expected = [tensor.copy() for tensor in drawn.arrays]
+    expected = [array.copy() for array in drawn.arrays]
     interpret(drawn.program, [*expected, *drawn.numbers], drawn.words)
     count = len(drawn.program.parameters)
     loops = Loops(drawn.program, tuple(drawn.words), tuple(range(count)))
@@ -30,7 +30,7 @@ def test_the_printer_does_what_the_oracle_does(drawn: Drawn) -> None:
     ]
     emulation.build(programs)
     for program in programs:
-        copies = [tensor.copy() for tensor in drawn.arrays]
+        copies = [array.copy() for array in drawn.arrays]
         emulation.run(program, [*copies, *drawn.numbers])
         for one, other in zip(copies, expected, strict=True):
             np.testing.assert_array_equal(one, other)

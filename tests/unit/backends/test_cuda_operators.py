@@ -86,9 +86,9 @@ OPERATORS: dict[str, Case] = {
 @pytest.mark.parametrize("name", OPERATORS)
 def test_an_operator_agrees_with_the_cpu(name: str, cuda: EmulatedDriver) -> None:
     expected = OPERATORS[name](lambda tensor: tensor)
-    result = OPERATORS[name](lambda tensor: tensor.cuda())
-    assert result.dtype is expected.dtype
-    np.testing.assert_allclose(result.cpu().numpy(), expected.numpy(), rtol=1e-6)
+    actual = OPERATORS[name](lambda tensor: tensor.cuda())
+    assert actual.dtype is expected.dtype
+    np.testing.assert_allclose(actual.cpu().numpy(), expected.numpy(), rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["hermite_polynomial_h", "laguerre_polynomial_l", "legendre_polynomial_p"])
@@ -127,11 +127,11 @@ RANDOM: dict[str, Callable[[str], Any]] = {
 
 @pytest.mark.parametrize("name", RANDOM)
 def test_random_numbers_of_a_seed_are_those_of_the_cpu(name: str, cuda: EmulatedDriver) -> None:
-    result = []
+    draws = []
     for device in ("cpu", "cuda"):
         opdsl.manual_seed(5)
-        result.append(RANDOM[name](device).cpu().numpy())
-    assert np.array_equal(*result)
+        draws.append(RANDOM[name](device).cpu().numpy())
+    assert np.array_equal(*draws)
 
 
 FACTORIES: dict[str, Callable[[str], Any]] = {
@@ -183,9 +183,9 @@ def test_sorting(shape: tuple[int, ...], dtype: str, descending: bool, cuda: Emu
         values[values == -9] = -np.inf
     x = opdsl.from_numpy(values).to(getattr(opdsl, dtype))
     expected = opdsl.sort(x, stable=True, dim=0, descending=descending)
-    result = opdsl.sort(x.cuda(), stable=True, dim=0, descending=descending)
-    assert np.array_equal(result[1].cpu().numpy(), expected[1].numpy())
-    assert np.array_equal(result[0].cpu().double().numpy(), expected[0].double().numpy(), equal_nan=True)
+    ordered = opdsl.sort(x.cuda(), stable=True, dim=0, descending=descending)
+    assert np.array_equal(ordered[1].cpu().numpy(), expected[1].numpy())
+    assert np.array_equal(ordered[0].cpu().double().numpy(), expected[0].double().numpy(), equal_nan=True)
 
 
 @pytest.mark.parametrize("largest", [False, True])

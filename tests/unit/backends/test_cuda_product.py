@@ -72,8 +72,8 @@ def test_sizes_of_one_and_none(library: HostProducts, sizes: tuple[int, int, int
 def test_every_dtype(library: HostProducts, dtype: str) -> None:
     kind = getattr(opdsl, dtype)
     x, y = numbers(3, 4, dtype=kind), numbers(4, 2, dtype=kind)
-    output = x.cuda() @ y.cuda()
-    assert output.dtype is kind and output.tolist() == (x @ y).tolist()
+    product = x.cuda() @ y.cuda()
+    assert product.dtype is kind and product.tolist() == (x @ y).tolist()
 
 
 def test_batches(library: HostProducts) -> None:

@@ -108,14 +108,14 @@ def planted(source: str, fault: Planted) -> str:
 @pytest.fixture(scope="module")
 def recorded() -> dict[str, Recorded]:
     """Return the records of the CPU's kernels by name."""
-    result = {}
+    records = {}
     with pytest.MonkeyPatch.context() as patch:
         for name, (kind, call) in CALLS.items():
             recorder = Recorder([kind])
             with recorder.installed(patch):
                 call()
-            result[name] = recorder.records[-1]
-    return result
+            records[name] = recorder.records[-1]
+    return records
 
 
 @pytest.fixture(scope="module")
@@ -132,11 +132,11 @@ def key(name: str) -> str:
 
 def problem(races: Races, source: str, run: Recorded, seed: int) -> str:
     """Return a description of the fault that a kernel shows with a seed, or "" if none."""
-    result, operands = races.run(source, run.program, run.operands, seed)
+    difference, operands = races.run(source, run.program, run.operands, seed)
     outputs = operands[len(operands) - len(run.results) :]
-    if not result and any(differs(*pair, exact=False) for pair in zip(outputs, run.results, strict=True)):
-        result = "other results"
-    return result
+    if not difference and any(differs(*pair, exact=False) for pair in zip(outputs, run.results, strict=True)):
+        difference = "other results"
+    return difference
 
 
 @pytest.mark.parametrize("name", CALLS)

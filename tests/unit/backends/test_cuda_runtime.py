@@ -22,8 +22,8 @@ from tests.emulation.driver import EmulatedDriver
 
 
 def values(tensor: Tensor) -> list[float]:
-    result: list[float] = tensor.cpu().tolist()
-    return result
+    numbers: list[float] = tensor.cpu().tolist()
+    return numbers
 
 
 def names(driver: EmulatedDriver) -> list[str]:
@@ -56,9 +56,9 @@ def test_a_kernel_is_loaded_once_for_all_shapes(cuda: EmulatedDriver) -> None:
 
 @pytest.mark.parametrize(("begin", "kernel"), [(0, "vectors"), (1, "strided")])
 def test_the_alignment_of_the_arrays_chooses_the_kernel(cuda: EmulatedDriver, begin: int, kernel: str) -> None:
-    x = opdsl.arange(9.0).cuda()[begin : begin + 8]
+    base = opdsl.arange(9.0).cuda()[begin : begin + 8]
     cuda.calls.clear()
-    y = x + x
+    y = base + base
     assert [call[0] for call in cuda.named("launch")] == [kernel]
     assert values(y) == [2.0 * index for index in range(begin, begin + 8)]
 
@@ -225,12 +225,12 @@ def test_record_stream_keeps_memory_for_foreign_work(cuda: EmulatedDriver) -> No
 
 
 def test_the_current_stream_belongs_to_the_thread(cuda: EmulatedDriver) -> None:
-    result = []
+    handles = []
     with opdsl.cuda.Stream():
-        thread = threading.Thread(target=lambda: result.append(opdsl.cuda.current_stream().handle))
+        thread = threading.Thread(target=lambda: handles.append(opdsl.cuda.current_stream().handle))
         thread.start()
         thread.join()
-    assert result == [0]
+    assert handles == [0]
 
 
 def test_streams_nest(cuda: EmulatedDriver) -> None:
@@ -306,10 +306,10 @@ def test_what_has_gaps_is_made_dense_before_it_moves(cuda: EmulatedDriver) -> No
 
 @pytest.mark.parametrize("read", [lambda x: x.tolist(), lambda x: x.cpu().tolist()])
 def test_copies_to_the_host_skip_bytes_between_elements(cuda: EmulatedDriver, read: Callable[[Tensor], object]) -> None:
-    x = opdsl.arange(64.0 * 4096).reshape(64, 4096)
-    column = x.cuda()[:, 7]
+    table = opdsl.arange(64.0 * 4096).reshape(64, 4096)
+    column = table.cuda()[:, 7]
     cuda.calls.clear()
-    assert read(column) == x[:, 7].tolist()
+    assert read(column) == table[:, 7].tolist()
     assert [size for *_, size, _ in cuda.named("copy")] == [64 * 4]
 
 
@@ -323,9 +323,9 @@ def test_a_copy_that_does_not_wait_is_done_later(cuda: EmulatedDriver) -> None:
 
 
 def test_page_locked_memory_waits_for_copies_before_it_is_used_again(cuda: EmulatedDriver) -> None:
-    x = opdsl.arange(8.0).pin_memory()
-    address, y = x.data_ptr(), x.to("cuda", non_blocking=True)
-    del x
+    pinned = opdsl.arange(8.0).pin_memory()
+    address, y = pinned.data_ptr(), pinned.to("cuda", non_blocking=True)
+    del pinned
     assert opdsl.empty(8, pin_memory=True).data_ptr() != address
     opdsl.cuda.synchronize()
     assert opdsl.empty(8, pin_memory=True).data_ptr() == address
@@ -372,7 +372,7 @@ def test_kernels_run_on_the_device_of_their_tensors(cuda: EmulatedDriver) -> Non
 
 
 def test_a_kernels_device_is_the_current_one(cuda: EmulatedDriver) -> None:
-    result = []
+    devices = []
     with Library("testcudadevices") as lib:
 
         @lib.op
@@ -382,11 +382,11 @@ def test_a_kernels_device_is_the_current_one(cuda: EmulatedDriver) -> None:
 
         @where_am_i.kernel("CUDA")
         def where_am_i_cuda(self):
-            result.append(opdsl.cuda.current_device())
+            devices.append(opdsl.cuda.current_device())
             return self.clone()
 
         where_am_i(opdsl.ones(2).cuda(1))
-    assert result == [1] and opdsl.cuda.current_device() == 0
+    assert devices == [1] and opdsl.cuda.current_device() == 0
 
 
 def test_tensors_move_between_devices(cuda: EmulatedDriver) -> None:
@@ -477,11 +477,11 @@ def test_the_producers_stream_of_an_array_interface_is_waited_for(cuda: Emulated
 
 
 def test_dlpack_shares_memory(cuda: EmulatedDriver) -> None:
-    x = opdsl.arange(4.0).cuda()
-    y = opdsl.from_dlpack(x)
+    base = opdsl.arange(4.0).cuda()
+    y = opdsl.from_dlpack(base)
     y[1:].mul_(10)
-    assert values(x) == [0, 10, 20, 30]
-    assert y.data_ptr() == x.data_ptr()
+    assert values(base) == [0, 10, 20, 30]
+    assert y.data_ptr() == base.data_ptr()
 
 
 def test_the_consumers_stream_waits_for_the_tensor(cuda: EmulatedDriver) -> None:
@@ -544,12 +544,12 @@ def test_no_elements_launch_nothing(cuda: EmulatedDriver) -> None:
 
 
 def test_views_of_repeated_calls(cuda: EmulatedDriver) -> None:
-    x = opdsl.arange(24.0).cuda().view(4, 6)
+    base = opdsl.arange(24.0).cuda().view(4, 6)
     for _ in range(3):
-        y = x[1:].t()[2]
+        y = base[1:].t()[2]
     assert values(y) == [8, 14, 20]
-    assert y._base is not None and y._base.data_ptr() == x.data_ptr()
-    assert y.data_ptr() - x.data_ptr() == 4 * 8
+    assert y._base is not None and y._base.data_ptr() == base.data_ptr()
+    assert y.data_ptr() - base.data_ptr() == 4 * 8
 
 
 def test_a_view_of_no_elements(cuda: EmulatedDriver) -> None:
@@ -558,7 +558,7 @@ def test_a_view_of_no_elements(cuda: EmulatedDriver) -> None:
 
 
 def test_plans_on_another_device_enter_it(cuda: EmulatedDriver) -> None:
-    result = []
+    devices = []
     with Library("testcudaplans") as lib:
 
         @lib.op
@@ -568,7 +568,7 @@ def test_plans_on_another_device_enter_it(cuda: EmulatedDriver) -> None:
 
         @where_am_i.kernel("CUDA")
         def where_am_i_cuda(self):
-            result.append(opdsl.cuda.current_device())
+            devices.append(opdsl.cuda.current_device())
             return self.clone()
 
         x, y = opdsl.ones(2).cuda(1), opdsl.ones(2).cuda(0)
@@ -578,7 +578,7 @@ def test_plans_on_another_device_enter_it(cuda: EmulatedDriver) -> None:
             for _ in range(3):
                 where_am_i(x)
                 where_am_i(y)
-    assert result == [1, 1, 1, 1, 0, 1, 0, 1, 0]
+    assert devices == [1, 1, 1, 1, 0, 1, 0, 1, 0]
 
 
 def test_a_forked_process_raises_an_error(cuda: EmulatedDriver) -> None:

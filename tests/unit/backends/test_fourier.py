@@ -32,8 +32,8 @@ def test_transforms(dims: tuple[int, ...], normalization: int, real: str, rtol: 
     norm = NORMS[normalization]
     back = NORMS[2 - normalization]
 
-    def near(result: numpy.ndarray, expected: numpy.ndarray) -> None:
-        numpy.testing.assert_allclose(result, expected, rtol=rtol, atol=rtol * abs(expected).max())
+    def near(actual: numpy.ndarray, expected: numpy.ndarray) -> None:
+        numpy.testing.assert_allclose(actual, expected, rtol=rtol, atol=rtol * abs(expected).max())
 
     out = numpy.empty_like(both)
     fourier.c2c(both, dims, normalization, True, out)

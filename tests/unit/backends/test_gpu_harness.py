@@ -84,7 +84,7 @@ def test_every_step_has_a_time_and_what_it_runs() -> None:
     assert len({step.name for step in first.STEPS}) == len(first.STEPS)
     for step in first.STEPS:
         assert 0 < step.seconds <= 600
-        scripts = [argument for argument in step.command if argument.endswith(".py")]
+        scripts = [word for word in step.command if word.endswith(".py")]
         assert scripts and all((first.ROOT / script).exists() for script in scripts)
     assert first.SECONDS < 600
 
@@ -108,16 +108,16 @@ def test_a_rehearsal_finds_what_stops_a_first_run(tmp_path: Path, monkeypatch: p
 
 
 def test_a_pack_has_cubins_and_wheels_which_the_steps_find(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    output, place, release = tmp_path / "made", tmp_path / "place", nvrtc.version.__wrapped__()
-    (output / pack.CACHE).mkdir(parents=True)
-    (output / pack.WHEELS).mkdir()
+    folder, place, release = tmp_path / "made", tmp_path / "place", nvrtc.version.__wrapped__()
+    (folder / pack.CACHE).mkdir(parents=True)
+    (folder / pack.WHEELS).mkdir()
     place.mkdir()
     elf = b"\x7fELF" + bytes(14)
-    (output / pack.CACHE / "kernel.object").write_bytes(bytes(84) + elf + (190).to_bytes(2, "little"))
-    (output / pack.CACHE / "loop.object").write_bytes(bytes(84) + elf + (62).to_bytes(2, "little"))
+    (folder / pack.CACHE / "kernel.object").write_bytes(bytes(84) + elf + (190).to_bytes(2, "little"))
+    (folder / pack.CACHE / "loop.object").write_bytes(bytes(84) + elf + (62).to_bytes(2, "little"))
     for name in ("nowhere_to_be_found", "numpy"):
-        (output / pack.WHEELS / f"{name}-1.0-py3-none-any.whl").write_bytes(b"")
-    assert pack.pack(output, tmp_path / "pack.tar.xz") == 1
+        (folder / pack.WHEELS / f"{name}-1.0-py3-none-any.whl").write_bytes(b"")
+    assert pack.pack(folder, tmp_path / "pack.tar.xz") == 1
 
     monkeypatch.setattr(first, "PACK", tmp_path / "pack.tar.xz")
     for variable in ("OPDSL_CACHE_DIR", "OPDSL_NVRTC_VERSION"):

@@ -68,18 +68,18 @@ def test_numbers_are_rounded_once(kind: Any, plain: bool) -> None:
     inputs = around_ties(kind)
     with numpy.errstate(over="ignore", under="ignore"):
         expected = inputs.astype(numpy.float16)
-    result = converted(inputs, numpy.float16, plain=plain)
-    assert (result[:-1].view(numpy.uint16) == expected[:-1].view(numpy.uint16)).all()
-    assert numpy.isnan(result[-1])
+    actual = converted(inputs, numpy.float16, plain=plain)
+    assert (actual[:-1].view(numpy.uint16) == expected[:-1].view(numpy.uint16)).all()
+    assert numpy.isnan(actual[-1])
 
 
 @pytest.mark.parametrize("plain", [False, True], ids=["this processor", "any processor"])
 @pytest.mark.parametrize("kind", [numpy.float32, numpy.float64])
 def test_halves_are_widened(kind: Any, plain: bool) -> None:
-    result, expected = converted(ALL, kind, plain=plain), ALL.astype(kind)
+    actual, expected = converted(ALL, kind, plain=plain), ALL.astype(kind)
     numbers = ~numpy.isnan(ALL)
-    assert (result[numbers].view(f"u{result.itemsize}") == expected[numbers].view(f"u{result.itemsize}")).all()
-    assert numpy.isnan(result[~numbers]).all()
+    assert (actual[numbers].view(f"u{actual.itemsize}") == expected[numbers].view(f"u{actual.itemsize}")).all()
+    assert numpy.isnan(actual[~numbers]).all()
 
 
 def test_a_nan_keeps_what_the_processor_keeps() -> None:

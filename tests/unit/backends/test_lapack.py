@@ -19,8 +19,8 @@ def test_triangles_of_a_stack(count: int, left: bool) -> None:
     inputs = triangle @ wanted if left else wanted @ triangle
     tensors = [opdsl.from_numpy(operand) for operand in (triangle, inputs)]
     for _ in range(2):  # by the kernel, and by its plan
-        result = opdsl.linalg.solve_triangular(*tensors, upper=False, left=left)
-        numpy.testing.assert_allclose(result.numpy(), wanted, rtol=1e-10)
+        actual = opdsl.linalg.solve_triangular(*tensors, upper=False, left=left)
+        numpy.testing.assert_allclose(actual.numpy(), wanted, rtol=1e-10)
 
 
 @pytest.fixture

@@ -47,20 +47,20 @@ class TestTransforms:
     def test_of_real_numbers(self, shape: Any, dims: Any, dtype: str, normalization: int) -> None:
         x = numbers(shape, dtype, real=True)
         expected = numpy.fft.rfftn(x.astype("f8"), axes=dims, norm=NORMS[normalization])
-        result = numpy.empty(expected.shape, numbers((), dtype, real=False).dtype)
-        fourier.r2c(x, dims, normalization, result)
-        assert_close(result, expected, dtype)
+        actual = numpy.empty(expected.shape, numbers((), dtype, real=False).dtype)
+        fourier.r2c(x, dims, normalization, actual)
+        assert_close(actual, expected, dtype)
 
     @pytest.mark.parametrize("forward", [True, False])
     def test_of_complex_numbers(self, shape: Any, dims: Any, dtype: str, normalization: int, forward: bool) -> None:
         x = numbers(shape, dtype, real=False)
-        result = numpy.empty_like(x)
-        fourier.c2c(x, dims, normalization, forward, result)
+        actual = numpy.empty_like(x)
+        fourier.c2c(x, dims, normalization, forward, actual)
         if forward:
             expected = numpy.fft.fftn(x.astype("c16"), axes=dims, norm=NORMS[normalization])
         else:
             expected = numpy.fft.ifftn(x.astype("c16"), axes=dims, norm=NORMS[2 - normalization])
-        assert_close(result, expected, dtype)
+        assert_close(actual, expected, dtype)
 
     @pytest.mark.parametrize("more", [0, 1, -1], ids=["all", "more", "fewer"])
     def test_back_to_real_numbers(self, shape: Any, dims: Any, dtype: str, normalization: int, more: int) -> None:
@@ -68,8 +68,8 @@ class TestTransforms:
         frequencies = list(shape)
         frequencies[dims[-1]] = shape[dims[-1]] // 2 + 1 + more
         x = numbers(frequencies, dtype, real=False)
-        result = numpy.empty(shape, dtype)
-        fourier.c2r(x, dims, normalization, result)
+        actual = numpy.empty(shape, dtype)
+        fourier.c2r(x, dims, normalization, actual)
         sizes = [shape[dim] for dim in dims]
         expected = numpy.fft.irfftn(x.astype("c16"), s=sizes, axes=dims, norm=NORMS[2 - normalization])
-        assert_close(result, expected, dtype)
+        assert_close(actual, expected, dtype)

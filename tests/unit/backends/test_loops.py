@@ -71,7 +71,7 @@ def operands(function: Callable[..., Any], kind: str) -> list[Array]:
 
 def with_rare_ones(arrays: list[Array]) -> tuple[list[Array], Array]:
     """Return copies in which a few elements are huge, and a mask of the others."""
-    changed = [tensor.copy() for tensor in arrays]
+    changed = [array.copy() for array in arrays]
     changed[0][500::RARE_EVERY] = 1e30
     common = numpy.ones(SIZE, bool)
     common[500::RARE_EVERY] = False
@@ -103,7 +103,7 @@ def test_results_do_not_depend_on_the_position_of_an_element(function: Any, kind
     arrays, _ = with_rare_ones(operands(function, kind))
     whole = kernel(function, arrays)(*arrays)
     for start, stop in ((1, SIZE), (3, 1030), (499, 501), (7, 8), (1023, 2050)):
-        parts = [tensor[start:stop] for tensor in arrays]
+        parts = [array[start:stop] for array in arrays]
         numpy.testing.assert_array_equal(bits(kernel(function, parts)(*parts)), bits(whole[start:stop]))
 
 
@@ -111,7 +111,7 @@ def test_results_do_not_depend_on_the_position_of_an_element(function: Any, kind
 def test_every_layout_agrees(function: Any) -> None:
     arrays, _ = with_rare_ones(operands(function, "float32"))
     whole = kernel(function, arrays)(*arrays)
-    spread = [numpy.repeat(tensor, 3)[::3] for tensor in arrays]
+    spread = [numpy.repeat(array, 3)[::3] for array in arrays]
     numpy.testing.assert_array_equal(bits(kernel(function, spread)(*spread)), bits(whole))
     backwards = numpy.empty((SIZE, 2), "f4")[:, 1]
     kernel(function, spread, backwards)(*spread, backwards)
@@ -134,7 +134,7 @@ def test_one_divisor_for_all_elements(divisor: float) -> None:
 @pytest.mark.parametrize("kind", FLOATS)
 def test_rare_arguments_are_right(kind: str) -> None:
     arrays, common = with_rare_ones(operands(fmod, kind))
-    expected = numpy.fmod(*(tensor[~common] for tensor in arrays))
+    expected = numpy.fmod(*(array[~common] for array in arrays))
     numpy.testing.assert_array_equal(kernel(fmod, arrays)(*arrays)[~common], expected)
 
 
@@ -154,9 +154,9 @@ def test_several_results_with_rare_arguments() -> None:
 
 
 def test_rare_arguments_in_sixteen_bits() -> None:
-    x = numpy.arange(1 << 16, dtype="u2")
-    result = plan(graph_of(sin, "float32"), x.shape, ((x, bfloat16),), (float32,))(x)
-    wide = (x.astype("u4") << 16).view("f4")
+    words = numpy.arange(1 << 16, dtype="u2")
+    result = plan(graph_of(sin, "float32"), words.shape, ((words, bfloat16),), (float32,))(words)
+    wide = (words.astype("u4") << 16).view("f4")
     numpy.testing.assert_array_equal(result, kernel(sin, [wide])(wide))
 
 

@@ -87,10 +87,10 @@ def test_rows_that_read_elsewhere(device: Device) -> None:
 
 
 def test_gradients(device: Device) -> None:
-    x = opdsl.linspace(0.1, 1.0, 6).reshape(2, 3)
+    points = opdsl.linspace(0.1, 1.0, 6).reshape(2, 3)
     grads = []
-    for tensor in (x, x.to(device)):
-        leaf = tensor.requires_grad_()
+    for side in (points, points.to(device)):
+        leaf = side.requires_grad_()
         (leaf.softmax(1) * leaf.cumsum(0)).exp().sum().backward()
         grads.append(leaf.grad.cpu().numpy())
     np.testing.assert_allclose(*grads, rtol=1e-6)
@@ -99,11 +99,11 @@ def test_gradients(device: Device) -> None:
 def test_many_rows_and_long_ones_are_cut_differently_and_give_the_same(device: Device) -> None:
     """Many short rows (a work item each) and few long ones (a work group each) compute the same as the CPU."""
     for shape in ((3, 1000), (1000, 3)):
-        x = opdsl.linspace(-1.0, 1.0, 3000, dtype=opdsl.float64).reshape(shape)
-        y = x.to(device)
-        for one, other in ((x.sum(1), y.sum(1)), (x.softmax(1), y.softmax(1)), (x.cumsum(1), y.cumsum(1))):
+        rows = opdsl.linspace(-1.0, 1.0, 3000, dtype=opdsl.float64).reshape(shape)
+        y = rows.to(device)
+        for one, other in ((rows.sum(1), y.sum(1)), (rows.softmax(1), y.softmax(1)), (rows.cumsum(1), y.cumsum(1))):
             np.testing.assert_allclose(other.cpu().numpy(), one.numpy(), rtol=1e-12, atol=1e-12)
-        assert np.array_equal(x.argmax(1).numpy(), y.argmax(1).cpu().numpy())
+        assert np.array_equal(rows.argmax(1).numpy(), y.argmax(1).cpu().numpy())
 
 
 def test_long_sums_keep_their_digits(device: Device) -> None:
@@ -125,7 +125,7 @@ def test_copies_keep_elements_and_strides(device: Device) -> None:
 
 
 def test_copies_leave_what_lies_between_elements(device: Device) -> None:
-    x, y = (opdsl.full((4, 6), value, device=device) for value in (1.0, 2.0))
+    x, y = (opdsl.full((4, 6), number, device=device) for number in (1.0, 2.0))
     x[:, ::3].copy_(y[:, ::3])
     assert x.cpu().numpy().tolist() == [[2.0, 1.0, 1.0] * 2] * 4
 
@@ -223,9 +223,9 @@ def libraries(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("libraries")
 @pytest.mark.parametrize("name", LIBRARIES)
 def test_operators_run_where_a_backend_brings_the_libraries(name: str, device: Device) -> None:
-    expected, result = (LIBRARIES[name](positive(side)) for side in ("cpu", device))
+    expected, actual = (LIBRARIES[name](positive(side)) for side in ("cpu", device))
     pairs = zip(
-        *([operand] if isinstance(operand, opdsl.Tensor) else operand for operand in (expected, result)), strict=True
+        *([operand] if isinstance(operand, opdsl.Tensor) else operand for operand in (expected, actual)), strict=True
     )
     for one, other in pairs:
         assert (other.device, other.strides) == (device, one.strides)
@@ -253,8 +253,8 @@ FOLDS: dict[str, Callable[[opdsl.Tensor], opdsl.Tensor]] = {
 def test_few_points_fold_many_turns_in_parts(device: Device, name: str) -> None:
     values = np.random.default_rng(5).random((2, 3 * (1 << 15) + 5), np.float32)
     x = opdsl.from_numpy(values)
-    tensor, expected = FOLDS[name](x.to(device)).cpu().numpy(), FOLDS[name](x).numpy()
-    np.testing.assert_allclose(tensor, expected, rtol=1e-5)
+    actual, expected = FOLDS[name](x.to(device)).cpu().numpy(), FOLDS[name](x).numpy()
+    np.testing.assert_allclose(actual, expected, rtol=1e-5)
 
 
 def test_the_doctor_finds_it(device: Device) -> None:
@@ -282,10 +282,10 @@ def _hold_against_oracle(drawn: Drawn, program: Program) -> None:
     from opdsl.backends.opencl.launcher import run_program
 
     memory = device_memory(Device("opencl:0"))
-    there = [memory.from_host(tensor, Device("opencl:0"), int64) for tensor in drawn.arrays]
+    there = [memory.from_host(array, Device("opencl:0"), int64) for array in drawn.arrays]
     arguments = tuple(range(len(program.parameters)))
     run_program(Loops(program, tuple(drawn.words), arguments), 0, [*there, *drawn.numbers], program)
-    expected: list[Any] = [tensor.copy() for tensor in drawn.arrays]
+    expected: list[Any] = [array.copy() for array in drawn.arrays]
     interpret(program, [*expected, *drawn.numbers], drawn.words)
     for one, other in zip(there, expected, strict=True):
         np.testing.assert_array_equal(memory.to_host(one), other)

@@ -20,7 +20,7 @@ from tests.unit.kernels.loop_programs import Drawn, drawn_programs
 @settings(max_examples=200, deadline=None)
 @given(drawn_programs(for_places=True))
 def test_the_printer_does_what_the_oracle_does(drawn: Drawn) -> None:
-    expected = [tensor.copy() for tensor in drawn.arrays]
+    expected = [array.copy() for array in drawn.arrays]
     interpret(drawn.program, [*expected, *drawn.numbers], drawn.words)
     for one, other in zip(ran(drawn), expected, strict=True):
         np.testing.assert_array_equal(one, other)
@@ -28,7 +28,7 @@ def test_the_printer_does_what_the_oracle_does(drawn: Drawn) -> None:
 
 def ran(drawn: Drawn) -> list[Any]:
     """Compile and run a program, and return its arrays."""
-    program, copies = drawn.program, [tensor.copy() for tensor in drawn.arrays]
+    program, copies = drawn.program, [array.copy() for array in drawn.arrays]
     words = dict(zip(program.words, drawn.words, strict=True))
     names = sorted(words, key=lambda word: words[word] < 0)  # sizes come first in a plan
     text = module_ir(program, names, "kernel")

@@ -28,8 +28,8 @@ def two_results(x, y):  # type: ignore[no-untyped-def]
 
 
 def as_torch(array: numpy.ndarray[Any, Any], name: str) -> torch.Tensor:
-    tensor = torch.from_numpy(array)
-    return tensor.view(torch.bfloat16) if name == "bfloat16" else tensor
+    converted = torch.from_numpy(array)
+    return converted.view(torch.bfloat16) if name == "bfloat16" else converted
 
 
 def as_numpy(tensor: torch.Tensor) -> numpy.ndarray[Any, Any]:
@@ -77,10 +77,10 @@ def test_no_elements() -> None:
 
 
 def test_output_may_be_an_input() -> None:
-    x = numpy.arange(100, dtype="f4")
-    y = x.copy()
-    plan(ADD, (100,), (x, x), (x,))(x, x, x)
-    numpy.testing.assert_array_equal(x, 2 * y)
+    array = numpy.arange(100, dtype="f4")
+    y = array.copy()
+    plan(ADD, (100,), (array, array), (array,))(array, array, array)
+    numpy.testing.assert_array_equal(array, 2 * y)
 
 
 def test_several_results() -> None:
@@ -111,9 +111,9 @@ def test_cast(source: str, target: str) -> None:
     x = as_numpy(values)
     out = to_dtype(target)
     graph = graph_of(same, SCALARS.get(target, target))
-    result = plan(graph, x.shape, ((x, to_dtype(source)),), (out,))(x)
+    actual = plan(graph, x.shape, ((x, to_dtype(source)),), (out,))(x)
     expected = as_numpy(values.to(getattr(torch, target)))
-    numpy.testing.assert_array_equal(result, expected, strict=True)
+    numpy.testing.assert_array_equal(actual, expected, strict=True)
 
 
 @pytest.mark.parametrize("target", ["uint8", "int8", "int16", "int32", "int64"])
@@ -124,7 +124,7 @@ def test_float_that_does_not_fit_an_integer(target: str) -> None:
     wide = {"uint8": "int64", "int64": "int64"}.get(target, "int32")
     limit = 2.0**63 if wide == "int64" else 2.0**31
     smallest = numpy.iinfo(wide).min
-    whole = [int(value) if abs(value) < limit else smallest for value in x]
+    whole = [int(number) if abs(number) < limit else smallest for number in x]
     assert result.tolist() == numpy.array(whole, wide).astype(target).tolist()
 
 
@@ -132,9 +132,9 @@ def test_float_that_does_not_fit_an_integer(target: str) -> None:
 def test_sixteen_bit_rounding(name: str) -> None:
     bits = numpy.random.default_rng(0).integers(0, 1 << 32, 100_000, dtype="u4")
     x = numpy.concatenate([bits.view("f4"), numpy.linspace(-70000, 70000, 50_000, dtype="f4")])
-    result = plan(graph_of(same, "float32"), x.shape, (x,), (to_dtype(name),))(x)
+    actual = plan(graph_of(same, "float32"), x.shape, (x,), (to_dtype(name),))(x)
     expected = torch.from_numpy(x).to(getattr(torch, name))
-    torch.testing.assert_close(as_torch(result, name), expected, rtol=0, atol=0, equal_nan=True)
+    torch.testing.assert_close(as_torch(actual, name), expected, rtol=0, atol=0, equal_nan=True)
 
 
 @pytest.mark.parametrize("dtype", [float16, bfloat16])

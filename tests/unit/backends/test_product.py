@@ -30,8 +30,10 @@ def _library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def matrix(shape: tuple[int, ...], dtype: str, *, turned: bool = False) -> numpy.ndarray:
-    output = RANDOM.normal(size=(*shape[:-2], shape[-1], shape[-2]) if turned else shape) * 4
-    values = (output + 1j * RANDOM.normal(size=output.shape)).astype(dtype) if dtype[0] == "c" else output.astype(dtype)
+    entries = RANDOM.normal(size=(*shape[:-2], shape[-1], shape[-2]) if turned else shape) * 4
+    values = (
+        (entries + 1j * RANDOM.normal(size=entries.shape)).astype(dtype) if dtype[0] == "c" else entries.astype(dtype)
+    )
     return values.swapaxes(-1, -2) if turned else values
 
 

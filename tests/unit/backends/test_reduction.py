@@ -181,8 +181,8 @@ def test_nan_is_found_anywhere(place: int) -> None:
 
 
 def test_mean() -> None:
-    x = numpy.arange(12, dtype="f4").reshape(3, 4)
-    assert run(folding(add, "float32", 0, mean), x, (1,), float32).tolist() == [1.5, 5.5, 9.5]
+    array = numpy.arange(12, dtype="f4").reshape(3, 4)
+    assert run(folding(add, "float32", 0, mean), array, (1,), float32).tolist() == [1.5, 5.5, 9.5]
 
 
 @pytest.mark.parametrize("name", ["bool", "uint8", "int8", "int16", "int32", "int64"])
@@ -192,8 +192,8 @@ def test_integers_are_summed_as_int64(name: str) -> None:
 
 
 def test_sixteen_bit_elements_are_summed_as_float32() -> None:
-    x = torch.full((100_000,), 1.0).bfloat16()
-    bits = x.view(torch.uint16).numpy()
+    ones = torch.full((100_000,), 1.0).bfloat16()
+    bits = ones.view(torch.uint16).numpy()
     assert run(SUM, bits, (0,), float32, dtype=bfloat16).item() == 100_000
 
 
@@ -237,12 +237,12 @@ def test_calls_of_the_c_library_cause_no_warnings(
     fold = SUM._replace(
         lift=lift, combine=graph_of(add, "float64", "float64"), finish=graph_of(first, "float64", "int64")
     )
-    x = numpy.arange(1.0, 10.0)[:, None] * numpy.ones(40)
-    for array, dims in ((x, (0,)), (x, (1,)), (x, (0, 1)), (x.T.copy(), (1,))):
-        result = run(fold, array, dims, float64)
+    rows = numpy.arange(1.0, 10.0)[:, None] * numpy.ones(40)
+    for array, dims in ((rows, (0,)), (rows, (1,)), (rows, (0, 1)), (rows.T.copy(), (1,))):
+        actual = run(fold, array, dims, float64)
         kept = [dim for dim in range(2) if dim not in dims]
         expected = numpy.vectorize(math.lgamma)(array + 1.0).sum(dims)
-        numpy.testing.assert_allclose(numpy.asarray(result).reshape([array.shape[dim] for dim in kept]), expected)
+        numpy.testing.assert_allclose(numpy.asarray(actual).reshape([array.shape[dim] for dim in kept]), expected)
     assert capfd.readouterr() == ("", "")
 
 
@@ -263,6 +263,6 @@ def test_complex_zeros_cause_no_warnings(capfd: pytest.CaptureFixture[str], monk
     kinds = ("complex128", "float64", "float64")
     lift, combine = graph_of(with_size, "complex128"), graph_of(all_added, *kinds, *kinds)
     fold = Folding((0j, 0.0, 0.0), lift, combine, graph_of(sum_of_elements, *kinds, "int64"))
-    x = numpy.arange(1480) * (1 + 2j)
-    assert numpy.asarray(run(fold, x, (0,), complex128)).item() == x.sum()
+    numbers = numpy.arange(1480) * (1 + 2j)
+    assert numpy.asarray(run(fold, numbers, (0,), complex128)).item() == numbers.sum()
     assert capfd.readouterr() == ("", "")

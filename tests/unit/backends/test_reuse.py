@@ -31,7 +31,7 @@ def views_made(compiled: Any) -> int:
     """Return the number of array views that the plan for exact geometries creates."""
     (running,) = (program for form in compiled._forms.values() for program in form.running)
     (plan,) = running.plans.plans.values()
-    return sum(getattr(value, "__name__", "") == "array_view" for value in plan.__globals__.values())
+    return sum(getattr(entry, "__name__", "") == "array_view" for entry in plan.__globals__.values())
 
 
 def assert_same(result: Any, wanted: Any) -> None:
@@ -115,11 +115,11 @@ def test_gradients_of_random_programs_are_those_of_their_functions(seed: int) ->
     compiled = opdsl.compile(function)
     for at in range(3):
         inputs = [values(4, 4, seed=at).requires_grad_(), values(4, 4, seed=at + 50).requires_grad_()]
-        result, wanted = (
+        actual, wanted = (
             opdsl.autograd.grad(operand(*inputs)[0].square().sum(), inputs, allow_unused=True)
             for operand in (compiled, function)
         )
-        for one, other in zip(result, wanted, strict=True):
+        for one, other in zip(actual, wanted, strict=True):
             assert (one is None) == (other is None)
             if one is not None:
                 numpy.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-8, atol=1e-10)

@@ -32,7 +32,7 @@ def lines(compiled: Any) -> list[str]:
     """Return the names of the functions that the plan for exact geometries calls."""
     (running,) = (program for form in compiled._forms.values() for program in form.running)
     (plan,) = running.plans.plans.values()
-    return [getattr(value, "__name__", "") for value in plan.__globals__.values()]
+    return [getattr(entry, "__name__", "") for entry in plan.__globals__.values()]
 
 
 def test_kernels_between_which_nothing_is_done_are_one_call() -> None:
@@ -41,8 +41,8 @@ def test_kernels_between_which_nothing_is_done_are_one_call() -> None:
     for seed in (0, 0, 0, 1, 2):
         inputs = values(6, 4, seed=seed), values(4, 4, seed=seed + 9)
         kept.append((compiled(*inputs), chained(*inputs)))
-    for result, wanted in kept:  # later calls do not change earlier results
-        for one, other in zip(result, wanted, strict=True):
+    for actual, wanted in kept:  # later calls do not change earlier results
+        for one, other in zip(actual, wanted, strict=True):
             assert one.stride() == other.stride()
             numpy.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-13)
     assert lines(compiled).count("kernels_cpu") == 1
@@ -104,11 +104,11 @@ def test_what_a_check_reads_is_no_part_of_the_block() -> None:
 
     a, b = (SymbolicArray(f"array{at}", None) for at in range(2))
     steps = [step(x, y, "array0"), step(a, y, "array1"), step(b, a, "array2"), Check("array1.any()", True)]
-    output = sequenced(steps, {"array2"})
-    names = [entry.results[0] for entry in output if isinstance(entry, Step) and entry.results]
+    sequence = sequenced(steps, {"array2"})
+    names = [entry.results[0] for entry in sequence if isinstance(entry, Step) and entry.results]
     assert names == ["array1", "array2", "block_of_array0"]
-    assert [type(entry) for entry in output[-2:]] == [Step, Check]
-    run = output[-2]
+    assert [type(entry) for entry in sequence[-2:]] == [Step, Check]
+    run = sequence[-2]
     assert isinstance(run, Step)
     assert [operand.text for operand in run.operands] == ["block_of_array0", "x.array", "y.array", "array1", "array2"]
     rows = [numpy.arange(4.0) + at for at in range(2)]

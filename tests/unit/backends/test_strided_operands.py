@@ -23,8 +23,8 @@ def drawn(size: int, dtype: Any) -> Any:
 def test_costly_functions_of_every_other_element(size: int, dtype: Any) -> None:
     whole = drawn(size, dtype)
     for function in (opdsl.exp, opdsl.sin, opdsl.tanh):
-        result, wanted = function(whole[::2]), function(whole[::2].contiguous())
-        assert result.tolist() == wanted.tolist()
+        actual, wanted = function(whole[::2]), function(whole[::2].contiguous())
+        assert actual.tolist() == wanted.tolist()
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -40,8 +40,8 @@ def test_functions_with_rare_elements_and_with_loops() -> None:
     x = opdsl.from_numpy(numpy.linspace(-1e9, 1e9, 4001))
     assert x[::2].sin().tolist() == x[::2].contiguous().sin().tolist()
     a = opdsl.from_numpy(numpy.random.default_rng(0).uniform(0.1, 30, size=(2, 5000)))
-    apart = [tensor[::2] for tensor in a]
-    assert opdsl.igamma(*apart).tolist() == opdsl.igamma(*[tensor.contiguous() for tensor in apart]).tolist()
+    apart = [array[::2] for array in a]
+    assert opdsl.igamma(*apart).tolist() == opdsl.igamma(*[array.contiguous() for array in apart]).tolist()
 
 
 def test_elements_at_odd_addresses() -> None:
@@ -63,5 +63,5 @@ def test_rows_of_elements_that_lie_apart(shape: tuple[int, int], turn: Any) -> N
         lambda a, w: opdsl.softmax(a.contiguous().t(), 0).t(),
     ]
     for call in calls:
-        result, wanted = call(x, weight), call(x.contiguous(), weight.contiguous())
-        numpy.testing.assert_allclose(result.numpy(), wanted.numpy(), rtol=1e-12, atol=1e-14)
+        actual, wanted = call(x, weight), call(x.contiguous(), weight.contiguous())
+        numpy.testing.assert_allclose(actual.numpy(), wanted.numpy(), rtol=1e-12, atol=1e-14)

@@ -33,10 +33,10 @@ def plan(kernel, operands=(SELF,), *, arguments=1, slow=refuse, converts=False):
 
 
 def test_the_result_is_a_finished_tensor():
-    output = plan(lambda array: array * 2)(tensor_of(1, 2, 3))
-    assert type(output) is Tensor
-    assert (output.tolist(), output.geometry, output._version, output._base) == ([2, 4, 6], FORM, 0, None)
-    assert not hasattr(output, "autograd")
+    doubled = plan(lambda array: array * 2)(tensor_of(1, 2, 3))
+    assert type(doubled) is Tensor
+    assert (doubled.tolist(), doubled.geometry, doubled._version, doubled._base) == ([2, 4, 6], FORM, 0, None)
+    assert not hasattr(doubled, "autograd")
 
 
 def test_operands_come_in_the_kernels_order():

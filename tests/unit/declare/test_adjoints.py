@@ -30,9 +30,9 @@ def every(lib: Library):
 
     @lib.op(kernel=True)
     def every_backward(grad: Tensor, input_sizes: list[int], stride: int, scale: float) -> Tensor:
-        result = np.zeros(input_sizes)
-        result[::stride] = grad.detach().numpy() * scale
-        return opdsl.tensor(result)
+        spread = np.zeros(input_sizes)
+        spread[::stride] = grad.detach().numpy() * scale
+        return opdsl.tensor(spread)
 
     return every, every_backward
 
@@ -55,10 +55,10 @@ def test_gradients_of_gradients_and_tangents(lib: Library) -> None:
     expected = np.zeros(7)
     expected[::3] = 6 * np.arange(0.0, 7, 3)
     np.testing.assert_allclose(second.numpy(), expected)
-    result = opdsl.autograd.functional.jvp(
+    tangent = opdsl.autograd.functional.jvp(
         lambda tensor: take(tensor, 3, 2.0), (x.detach(),), (opdsl.ones(7).double(),)
     )
-    np.testing.assert_allclose(result[1].numpy(), [2.0, 2.0, 2.0])
+    np.testing.assert_allclose(tangent[1].numpy(), [2.0, 2.0, 2.0])
 
 
 def test_functions_of_arguments_say_what_the_other_lacks(lib: Library) -> None:

@@ -77,9 +77,9 @@ def test_rows_have_the_dimensions_that_the_shape_function_returns(lib: Library) 
         return CENTRED(self)
 
     x = opdsl.tensor([[1.0, 3.0], [2.0, 6.0]], requires_grad=True)
-    result = centred(x, 1)
-    assert result.tolist() == [[-1.0, 1.0], [-2.0, 2.0]]
-    result[0, 0].backward()
+    computed = centred(x, 1)
+    assert computed.tolist() == [[-1.0, 1.0], [-2.0, 2.0]]
+    computed[0, 0].backward()
     assert x.grad is not None
     assert x.grad.tolist() == [[0.5, -0.5], [0.0, 0.0]]
     assert centred(x.detach(), 0, out=opdsl.empty(2, 2)).tolist() == [[-0.5, -1.5], [0.5, 1.5]]
@@ -92,9 +92,9 @@ def test_positions_read_elsewhere(lib: Library) -> None:
         return NEIGHBOURS(self)
 
     x = opdsl.tensor([1.0, 2.0, 4.0], requires_grad=True)
-    result = neighbours(x)
-    assert result.tolist() == [2.0, 5.0, 2.0]
-    result[1].backward()
+    computed = neighbours(x)
+    assert computed.tolist() == [2.0, 5.0, 2.0]
+    computed[1].backward()
     assert x.grad is not None
     assert x.grad.tolist() == [1.0, 0.0, 1.0]
 

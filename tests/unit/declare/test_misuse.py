@@ -349,8 +349,10 @@ def test_bodies_that_do_not_take_the_arguments_are_refused_where_they_are_define
         with pytest.raises(KernelSignatureError, match=r"test_misuse\.py:\d+: misused_bodies::f: the body"):
             lib.define("f(Tensor self, Tensor other) -> Tensor", body, key=key)
         assert "misused_bodies::f" not in lib.registry.operators
-        output = lib.define("f(Tensor self, Tensor other) -> Tensor", lambda self, other, third=2: self + other * third)
-        assert output(opdsl.ones(1), opdsl.ones(1)).tolist() == [3.0]
+        operator = lib.define(
+            "f(Tensor self, Tensor other) -> Tensor", lambda self, other, third=2: self + other * third
+        )
+        assert operator(opdsl.ones(1), opdsl.ones(1)).tolist() == [3.0]
 
 
 def test_bodies_that_numba_has_compiled_take_no_tensors() -> None:

@@ -40,8 +40,8 @@ def test_a_body_that_takes_out_is_that_of_the_out_variants_of_all_overloads(libr
     @library.op("tables::same.from", overloads={"": Overload(fixed={"start": 1})}, out=True)
     def same(start: int, count: int, *, options: TensorOptions, out: Tensor | None = None) -> Tensor:
         seen.append((options.dtype, out is None))
-        tensor = opdsl.empty(count, **options) if out is None else out
-        return tensor.fill_(start)
+        target = opdsl.empty(count, **options) if out is None else out
+        return target.fill_(start)
 
     assert [schema.partition("(")[0] for schema in schemas(library, "same")] == [
         "tables::same.from",
@@ -49,10 +49,10 @@ def test_a_body_that_takes_out_is_that_of_the_out_variants_of_all_overloads(libr
         "tables::same",
         "tables::same.out",
     ]
-    tensor = opdsl.empty(2, dtype=opdsl.int16)
+    numbers = opdsl.empty(2, dtype=opdsl.int16)
     assert same(2, 3, dtype=opdsl.float64).tolist() == [2.0, 2.0, 2.0]
-    assert opdsl.ops.tables.same.out(2, out=tensor) is tensor
-    assert tensor.tolist() == [1, 1]
+    assert opdsl.ops.tables.same.out(2, out=numbers) is numbers
+    assert numbers.tolist() == [1, 1]
     assert seen == [(opdsl.float64, True), (opdsl.int16, False)]  # the options are those of ``out``
 
 

@@ -193,8 +193,8 @@ def test_one_formula_of_operators_that_lack_arguments(lib):
     for operator, inputs in ((times, ()), (times_factor, (5.0,))):
         operator.derivative("self")(formula)
         x = opdsl.ones(1, requires_grad=True)
-        (result,) = opdsl.autograd.grad([operator(x, *inputs)], [x])
-        assert result.tolist() == [inputs[0] if inputs else 2.0]
+        (gradient,) = opdsl.autograd.grad([operator(x, *inputs)], [x])
+        assert gradient.tolist() == [inputs[0] if inputs else 2.0]
 
 
 def test_a_default_that_is_not_the_schemas_is_refused_for_what_is_no_option(lib):

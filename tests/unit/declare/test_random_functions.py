@@ -50,8 +50,8 @@ def first(u: Any, scale: Any) -> Any:
 
 
 def test_elements_are_computed_of_random_numbers(library: Library) -> None:
-    output = scaled_(library, first)(opdsl.empty(2000, dtype=opdsl.float64), 4.0, generator=seeded(3))
-    values = output.numpy()
+    numbers = scaled_(library, first)(opdsl.empty(2000, dtype=opdsl.float64), 4.0, generator=seeded(3))
+    values = numbers.numpy()
     assert values.min() > 0 and values.max() < 4 and abs(values.mean() - 2) < 0.1
 
 
@@ -59,8 +59,8 @@ def test_two_random_numbers_are_independent(library: Library) -> None:
     def both(u: Any, v: Any, scale: Any) -> Any:
         return (u - 0.5) * (v - 0.5) * scale
 
-    output = scaled_(library, both)(opdsl.empty(5000, dtype=opdsl.float64), generator=seeded(3)).numpy()
-    assert abs(output.mean()) < 0.01 and abs(output.var() - 1 / 144) < 1e-3
+    numbers = scaled_(library, both)(opdsl.empty(5000, dtype=opdsl.float64), generator=seeded(3)).numpy()
+    assert abs(numbers.mean()) < 0.01 and abs(numbers.var() - 1 / 144) < 1e-3
 
 
 def test_a_seed_gives_the_same_whatever_the_strides(library: Library) -> None:
@@ -88,15 +88,15 @@ def test_a_tensor_gives_its_element(library: Library) -> None:
     def around(self: Tensor, mean: Tensor, generator: Generator | None) -> Tensor:
         return drawn(self, mean, generator)
 
-    output = around_(opdsl.empty(2, 2, dtype=opdsl.float64), opdsl.tensor([1.0, 2.0]), generator=seeded(1))
-    assert numpy.allclose(output.numpy(), [[1, 2], [1, 2]], atol=1e-3)
+    numbers = around_(opdsl.empty(2, 2, dtype=opdsl.float64), opdsl.tensor([1.0, 2.0]), generator=seeded(1))
+    assert numpy.allclose(numbers.numpy(), [[1, 2], [1, 2]], atol=1e-3)
 
 
 def test_the_functional_operator_is_derived(library: Library) -> None:
     f = scaled_(library, first, functional=True)
     x = opdsl.zeros(4)
-    output = opdsl.ops.drawn.scaled(x, generator=seeded(2))
-    assert output.tolist() == f(opdsl.empty(4), generator=seeded(2)).tolist() and x.tolist() == [0, 0, 0, 0]
+    numbers = opdsl.ops.drawn.scaled(x, generator=seeded(2))
+    assert numbers.tolist() == f(opdsl.empty(4), generator=seeded(2)).tolist() and x.tolist() == [0, 0, 0, 0]
 
 
 def test_meta_checks_before_anything_is_written(library: Library) -> None:
@@ -144,10 +144,10 @@ def test_a_distribution_is_that_of_torch(library: Library) -> None:
     def laplace(u: Any, scale: Any) -> Any:
         return -scale * math.log(2 * (1 - u)) if u > 0.5 else scale * math.log(2 * u)
 
-    output = scaled_(library, laplace)(opdsl.empty(20000, dtype=opdsl.float64), 2.0, generator=seeded(5)).numpy()
+    numbers = scaled_(library, laplace)(opdsl.empty(20000, dtype=opdsl.float64), 2.0, generator=seeded(5)).numpy()
     wanted = torch.distributions.Laplace(0.0, 2.0)
     for share in (0.1, 0.4, 0.5, 0.9):
-        assert abs(numpy.quantile(output, share) - wanted.icdf(torch.tensor(share)).item()) < 0.15
+        assert abs(numpy.quantile(numbers, share) - wanted.icdf(torch.tensor(share)).item()) < 0.15
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def written(attach: Callable[[Library], Any]) -> tuple[str, Any]:
     file = f"<{attach.__name__}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     exec(compile(text, file, "exec"), names)
-    return message, [value for name, value in names.items() if callable(value) and hasattr(value, "operator")][-1]
+    return message, [member for name, member in names.items() if callable(member) and hasattr(member, "operator")][-1]
 
 
 def pointwise(lib: Any) -> None:
@@ -151,8 +151,8 @@ def test_the_formula_computes_what_the_decorator_did(attach: Any, inputs: Any, w
 
 def test_what_filled_a_tensor_is_a_function_of_its_form() -> None:
     _, waiting = written(random)
-    output = waiting(opdsl.empty(1000), 4.0)
-    assert 0.2 < float(output.mean()) < 0.3
+    numbers = waiting(opdsl.empty(1000), 4.0)
+    assert 0.2 < float(numbers.mean()) < 0.3
     assert sorted(waiting.variants) == ["functional", "inplace"]
 
 

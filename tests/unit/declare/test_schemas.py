@@ -161,7 +161,7 @@ def test_variants_may_depart_from_the_rule(lib):
         "schemas::pow_.Tensor",
         "schemas::pow.into",
     ]
-    assert [argument.name for argument in pow_tensors.variants["out"].schema.out] == ["result"]
+    assert [out.name for out in pow_tensors.variants["out"].schema.out] == ["result"]
 
 
 def test_an_out_variant_has_no_tensor_options(lib):
@@ -174,8 +174,8 @@ def test_an_out_variant_has_no_tensor_options(lib):
 @pytest.mark.parametrize("text", ["int[2] x=0", "float x=1.", "float x=1.0000000000000001e-05", "ScalarType x=long"])
 def test_a_schema_may_write_a_default_in_any_way(text: str) -> None:
     with Library("anyway") as lib:
-        output = lib.define(f"taken(Tensor self, *, {text}) -> Tensor", lambda self, x: self)
-        assert str(output.schema) == f"anyway::taken(Tensor self, *, {text}) -> Tensor"
+        operator = lib.define(f"taken(Tensor self, *, {text}) -> Tensor", lambda self, x: self)
+        assert str(operator.schema) == f"anyway::taken(Tensor self, *, {text}) -> Tensor"
 
 
 @pytest.mark.parametrize(

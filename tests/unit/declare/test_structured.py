@@ -40,9 +40,9 @@ def iterated(library: Library, promote: str = "default") -> Any:
 
 def test_tensor_iterator_broadcasts_and_promotes(library: Library) -> None:
     one, two = opdsl.arange(3).view(1, 3), opdsl.tensor([[0.5], [1.5]])
-    output = iterated(library)(one, two)
-    assert output.tolist() == (one - two).tolist()
-    assert output.dtype is opdsl.float32
+    difference = iterated(library)(one, two)
+    assert difference.tolist() == (one - two).tolist()
+    assert difference.dtype is opdsl.float32
 
 
 def test_tensor_iterator_gives_outputs_the_strides_of_the_inputs(library: Library) -> None:
@@ -66,7 +66,7 @@ def test_a_base_of_ones_own(library: Library) -> None:
             return tensor.shape[0]
 
         def operands(self, arguments: tuple[object, ...]) -> tuple[object, ...]:
-            return tuple(argument * 2 if isinstance(argument, Tensor) else argument for argument in arguments)
+            return tuple(matrix * 2 if isinstance(matrix, Tensor) else matrix for matrix in arguments)
 
     @library.op(out=True, structured_inherits=Matrices)
     def sums(self: Tensor) -> Tensor: ...
@@ -195,10 +195,10 @@ def test_one_composite_out_kernel_serves_all_variants(library: Library) -> None:
     def increased_out(self, out):
         opdsl.add(self, 1, out=out)
 
-    tensor = opdsl.zeros(3)
-    assert increased(tensor).tolist() == [1.0] * 3
-    assert increased(tensor, out=opdsl.empty(0)).tolist() == [1.0] * 3
-    assert opdsl.ops.structured_test.increased_(tensor).tolist() == [1.0] * 3
+    numbers = opdsl.zeros(3)
+    assert increased(numbers).tolist() == [1.0] * 3
+    assert increased(numbers, out=opdsl.empty(0)).tolist() == [1.0] * 3
+    assert opdsl.ops.structured_test.increased_(numbers).tolist() == [1.0] * 3
 
 
 def test_a_functional_operator_derived_of_an_in_place_body(library: Library) -> None:
@@ -206,11 +206,11 @@ def test_a_functional_operator_derived_of_an_in_place_body(library: Library) -> 
     def grow_(self: Tensor[Alias("a", write=True)], by: float = 2.0) -> Tensor[Alias("a", write=True)]:
         return self.mul_(by)
 
-    tensor = opdsl.ones(2)
+    grown = opdsl.ones(2)
     grow = grow_.variants["functional"]
     assert str(grow.schema) == "structured_test::grow(Tensor self, float by=2.0) -> Tensor"
-    assert grow(tensor, 3.0).tolist() == [3.0, 3.0]
-    assert tensor.tolist() == [1.0, 1.0]
+    assert grow(grown, 3.0).tolist() == [3.0, 3.0]
+    assert grown.tolist() == [1.0, 1.0]
 
 
 def test_a_functional_operator_derives_of_in_place_ones_only(library: Library) -> None:

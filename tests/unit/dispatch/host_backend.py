@@ -45,9 +45,9 @@ def to_host(array: Array) -> Array:
 def from_host(array: Array, device: Device, dtype: DType) -> Array:
     extent = sum((size - 1) * step for size, step in zip(array.shape, array.strides, strict=True)) + array.itemsize
     block = numpy.empty(extent if array.size else 0, numpy.uint8)
-    output = numpy.ndarray(array.shape, array.dtype, block, 0, array.strides)
-    output[...] = array
-    return output
+    moved = numpy.ndarray(array.shape, array.dtype, block, 0, array.strides)
+    moved[...] = array
+    return moved
 
 
 def install() -> Device:

@@ -92,8 +92,8 @@ def there(*values) -> Tensor:
 def test_a_structured_operator_reaches_the_fallback_as_it_is_called(called, name, call, expected):
     x = there(3.0, 1.0, 2.0)
     for _ in range(2):
-        result = call(x.clone())
-        assert (str(result.device), result.tolist()) == (host_backend.DEVICE, pytest.approx(expected))
+        actual = call(x.clone())
+        assert (str(actual.device), actual.tolist()) == (host_backend.DEVICE, pytest.approx(expected))
     assert called.count(name) >= 2
 
 
@@ -133,7 +133,7 @@ def test_without_a_fallback_kernels_for_every_backend_run_on_the_host():
 
 
 def test_every_operator_gives_what_the_cpu_gives(redispatching):
-    result = {}
+    problems = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         for operator in CHOSEN:
@@ -142,5 +142,5 @@ def test_every_operator_gives_what_the_cpu_gives(redispatching):
             # fallback.
             faults = [fault for fault in faults if "there is no linear algebra" not in fault]
             if faults:
-                result[operator.name] = faults
-    assert result == {}
+                problems[operator.name] = faults
+    assert problems == {}

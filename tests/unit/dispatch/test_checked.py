@@ -94,8 +94,8 @@ def test_views_in_a_list_belong_to_the_set_of_their_tensor(lib: Library) -> None
 
 def test_two_results_that_share_memory_are_refused(lib: Library) -> None:
     def twice(self):
-        output = self.clone()
-        return output, output.view(-1)
+        copy = self.clone()
+        return copy, copy.view(-1)
 
     f = operator_with(lib, twice, "f(Tensor self) -> (Tensor, Tensor)")
     assert "results 0 and 1 share memory" in error_of(lambda: f(opdsl.ones(2)))
@@ -339,10 +339,10 @@ def test_undefined_gradients_of_masked_results_are_let_pass() -> None:
     grad, x = opdsl.ones(3, 4), opdsl.ones(3, 4)
     mean, rstd = opdsl.ones(3, 1), opdsl.ones(3, 1)
     with opdsl.checked():
-        result = opdsl.ops.aten.native_layer_norm_backward.default(
+        gradients = opdsl.ops.aten.native_layer_norm_backward.default(
             grad, x, [4], mean, rstd, None, None, [True, False, False]
         )
-    assert result[0].shape == (3, 4)
+    assert gradients[0].shape == (3, 4)
 
 
 def test_optional_arguments_and_results_of_variants(lib: Library) -> None:

@@ -72,9 +72,9 @@ def test_the_functional_variant_comes_from_the_out_kernel(registered) -> None:
 
 
 def test_the_in_place_variant_comes_from_it(registered) -> None:
-    tensor = there(1.0, 2.0)
-    assert registered.variants["inplace"](tensor) is tensor
-    assert tensor.tolist() == [2.0, 4.0]
+    remote = there(1.0, 2.0)
+    assert registered.variants["inplace"](remote) is remote
+    assert remote.tolist() == [2.0, 4.0]
 
 
 def test_an_output_that_is_given_is_filled(registered) -> None:
@@ -97,8 +97,8 @@ def test_an_output_of_another_shape_is_resized_with_a_warning(registered) -> Non
 @pytest.mark.parametrize("variant", ["functional", "inplace", "out"])
 def test_shapes_are_checked_once_and_the_device_is_entered_once(registered, variant: str) -> None:
     inputs = {"out": there(0.0, 0.0)} if variant == "out" else {}
-    tensor = there(1.0, 2.0)
-    (registered.variants["inplace"] if variant == "inplace" else registered)(tensor, 5, **inputs)
+    remote = there(1.0, 2.0)
+    (registered.variants["inplace"] if variant == "inplace" else registered)(remote, 5, **inputs)
     first = recorder.events[: len(WHOLE)]
     assert first == WHOLE and recorder.events.count("kernel") == 1
 
@@ -106,11 +106,11 @@ def test_shapes_are_checked_once_and_the_device_is_entered_once(registered, vari
 @pytest.mark.parametrize("variant", ["functional", "out"])
 def test_a_planned_call_checks_no_shapes(registered, variant: str) -> None:
     inputs = {"out": there(0.0, 0.0)} if variant == "out" else {}
-    tensor = there(1.0, 2.0)
-    registered(tensor, **inputs)
-    registered(tensor, **inputs)
+    remote = there(1.0, 2.0)
+    registered(remote, **inputs)
+    registered(remote, **inputs)
     recorder.events.clear()
-    result = registered(tensor, **inputs)
+    result = registered(remote, **inputs)
     assert recorder.events == ["enter recorder:0", "kernel", "leave recorder:0"]
     assert result.tolist() == [2.0, 4.0]
 
@@ -130,15 +130,15 @@ def test_an_output_of_another_dtype_is_refused(registered) -> None:
 
 
 def test_an_output_that_is_also_read_is_filled_after_it_was_read(registered) -> None:
-    tensor = there(1.0, 2.0)
-    assert registered(tensor, out=tensor).tolist() == [2.0, 4.0]
+    remote = there(1.0, 2.0)
+    assert registered(remote, out=remote).tolist() == [2.0, 4.0]
 
 
 @pytest.mark.parametrize(("variant", "versions"), [("functional", 0), ("inplace", 1), ("out", 1)])
 def test_a_write_is_counted_once(registered, variant: str, versions: int) -> None:
-    out, tensor = there(0.0, 0.0), there(1.0, 2.0)
+    out, remote = there(0.0, 0.0), there(1.0, 2.0)
     function = registered.variants["inplace"] if variant == "inplace" else registered
-    result = function(tensor, **({"out": out} if variant == "out" else {}))
+    result = function(remote, **({"out": out} if variant == "out" else {}))
     assert version_of(result) == versions
 
 
@@ -263,7 +263,7 @@ def test_one_kernel_serves_several_backends(lib: Library) -> None:
     def same_kernel(self):
         return self
 
-    for tensor in (there(1.0), opdsl.tensor([1.0])):
-        assert same(tensor) is tensor
+    for numbers in (there(1.0), opdsl.tensor([1.0])):
+        assert same(numbers) is numbers
     with pytest.raises(MissingKernelError, match="no Meta kernel"):
         same(opdsl.empty((1,), device="meta"))

@@ -168,11 +168,11 @@ def test_a_planned_call_is_guarded_as_the_first_one(lib: Library) -> None:
     def same_kernel(self):
         return noting(self)
 
-    tensor = on(1)
-    same(tensor)
-    same(tensor)
+    remote = on(1)
+    same(remote)
+    same(remote)
     recorder.events.clear()
-    same(tensor)
+    same(remote)
     assert recorder.events == ["enter recorder:1", "kernel", "leave recorder:1"]
 
 

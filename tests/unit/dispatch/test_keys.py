@@ -35,10 +35,10 @@ name_lists = st.lists(key_names, max_size=6)
 
 
 def torch_set(*names: str) -> object:
-    output = C.DispatchKeySet.from_raw_repr(0)
+    key_set = C.DispatchKeySet.from_raw_repr(0)
     for name in names:
-        output = output | C.DispatchKeySet(THEIRS[name])
-    return output
+        key_set = key_set | C.DispatchKeySet(THEIRS[name])
+    return key_set
 
 
 def names_in(theirs: object) -> list[str]:
@@ -117,8 +117,8 @@ def test_highest_priority_equals_torchs(names: list[str]) -> None:
 @pytest.mark.parametrize("key", [key for key in OURS if key.functionality != "Dense"], ids=str)
 def test_keys_below_a_key_equal_torchs(key: DispatchKey) -> None:
     expected = names_in(C._dispatch_keyset_full_after(THEIRS[key.name]))
-    result = names_of(KeySet.below(key) | KeySet("PythonDispatcher"))  # c10 always adds PythonDispatcher
-    assert [name for name in result if name != "Common"] == expected
+    actual = names_of(KeySet.below(key) | KeySet("PythonDispatcher"))  # c10 always adds PythonDispatcher
+    assert [name for name in actual if name != "Common"] == expected
 
 
 def test_reachable_keys_are_those_of_the_highest_backend() -> None:

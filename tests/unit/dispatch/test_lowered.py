@@ -116,12 +116,12 @@ def test_a_call_of_one_loop_is_a_function_of_the_backend(name: str) -> None:
 
 def plans() -> list[object]:
     """Return all existing plans for exact geometries."""
-    result: list[object] = []
+    served: list[object] = []
     left = [holder.plans for holder in opdsl.dispatch.plans.plan_holders.holders if isinstance(holder, CallCache)]
     while left:
         for entry in left.pop().values():
-            left.append(entry) if isinstance(entry, dict) else result.append(entry)
-    return result
+            left.append(entry) if isinstance(entry, dict) else served.append(entry)
+    return served
 
 
 def test_names_of_parameters_are_not_those_of_plans() -> None:

@@ -118,9 +118,9 @@ def test_what_a_mode_sees(place: int, before: bool, own: Any) -> None:
     expected = call(x, own)
     mode = Seen(before_decomposition=before)
     with mode:
-        result = call(y, own)
+        actual = call(y, own)
     assert mode.names == (program if before else leaves)
-    assert repr(result) == repr(expected)
+    assert repr(actual) == repr(expected)
     assert repr(y) == repr(x)
 
 
@@ -408,9 +408,9 @@ def test_gradients_are_those_without_a_mode_and_it_sees_their_operators(before: 
 
         x = opdsl.full((2,), 2.0, requires_grad=True)
         with Seen(before_decomposition=before) as mode:
-            result = ninth(x)
+            computed = ninth(x)
             forward = list(mode.names)
-            result.backward(opdsl.full((2,), 1.0))
+            computed.backward(opdsl.full((2,), 1.0))
         assert forward == (["testmodegradients::ninth"] if before else ["testmodegradients::cube"] * 2)
         assert len([name for name in mode.names if "gradient" in name and name not in forward]) == 2
         assert x.grad.tolist() == [9 * 2.0**8] * 2
@@ -431,7 +431,7 @@ def test_a_mode_after_decomposition_is_below_autograd() -> None:
 
         x = opdsl.full((2,), 1.0, requires_grad=True)
         with Doubles():
-            result = scaled(x)
-        result.backward(opdsl.full((2,), 1.0))
+            computed = scaled(x)
+        computed.backward(opdsl.full((2,), 1.0))
         # The result is the mode's; the gradient is the operator's.
-        assert (result.tolist(), x.grad.tolist()) == ([6.0, 6.0], [3.0, 3.0])
+        assert (computed.tolist(), x.grad.tolist()) == ([6.0, 6.0], [3.0, 3.0])

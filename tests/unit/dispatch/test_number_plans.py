@@ -82,7 +82,7 @@ def test_an_argument_may_be_a_tensor_or_a_list_of_them():
             return values
 
         for _ in range(2):
-            assert [count(value) for value in ([one, None], [one, two], [None, two, two], 7, 8)] == [1, 2, 2, 7, 8]
+            assert [count(case) for case in ([one, None], [one, two], [None, two, two], 7, 8)] == [1, 2, 2, 7, 8]
 
 
 def sign_by_kernel(f):

@@ -248,8 +248,8 @@ def test_an_order_function_that_loses_overrides_changes_nothing(one: Tensor) -> 
 
 
 def test_overrides_are_listed() -> None:
-    output = override()
-    assert opdsl.list_op_overrides() == [output]
+    registered = override()
+    assert opdsl.list_op_overrides() == [registered]
     assert opdsl.get_dsl_operations(DSL) == ["aten::mul.Tensor"]
     opdsl.deregister_op_overrides(disable_dsl_names=DSL)
     assert opdsl.list_op_overrides(enabled_only=True) == []
@@ -331,14 +331,14 @@ def test_what_numba_does_not_compile_is_refused() -> None:
 
 
 def in_a_process(program: str, **environment: str) -> str:
-    result = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", program],
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
         check=True,
     )
-    return result.stdout.strip()
+    return process.stdout.strip()
 
 
 PROGRAM = """

@@ -304,7 +304,7 @@ def test_lists_where_a_tensor_may_be_have_plans_of_their_own(plans_at_once) -> N
         for _ in range(3):
             for size in (2, 5):
                 x = opdsl.ones(size)
-                assert [total(argument).item() for argument in (x, [x], [x, x], [x, None], [None, x])] == [
+                assert [total(case).item() for case in (x, [x], [x, x], [x, None], [None, x])] == [
                     size * count for count in (1, 1, 2, 1, 1)
                 ]
 

@@ -39,10 +39,10 @@ def test_tensors_of_the_first_calls_are_freed(name: str, requires_grad: bool) ->
 
     def call() -> list[weakref.ref[Tensor]]:
         inputs = [opdsl.rand(*shape, requires_grad=requires_grad) for shape in shapes]
-        result = function(*inputs)
+        computed = function(*inputs)
         if requires_grad:
-            result.sum().backward(create_graph=True)
-        return [weakref.ref(tensor) for tensor in (*inputs, result)]
+            computed.sum().backward(create_graph=True)
+        return [weakref.ref(tensor) for tensor in (*inputs, computed)]
 
     seen = [call() for _ in range(3)]
     gc.collect()

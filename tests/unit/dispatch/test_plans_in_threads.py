@@ -88,9 +88,9 @@ def test_a_form_that_two_threads_lower_gets_one_plan(monkeypatch: pytest.MonkeyP
 
     def lower_together(self: Any, state: Any, form: FormPlans, make: Callable[[], Any], *inputs: Any) -> bool:
         def make_together() -> Any:
-            output = make()
+            plan = make()
             both.wait(PATIENCE)
-            return output
+            return plan
 
         forms.append(form)
         return lower(self, state, form, make_together, *inputs)

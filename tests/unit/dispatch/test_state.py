@@ -35,11 +35,11 @@ pytestmark = pytest.mark.usefixtures("plans_at_once")
 
 def in_thread(function: Callable[[], object]) -> object:
     """Run a function in a new thread, and return its result."""
-    result: list[object] = []
-    thread = threading.Thread(target=lambda: result.append(function()))
+    returned: list[object] = []
+    thread = threading.Thread(target=lambda: returned.append(function()))
     thread.start()
     thread.join()
-    return result[0]
+    return returned[0]
 
 
 @pytest.fixture(autouse=True)

@@ -86,9 +86,9 @@ def test_lists_of_tensors_are_given_and_returned() -> None:
 
 def test_in_place_steps_on_a_result_are_made_again() -> None:
     def body(self: Tensor) -> Tensor:
-        output = self.add(1)
-        output.mul_(self)
-        return output
+        total = self.add(1)
+        total.mul_(self)
+        return total
 
     with declared(body) as f:
         for _ in range(3):
@@ -215,11 +215,11 @@ def test_calls_that_require_gradients_and_those_that_do_not() -> None:
 
         for wanted in (False, True, False, True, True):
             x = opdsl.full((2,), 2.0, requires_grad=wanted)
-            result = ninth(x)
-            assert result.tolist() == [512.0, 512.0]
-            assert result.requires_grad is wanted
+            actual = ninth(x)
+            assert actual.tolist() == [512.0, 512.0]
+            assert actual.requires_grad is wanted
             if wanted:
-                result.backward(opdsl.full((2,), 1.0))
+                actual.backward(opdsl.full((2,), 1.0))
                 assert x.grad.tolist() == [9 * 2.0**8] * 2
 
 
@@ -285,9 +285,9 @@ def test_an_argument_may_be_the_result() -> None:
 
 def test_what_is_written_without_a_call_is_not_planned() -> None:
     def body(self: Tensor) -> Tensor:
-        output = opdsl.empty_like(self)
-        fill_(output, 3)
-        return output
+        filled = opdsl.empty_like(self)
+        fill_(filled, 3)
+        return filled
 
     with declared(body) as f:
         for _ in range(3):

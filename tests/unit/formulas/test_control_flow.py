@@ -110,16 +110,16 @@ def test_choices_are_those_of_python(value):
         python_nested(value),
         value if 0 < value <= 2 else -1,
     ]
-    result = [elu_formula(x).item(), nested(x).item(), chained(x).item()]
-    assert np.allclose(result, expected, rtol=1e-15, equal_nan=True)
+    actual = [elu_formula(x).item(), nested(x).item(), chained(x).item()]
+    assert np.allclose(actual, expected, rtol=1e-15, equal_nan=True)
 
 
 @pytest.mark.parametrize("one", [0.0, 1.0, math.nan])
 @pytest.mark.parametrize("other", [0.0, 1.0, 3.0])
 def test_logic_is_that_of_python(one, other):
     expected = one if (one and other) or not (one or other > 2) else other
-    result = logical(opdsl.tensor(one, dtype=opdsl.float64), opdsl.tensor(other, dtype=opdsl.float64)).item()
-    assert result == expected or (math.isnan(result) and math.isnan(expected))
+    actual = logical(opdsl.tensor(one, dtype=opdsl.float64), opdsl.tensor(other, dtype=opdsl.float64)).item()
+    assert actual == expected or (math.isnan(actual) and math.isnan(expected))
 
 
 def python_halved(x):
@@ -134,7 +134,7 @@ def python_halved(x):
 
 def test_loops_end_and_skip_for_each_element():
     values = [0.5, 1.0, 3.0, 9.0, 40.0]
-    assert halved_until(opdsl.tensor(values)).tolist() == [python_halved(value) for value in values]
+    assert halved_until(opdsl.tensor(values)).tolist() == [python_halved(number) for number in values]
 
 
 def python_collatz(n):
@@ -149,7 +149,7 @@ def test_elements_count_their_turns():
     values = list(range(1, 30))
     result = collatz(opdsl.tensor(values))
     assert result.dtype is opdsl.int64
-    assert result.tolist() == [python_collatz(value) for value in values]
+    assert result.tolist() == [python_collatz(number) for number in values]
 
 
 @pytest.mark.parametrize("shape", [(), (3,), (2, 0), (2, 3)])
@@ -180,7 +180,7 @@ def test_what_overflows_on_the_other_side_does_not_reach_gradients():
 
 
 def test_a_formula_that_is_declared_again_has_its_own_gradient():
-    result = []
+    slopes = []
     for factor in (2.0, 3.0):
 
         def scaled(x, factor=factor):
@@ -195,8 +195,8 @@ def test_a_formula_that_is_declared_again_has_its_own_gradient():
 
             x = opdsl.ones(2, requires_grad=True)
             twice(x).sum().backward()
-            result.append(x.grad.tolist())
-    assert result == [[2.0, 2.0], [3.0, 3.0]]
+            slopes.append(x.grad.tolist())
+    assert slopes == [[2.0, 2.0], [3.0, 3.0]]
 
 
 @formula
@@ -253,8 +253,8 @@ def sum_halved(self: Tensor) -> Tensor:
 def test_gradients_through_a_loop_that_elements_end_are_refused_by_name(function):
     with Library("formula_loop_gradients") as local:
         operator = local.op(formula(function))
-        result = operator(opdsl.tensor([4.0, 9.0], requires_grad=True))
+        computed = operator(opdsl.tensor([4.0, 9.0], requires_grad=True))
         with pytest.raises(
             errors.MissingDerivativeError, match=rf"Declare that of the operator \(@{function.__name__}"
         ):
-            result.sum().backward()
+            computed.sum().backward()

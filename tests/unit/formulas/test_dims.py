@@ -79,8 +79,8 @@ def test_reads_that_disagree_name_both() -> None:
 
 def test_a_size_of_1_that_was_used_is_not_changed() -> None:
     i = dim()
-    value = numbers(1)[i].sum(i)
-    assert value.order().shape == ()
+    total = numbers(1)[i].sum(i)
+    assert total.order().shape == ()
     with pytest.raises(DimError, match=r"sum\(\) used it before"):
         numbers(2)[i]
 
@@ -117,8 +117,8 @@ def test_a_dim_is_the_tensor_of_its_positions() -> None:
 
 def test_dims_count_as_dimensions_for_promotion() -> None:
     i = dim()
-    value = opdsl.ones(3)[i] + opdsl.tensor(1.0, dtype=opdsl.float64)
-    assert value.dtype is opdsl.float32
+    total = opdsl.ones(3)[i] + opdsl.tensor(1.0, dtype=opdsl.float64)
+    assert total.dtype is opdsl.float32
     assert (opdsl.ones(3)[i] + opdsl.ones(1, dtype=opdsl.float64)).dtype is opdsl.float64
 
 
@@ -152,8 +152,8 @@ def test_every_operator_of_python_is_there() -> None:
         (9 - a + 0 * b, 9 - xs + 0 * ys), (2**a + 0 * b, 2**xs + 0 * ys), (20 // a + 0 * b, 20 // xs + 0 * ys),
         (20 % a + 0 * b, 20 % xs + 0 * ys), (1 / a + 0 * b, 1 / xs + 0 * ys),
     ]  # fmt: skip
-    for value, wanted in pairs:
-        numpy.testing.assert_allclose(value.order(i, j).numpy(), wanted, rtol=1e-6)
+    for computed, wanted in pairs:
+        numpy.testing.assert_allclose(computed.order(i, j).numpy(), wanted, rtol=1e-6)
 
 
 def test_plain_tensors_and_arrays_stand_on_either_side() -> None:
@@ -236,8 +236,8 @@ def test_folds_of_all_are_of_positional_dimensions() -> None:
     i, j = dims(2)
     x = numbers(3, 4, 5)
     a, xs = x[i], x.numpy()
-    for value in (a.sum(), a.sum(None), a.sum([]), a.sum(...), a.sum((0, 1))):
-        close(value.order(i), xs.sum((1, 2)))
+    for total in (a.sum(), a.sum(None), a.sum([]), a.sum(...), a.sum((0, 1))):
+        close(total.order(i), xs.sum((1, 2)))
     close(a.max().order(i), xs.max((1, 2)))
     close(a.argmax().order(i).to(opdsl.float64), xs.reshape(3, -1).argmax(1))
     close(a.argmax(keepdim=True).order(i, ...).to(opdsl.float64), xs.reshape(3, -1).argmax(1)[:, None, None])
@@ -255,7 +255,7 @@ def test_sums_of_products_are_einsums(n: int, reads: list[str]) -> None:
     by_name = dict(zip("ijk", dims(3, [2, 3, n]), strict=True))
     shape = {"i": 2, "j": 3, "k": n}
     tensors = [numbers(*(shape[name] for name in read), seed=seed) for seed, read in enumerate(reads)]
-    values = [tensor[tuple(by_name[name] for name in read)] for tensor, read in zip(tensors, reads, strict=True)]
+    values = [factor[tuple(by_name[name] for name in read)] for factor, read in zip(tensors, reads, strict=True)]
     product = values[0]
     for value in values[1:]:
         product = product * value
@@ -265,7 +265,7 @@ def test_sums_of_products_are_einsums(n: int, reads: list[str]) -> None:
         if not there:
             continue
         kept = "".join(name for name in names if name not in there)
-        wanted = numpy.einsum(",".join(reads) + "->" + kept, *(tensor.numpy() for tensor in tensors))
+        wanted = numpy.einsum(",".join(reads) + "->" + kept, *(factor.numpy() for factor in tensors))
         close(product.sum(tuple(by_name[name] for name in there)).order(*(by_name[name] for name in kept)), wanted)
 
 

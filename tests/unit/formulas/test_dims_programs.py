@@ -94,9 +94,7 @@ def test_a_formula_with_dims_is_its_text(name: str) -> None:
     for size in (3, 3, 5, 1):
         tensors = arguments(size)
         numpy.testing.assert_allclose(operator(*tensors).numpy(), wanted(*tensors).numpy(), rtol=1e-9, atol=1e-9)
-    tensors = tuple(
-        argument.requires_grad_() if argument.is_floating_point() else argument for argument in arguments(3)
-    )
+    tensors = tuple(input.requires_grad_() if input.is_floating_point() else input for input in arguments(3))
     assert gradcheck(operator, tensors)
 
 
@@ -111,9 +109,7 @@ def test_a_traced_function_has_symbolic_sizes(name: str) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_gradients_are_those_of_finite_differences(name: str) -> None:
     operator, (_, arguments, _) = OPERATORS[name], CASES[name]
-    tensors = tuple(
-        argument.requires_grad_() if argument.is_floating_point() else argument for argument in arguments(3)
-    )
+    tensors = tuple(input.requires_grad_() if input.is_floating_point() else input for input in arguments(3))
     assert gradcheck(operator, tensors)
     assert gradgradcheck(operator, tensors)
 
@@ -186,8 +182,8 @@ def test_operators_of_ones_own_go_per_position() -> None:
 
 def test_vmap_goes_over_values_with_dims() -> None:
     x, y = numbers(3, 2, 4), numbers(5, 4, seed=1)
-    result = opdsl.vmap(distances, in_dims=(0, None))(x, y)
-    numpy.testing.assert_allclose(result.numpy(), opdsl.cdist(x, y).numpy(), atol=1e-9)
+    mapped = opdsl.vmap(distances, in_dims=(0, None))(x, y)
+    numpy.testing.assert_allclose(mapped.numpy(), opdsl.cdist(x, y).numpy(), atol=1e-9)
 
 
 @lib.op
@@ -255,21 +251,21 @@ def test_weights_without_positional_dimensions_are_multiplied_by_the_library() -
 
 def test_windows_times_a_weight_are_a_convolution() -> None:
     x, weight = (opdsl.randn(*shape, dtype=opdsl.float64).requires_grad_() for shape in ((2, 3, 5, 4), (6, 3, 3, 3)))
-    output = conv2d(x, weight)
+    convolved = conv2d(x, weight)
     wanted = torch.conv2d(torch.from_numpy(x.detach().numpy()), torch.from_numpy(weight.detach().numpy()), padding=1)
     assert products(conv2d, x, weight, names=("convolution",)) == 1
     assert products(conv2d, x, weight) == 0
-    assert numpy.allclose(output.detach().numpy(), wanted.numpy())
+    assert numpy.allclose(convolved.detach().numpy(), wanted.numpy())
     assert gradcheck(conv2d, (x, weight))
 
 
 def test_windows_in_steps_are_a_convolution_in_steps() -> None:
     x, weight = (opdsl.randn(*shape, dtype=opdsl.float64).requires_grad_() for shape in ((2, 3, 9), (4, 3, 3)))
-    output = strided(x, weight)
+    convolved = strided(x, weight)
     wanted = torch.conv1d(torch.from_numpy(x.detach().numpy()), torch.from_numpy(weight.detach().numpy()), stride=2)
     assert products(strided, x, weight, names=("convolution",)) == 1
     assert products(strided, x, weight) == 0
-    assert numpy.allclose(output.detach().numpy(), wanted.numpy())
+    assert numpy.allclose(convolved.detach().numpy(), wanted.numpy())
     assert gradcheck(strided, (x, weight))
 
 

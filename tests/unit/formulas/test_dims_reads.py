@@ -98,10 +98,10 @@ def test_a_value_is_read_elsewhere() -> None:
     b, t = dims(2)
     x, at = numbers(3, 5), positions(3, below=5)
     xs = x.numpy()
-    value = x[b, t].exp()
-    close(value.order(t)[-1].order(b), numpy.exp(xs[:, -1]))
-    close(value.order(t)[at[b]].order(b), numpy.exp(xs[numpy.arange(3), at.numpy()]))
-    before = value.order(t).outside(0.0)[t - 1].order(b, t)
+    exponential = x[b, t].exp()
+    close(exponential.order(t)[-1].order(b), numpy.exp(xs[:, -1]))
+    close(exponential.order(t)[at[b]].order(b), numpy.exp(xs[numpy.arange(3), at.numpy()]))
+    before = exponential.order(t).outside(0.0)[t - 1].order(b, t)
     close(before, numpy.pad(numpy.exp(xs), ((0, 0), (1, 0)))[:, :-1])
 
 

@@ -366,10 +366,10 @@ def test_unknown_dtypes_are_refused_where_a_formula_is_declared():
 def test_a_tensor_of_one_number_is_a_number_of_the_kernel() -> None:
     """A computation with a tensor of one number is fused and rounded once, as one pointwise operator."""
     x = opdsl.tensor([-0.5, 0.0, 1.0], dtype=opdsl.bfloat16, requires_grad=True)
-    result = soft_relu(x)
+    computed = soft_relu(x)
     exact = np.logaddexp(0, [-0.5, 0.0, 1.0])
-    assert result.tolist() == opdsl.tensor(exact, dtype=opdsl.bfloat16).tolist()
-    result.sum().backward()
+    assert computed.tolist() == opdsl.tensor(exact, dtype=opdsl.bfloat16).tolist()
+    computed.sum().backward()
     assert x.grad is not None
     assert x.grad[1].item() == 0.5
     assert soft_relu.tags == ("pointwise",)

@@ -60,7 +60,7 @@ def test_what_a_step_closes_over_is_read_at_its_turn(operator: Any) -> None:
 
 @pytest.mark.parametrize("operator", [closes_over_a_dim, closes_over_a_value, closes_over_a_tensor])
 def test_gradients_of_what_a_step_closes_over(operator: Any) -> None:
-    assert gradcheck(operator, [tensor.requires_grad_() for tensor in given(X, W)])
+    assert gradcheck(operator, [leaf.requires_grad_() for leaf in given(X, W)])
 
 
 @pytest.mark.parametrize("operator", [closes_over_a_dim, closes_over_a_value, closes_over_a_tensor])

@@ -88,7 +88,7 @@ def test_gradients_of_what_was_broadcast_are_summed_one_by_one(monkeypatch: pyte
     # The results and one gradient of the same shape.
     assert peak_of(monkeypatch, run) <= 2.25 * STATE_BYTES
 
-    x, y, z, w = (argument.detach().numpy().astype(numpy.float64) for argument in (*arguments, weights))
+    x, y, z, w = (input.detach().numpy().astype(numpy.float64) for input in (*arguments, weights))
     wanted = ((w * y * z).sum(2, keepdims=True), (w * x * z).sum(1, keepdims=True), (w * x * y).sum(0, keepdims=True))
     for one, other in zip(run(), wanted, strict=True):
         numpy.testing.assert_allclose(one.numpy(), other, rtol=1e-5)
@@ -128,7 +128,7 @@ def test_passes_that_free_a_graph_give_what_others_give_and_leave_arguments(name
     function, count = CASES[name]
     # Large enough for separate blocks of memory.
     tensors = [(values(TIME, CHANNELS, STATES, seed=at).detach() * 0.5).requires_grad_() for at in range(count)]
-    before = [tensor.detach().numpy().copy() for tensor in tensors]
+    before = [leaf.detach().numpy().copy() for leaf in tensors]
     weights = values(TIME, CHANNELS, STATES, seed=9).detach()
     for _ in range(4):
         result = function(*tensors)
@@ -136,8 +136,8 @@ def test_passes_that_free_a_graph_give_what_others_give_and_leave_arguments(name
         freed = opdsl.autograd.grad(result, tensors, weights)
         for one, other in zip(freed, kept, strict=True):
             numpy.testing.assert_array_equal(one.numpy(), other.numpy())
-        for argument, copy in zip(tensors, before, strict=True):
-            numpy.testing.assert_array_equal(argument.detach().numpy(), copy)
+        for input, copy in zip(tensors, before, strict=True):
+            numpy.testing.assert_array_equal(input.detach().numpy(), copy)
         with pytest.raises(GraphFreedError):
             opdsl.autograd.grad(result, tensors, weights)
 
@@ -152,16 +152,16 @@ def test_gradients_of_gradients_read_what_a_pass_has_not_written() -> None:
 def test_results_and_gradients_lie_as_operands_do(order: tuple[int, int, int]) -> None:
     tensors = [values(3, 4, 5, seed=at).detach().permute(*order).requires_grad_() for at in range(2)]
     shape, strides = tensors[0].shape, tensors[0].stride()
-    result = leaking(*tensors)
-    gradients = opdsl.autograd.grad(result, tensors, opdsl.ones(*shape))
-    assert [gradient.stride() for gradient in (result, *gradients)] == [strides] * 3
+    actual = leaking(*tensors)
+    gradients = opdsl.autograd.grad(actual, tensors, opdsl.ones(*shape))
+    assert [gradient.stride() for gradient in (actual, *gradients)] == [strides] * 3
 
-    x, rate = (tensor.detach().numpy().astype(numpy.float64) for tensor in tensors)
+    x, rate = (leaf.detach().numpy().astype(numpy.float64) for leaf in tensors)
     h, wanted = numpy.zeros(shape[1:]), []
     for turn in range(shape[0]):
         h = rate[turn] * h + x[turn]
         wanted.append(h)
-    numpy.testing.assert_allclose(result.detach().numpy(), numpy.stack(wanted), rtol=1e-5)
+    numpy.testing.assert_allclose(actual.detach().numpy(), numpy.stack(wanted), rtol=1e-5)
 
 
 def test_gradients_that_are_conjugate_views_are_read_as_such() -> None:

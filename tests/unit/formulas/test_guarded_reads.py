@@ -66,9 +66,9 @@ def test_ignored_targets_are_not_read() -> None:
 
 def test_gradients_are_guarded_too() -> None:
     table = opdsl.tensor([0.0, 2.0, 4.0], requires_grad=True)
-    result = looked_up(table, opdsl.tensor([[-7, 1], [2, -1]]))
-    numpy.testing.assert_allclose(result.detach().numpy(), [[0, numpy.log(2)], [numpy.log(4), 0]], rtol=1e-6)
-    result.sum().backward()
+    computed = looked_up(table, opdsl.tensor([[-7, 1], [2, -1]]))
+    numpy.testing.assert_allclose(computed.detach().numpy(), [[0, numpy.log(2)], [numpy.log(4), 0]], rtol=1e-6)
+    computed.sum().backward()
     assert table.grad is not None
     assert table.grad.tolist() == [0.0, 0.5, 0.25]
 
@@ -84,9 +84,9 @@ def test_conditions_of_conditions(positions: list[int]) -> None:
     x = numpy.array([4.0, -1.0, 9.0, 0.0])
     wanted = [x[p] ** 0.5 if 0 <= p < 4 and x[p] > 0 else 0.0 for p in positions]
     leaf = opdsl.from_numpy(x).requires_grad_()
-    result = reached(leaf, opdsl.tensor(positions))
-    assert result.tolist() == wanted
-    result.sum().backward()
+    actual = reached(leaf, opdsl.tensor(positions))
+    assert actual.tolist() == wanted
+    actual.sum().backward()
     counts = [positions.count(p) / (2 * x[p] ** 0.5) if x[p] > 0 else 0.0 for p in range(4)]
     assert leaf.grad is not None
     assert leaf.grad.tolist() == counts

@@ -27,8 +27,8 @@ def test_a_weight_without_leading_dimensions(lib: Library, shape: tuple[int, ...
         return (self[..., i] * weight[i]).order(..., i)
 
     x, weight = opdsl.ones(*shape), opdsl.arange(4.0).requires_grad_()
-    result = scaled(x, weight)
-    assert bool((result == x * weight).all())
-    result.sum().backward()
+    computed = scaled(x, weight)
+    assert bool((computed == x * weight).all())
+    computed.sum().backward()
     assert weight.grad is not None
     assert weight.grad.tolist() == [float(x.numel() // 4)] * 4

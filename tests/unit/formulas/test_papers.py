@@ -36,14 +36,14 @@ def wkv(k: Tensor, v: Tensor, w: Tensor, u: Tensor) -> Tensor:
 
 def test_wkv() -> None:
     inputs = numbers(4, 2), numbers(4, 2, seed=1), numbers(2, seed=2), numbers(2, seed=3)
-    k, v, w, u = (value.numpy() for value in inputs)
+    k, v, w, u = (input.numpy() for input in inputs)
     total, count, wanted = np.zeros(2), np.zeros(2), []
     for t in range(4):
         bonus, decay = np.exp(u + k[t]), np.exp(-np.exp(w))
         wanted.append((total + bonus * v[t]) / (count + bonus))
         total, count = total * decay + np.exp(k[t]) * v[t], count * decay + np.exp(k[t])
     assert np.allclose(wkv(*inputs).numpy(), np.stack(wanted), rtol=1e-12)
-    assert gradcheck(wkv, tuple(value.requires_grad_() for value in inputs))
+    assert gradcheck(wkv, tuple(input.requires_grad_() for input in inputs))
 
 
 @lib.op
@@ -60,14 +60,14 @@ def windowed_attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 
 def test_windowed_attention() -> None:
     inputs = numbers(6, 4), numbers(6, 4, seed=1), numbers(6, 3, seed=2)
-    q, k, v = (value.numpy() for value in inputs)
+    q, k, v = (input.numpy() for input in inputs)
     wanted = []
     for i in range(6):
         near = slice(max(i - 2, 0), i + 3)
         weights = np.exp(k[near] @ q[i])
         wanted.append(weights @ v[near] / weights.sum())
     assert np.allclose(windowed_attention(*inputs).numpy(), np.stack(wanted), rtol=1e-12)
-    assert gradcheck(windowed_attention, tuple(value.requires_grad_() for value in inputs))
+    assert gradcheck(windowed_attention, tuple(input.requires_grad_() for input in inputs))
 
 
 @lib.op
@@ -98,11 +98,11 @@ def switch_layer(x: Tensor, gate: Tensor, experts: Tensor) -> Tensor:
 
 def test_switch_layer() -> None:
     inputs = numbers(5, 4), numbers(4, 3, seed=1), numbers(3, 4, 2, seed=2)
-    x, gate, experts = (value.numpy() for value in inputs)
+    x, gate, experts = (input.numpy() for input in inputs)
     weights = np.exp(x @ gate) / np.exp(x @ gate).sum(1, keepdims=True)
     wanted = np.stack([row @ experts[p.argmax()] * p.max() for row, p in zip(x, weights, strict=True)])
     assert np.allclose(switch_layer(*inputs).numpy(), wanted, rtol=1e-12)
-    assert gradcheck(switch_layer, tuple(value.requires_grad_() for value in inputs))
+    assert gradcheck(switch_layer, tuple(input.requires_grad_() for input in inputs))
 
 
 @lib.op
@@ -138,9 +138,9 @@ def viterbi(emission: Tensor, transition: Tensor) -> Tensor:
 
 def test_viterbi() -> None:
     inputs = numbers(5, 3), numbers(3, 3, seed=1)
-    emission, transition = (value.numpy() for value in inputs)
+    emission, transition = (input.numpy() for input in inputs)
     score = emission[0]
     for row in emission[1:]:
         score = (score[:, None] + transition).max(0) + row
     assert np.allclose(viterbi(*inputs).item(), score.max(), rtol=1e-12)
-    assert gradcheck(viterbi, tuple(value.requires_grad_() for value in inputs))
+    assert gradcheck(viterbi, tuple(input.requires_grad_() for input in inputs))

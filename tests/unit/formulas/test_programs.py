@@ -260,6 +260,6 @@ def exponentials(self: Tensor) -> Tensor:
 )
 def test_gradients_do_not_pass_through_what_is_computed_under_no_grad(function, wanted):
     x = np.array([0.5, 2.0, 1.0])
-    tensor = opdsl.from_numpy(x).requires_grad_()
-    function(tensor).sum().backward()
-    np.testing.assert_allclose(tensor.grad.numpy(), wanted(x))
+    leaf = opdsl.from_numpy(x).requires_grad_()
+    function(leaf).sum().backward()
+    np.testing.assert_allclose(leaf.grad.numpy(), wanted(x))

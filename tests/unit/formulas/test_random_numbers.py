@@ -108,6 +108,6 @@ def test_numbers_of_two_draws_are_independent(lib: Library) -> None:
         return (opdsl.rand_like(self) - 0.5) * (opdsl.rand_like(self) - 0.5)
 
     opdsl.manual_seed(0)
-    output = both(opdsl.empty(5000, dtype=opdsl.float64)).numpy()
-    assert abs(output.mean()) < 0.01
-    assert abs(output.var() - 1 / 144) < 1e-3
+    numbers = both(opdsl.empty(5000, dtype=opdsl.float64)).numpy()
+    assert abs(numbers.mean()) < 0.01
+    assert abs(numbers.var() - 1 / 144) < 1e-3

@@ -156,6 +156,15 @@ def test_only_functions_are_formulas():
         formula(3)  # type: ignore[type-var]
 
 
+def test_a_formula_above_its_declaration_is_refused():
+    with Library("formula_above") as lib, pytest.raises(DeclarationError, match="Write @op, and @formula below it"):
+
+        @formula
+        @lib.op
+        def doubled(self: Tensor) -> Tensor:
+            return self * 2
+
+
 def test_a_kernel_option_is_of_a_body():
     with Library("formula_options") as lib, pytest.raises(DeclarationError, match="kernel= makes a body a kernel"):
 

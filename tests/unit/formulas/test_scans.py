@@ -54,7 +54,7 @@ def selective_arguments(batch: int, time: int, channels: int, states: int) -> li
 
 @pytest.mark.parametrize("time", [1, 5])
 def test_a_state_space_is_a_scan(time: int) -> None:
-    x, dt, a, b, c = (value.numpy() for value in selective_arguments(2, time, 3, 4))
+    x, dt, a, b, c = (input.numpy() for input in selective_arguments(2, time, 3, 4))
     h, wanted = numpy.zeros((2, 3, 4)), numpy.empty((2, time, 3))
     for t in range(time):
         h = numpy.exp(dt[:, t, :, None] * a) * h + dt[:, t, :, None] * b[:, t, None] * x[:, t, :, None]
@@ -63,7 +63,7 @@ def test_a_state_space_is_a_scan(time: int) -> None:
 
 
 def test_a_state_space_has_gradients_of_both_orders() -> None:
-    arguments = [value.requires_grad_() for value in selective_arguments(1, 3, 2, 2)]
+    arguments = [input.requires_grad_() for input in selective_arguments(1, 3, 2, 2)]
     assert gradcheck(selective_scan_formula, tuple(arguments))
 
 
@@ -85,8 +85,8 @@ def test_scans_are_loops(step: Callable[..., Any], time: int, width: int, revers
     t, c = dims(2)
     x, start = numbers(time, width), numbers(width, seed=1)
     given_start, plain = (start[c], start.numpy()) if init is None else (init, init)
-    result = opdsl.scan(step, given_start, x[t, c], along=t, reverse=reverse)
-    close(result.order(t, c), loop(step, plain, x.numpy(), reverse=reverse))
+    scanned = opdsl.scan(step, given_start, x[t, c], along=t, reverse=reverse)
+    close(scanned.order(t, c), loop(step, plain, x.numpy(), reverse=reverse))
     whole = opdsl.scan(step, start if init is None else init, x, along=0, reverse=reverse)
     close(whole, loop(step, plain, x.numpy(), reverse=reverse))
     last = opdsl.fold(step, given_start, x[t, c], over=t)
@@ -96,17 +96,17 @@ def test_scans_are_loops(step: Callable[..., Any], time: int, width: int, revers
 def test_values_broadcast_by_name() -> None:
     t, a, b = dims(3)
     x, y, start = numbers(4, 2), numbers(4, 3, seed=1), numbers(3, seed=2)
-    result = opdsl.scan(lambda h, x, y: h * x + y, start[b], x[t, a], y[t, b], along=t)
+    scanned = opdsl.scan(lambda h, x, y: h * x + y, start[b], x[t, a], y[t, b], along=t)
     wanted = loop(lambda h, x, y: h * x[:, None] + y, numpy.broadcast_to(start.numpy(), (2, 3)), x.numpy(), y.numpy())
-    close(result.order(t, a, b), wanted)
+    close(scanned.order(t, a, b), wanted)
 
 
 def test_positional_dimensions_broadcast_from_the_last() -> None:
     x, y = numbers(3, 1, 4), numbers(5, 1, seed=1)
-    result = opdsl.scan(lambda h, x, y: h * x + y, numbers(4, seed=2), x, y, along=-2)
-    xs, ys = (numpy.broadcast_to(value.numpy(), (3, 5, 4)).swapaxes(0, 1) for value in (x, y))
+    scanned = opdsl.scan(lambda h, x, y: h * x + y, numbers(4, seed=2), x, y, along=-2)
+    xs, ys = (numpy.broadcast_to(input.numpy(), (3, 5, 4)).swapaxes(0, 1) for input in (x, y))
     wanted = loop(lambda h, x, y: h * x + y, numbers(4, seed=2).numpy() + numpy.zeros((3, 4)), xs, ys)
-    close(result, wanted.swapaxes(0, 1))
+    close(scanned, wanted.swapaxes(0, 1))
 
 
 class Pair(NamedTuple):
@@ -121,11 +121,11 @@ def test_tuples_are_carried() -> None:
     def step(carry: Pair, x: Tensor) -> Pair:
         return Pair(carry.total + x, carry.count + 1)
 
-    result = opdsl.scan(step, Pair(opdsl.tensor(1.0), 0), x[t], along=t)  # type: ignore[arg-type]
-    assert isinstance(result, Pair)
-    close(result.total.order(t), 1 + numpy.cumsum(x.numpy()))
-    assert result.count.order(t).tolist() == [1, 2, 3, 4, 5, 6]
-    assert result.count.dtype is opdsl.int64
+    scanned = opdsl.scan(step, Pair(opdsl.tensor(1.0), 0), x[t], along=t)  # type: ignore[arg-type]
+    assert isinstance(scanned, Pair)
+    close(scanned.total.order(t), 1 + numpy.cumsum(x.numpy()))
+    assert scanned.count.order(t).tolist() == [1, 2, 3, 4, 5, 6]
+    assert scanned.count.dtype is opdsl.int64
 
 
 def test_the_dtype_is_that_to_which_steps_promote() -> None:
@@ -149,9 +149,9 @@ def test_numbers_that_steps_give_are_weak(init: float, number: float) -> None:
 def test_steps_close_over_elements() -> None:
     t, c = dims(2)
     x, gate = numbers(3, 2), numbers(2, seed=1).requires_grad_()
-    result = opdsl.scan(lambda h, x: h * gate[c].sigmoid() + x, 0.0, x[t, c], along=t)
+    scanned = opdsl.scan(lambda h, x: h * gate[c].sigmoid() + x, 0.0, x[t, c], along=t)
     scale = 1 / (1 + numpy.exp(-gate.detach().numpy()))
-    close(result.order(t, c).detach(), loop(lambda h, x: h * scale + x, numpy.zeros(2), x.numpy()))
+    close(scanned.order(t, c).detach(), loop(lambda h, x: h * scale + x, numpy.zeros(2), x.numpy()))
     assert gradcheck(lambda x, gate: opdsl.scan(lambda h, x: h * gate + x, 0.0, x, along=0), (x.requires_grad_(), gate))
 
 
@@ -173,7 +173,7 @@ def test_a_step_may_fold() -> None:
     with Library("formula_scan_layers") as local:
         operator = local.op(formula(layer))
         close(operator(x, weight, start), wanted)
-        assert gradcheck(operator, tuple(value.requires_grad_() for value in (x, weight, start)))
+        assert gradcheck(operator, tuple(leaf.requires_grad_() for leaf in (x, weight, start)))
 
 
 def test_initial_tensors_have_gradients() -> None:
@@ -204,9 +204,9 @@ def test_branches_guard_gradients() -> None:
 def test_folds_run_over_several_dims_in_order(height: int, width: int) -> None:
     h, w, c = dims(3)
     x = numbers(height, width, 2)
-    result = opdsl.fold(lambda s, x: s * 0.5 + x, 1.0, x[h, w, c], over=(w, h))
+    folded = opdsl.fold(lambda s, x: s * 0.5 + x, 1.0, x[h, w, c], over=(w, h))
     flat = x.numpy().swapaxes(0, 1).reshape(-1, 2)
-    close(result.order(c), loop(lambda s, x: s * 0.5 + x, numpy.ones(2), flat)[-1])
+    close(folded.order(c), loop(lambda s, x: s * 0.5 + x, numpy.ones(2), flat)[-1])
 
 
 def test_nothing_to_fold_gives_init() -> None:
@@ -219,22 +219,22 @@ def test_nothing_to_fold_gives_init() -> None:
 
 @pytest.mark.parametrize("start", [0.1, -1e30, 1e300])
 def test_numbers_begin_rounded_to_the_dtype(start: float) -> None:
-    result = opdsl.scan(lambda h, x: h + x, start, opdsl.zeros(2), along=0)
+    scanned = opdsl.scan(lambda h, x: h + x, start, opdsl.zeros(2), along=0)
     with numpy.errstate(over="ignore"):
-        assert result.tolist() == [numpy.float32(start)] * 2
+        assert scanned.tolist() == [numpy.float32(start)] * 2
 
 
 def test_skipped_turns_are_skipped() -> None:
     i, u = dims(2, [4, 3])
     x = numbers(4)
-    result = opdsl.fold(lambda s, x: s * 0.5 + x, 0.0, x.outside("skip")[i + u - 1], over=u).order(i)
+    folded = opdsl.fold(lambda s, x: s * 0.5 + x, 0.0, x.outside("skip")[i + u - 1], over=u).order(i)
     wanted = []
     for at in range(4):
         total = 0.0
-        for value in x.numpy()[max(at - 1, 0) : at + 2]:
-            total = total * 0.5 + value
+        for number in x.numpy()[max(at - 1, 0) : at + 2]:
+            total = total * 0.5 + number
         wanted.append(total)
-    close(result, wanted)
+    close(folded, wanted)
 
 
 def test_turns_without_values() -> None:
@@ -268,6 +268,7 @@ def test_vmap_and_forward_mode() -> None:
         ("opdsl.fold(lambda h, a: h + a, 0.0, x[t], over=(t, t))", "several different dims"),
         ("opdsl.scan(lambda h, a: h + a, 0.0, x[t], along=t, reverse=1)", "True or False"),
         ("opdsl.scan(lambda h: h, 0.0, along=opdsl.dim())", "the size of .* is unknown"),
+        ("opdsl.scan(lambda h, a: h + a, 0.0, x[0], along=-1)", "no value has a dimension"),
     ],
 )
 def test_mistakes_say_what_would_do(text: str, message: str) -> None:

@@ -62,8 +62,8 @@ def test_scatters_are_loops(reduce: str | None, height: int, width: int, count: 
             for last in range(2):
                 old, new = wanted[at[turn], column, last], src.numpy()[turn, column, last]
                 wanted[at[turn], column, last] = COMBINE[reduce](old, new)
-    result = opdsl.scatter(base, (opdsl.from_numpy(at)[n], c), src[n, c], reduce=reduce)
-    numpy.testing.assert_allclose(result.numpy(), wanted, rtol=1e-12)
+    scattered = opdsl.scatter(base, (opdsl.from_numpy(at)[n], c), src[n, c], reduce=reduce)
+    numpy.testing.assert_allclose(scattered.numpy(), wanted, rtol=1e-12)
     behind = opdsl.scatter(base.movedim(0, 2), (c, ..., opdsl.from_numpy(at)[n]), src[n, c], reduce=reduce)
     numpy.testing.assert_allclose(behind.movedim(2, 0).numpy(), wanted, rtol=1e-12)
 
@@ -95,15 +95,15 @@ def test_formulas_scatter() -> None:
     wanted = tokens.numpy().copy()
     numpy.add.at(wanted, owner.numpy(), outputs.numpy() * weight.numpy()[:, None])
     numpy.testing.assert_allclose(combined_experts(tokens, outputs, owner, weight).numpy(), wanted, rtol=1e-12)
-    leaves = tuple(value.requires_grad_() for value in (tokens, outputs, weight))
+    leaves = tuple(leaf.requires_grad_() for leaf in (tokens, outputs, weight))
     assert gradcheck(lambda tokens, outputs, weight: combined_experts(tokens, outputs, owner, weight), leaves)
 
 
 def test_skipped_turns_are_not_written() -> None:
     i, u = dims(2, [3, 2])
     x = opdsl.tensor([1, 2, 3])
-    result = opdsl.scatter(opdsl.zeros(2, dtype=opdsl.int64), (u,), x.outside("skip")[i + u], reduce="sum")
-    assert result.tolist() == [6, 5]
+    scattered = opdsl.scatter(opdsl.zeros(2, dtype=opdsl.int64), (u,), x.outside("skip")[i + u], reduce="sum")
+    assert scattered.tolist() == [6, 5]
 
 
 @pytest.mark.parametrize("at", [[0, 3], [0, -1]])
@@ -142,37 +142,37 @@ def test_whole_rows_are_written_by_one_position_each() -> None:
     e, c, d = dims(3)
     base, ids = opdsl.zeros(4, 3, 2), opdsl.tensor([1, 3, 1])
     src = opdsl.arange(18.0).reshape(3, 3, 2)
-    output = opdsl.scatter(base, (ids[e], c, d), src[e, c, d], reduce="sum")
+    scattered = opdsl.scatter(base, (ids[e], c, d), src[e, c, d], reduce="sum")
     wanted = numpy.zeros((4, 3, 2))
     numpy.add.at(wanted, [1, 3, 1], numpy.arange(18.0).reshape(3, 3, 2))
-    assert numpy.array_equal(output.numpy(), wanted)
+    assert numpy.array_equal(scattered.numpy(), wanted)
 
 
 def test_rows_in_front_of_positions() -> None:
     e, c = dims(2)
     base, ids = opdsl.ones(3, 4), opdsl.tensor([1, 3, 1, 0, 0])
     src = opdsl.arange(15.0).reshape(3, 5)
-    output = opdsl.scatter(base, (c, ids[e]), src[c, e], reduce="amax")
+    scattered = opdsl.scatter(base, (c, ids[e]), src[c, e], reduce="amax")
     wanted = numpy.ones((3, 4))
     numpy.maximum.at(wanted.T, [1, 3, 1, 0, 0], numpy.arange(15.0).reshape(3, 5).T)
-    assert numpy.array_equal(output.numpy(), wanted)
+    assert numpy.array_equal(scattered.numpy(), wanted)
 
 
 def test_a_number_is_written_into_whole_rows() -> None:
     e, c = dims(2)
-    output = opdsl.scatter(opdsl.zeros(3, 2), (opdsl.tensor([2, 0, 2])[e], c), 1.0, reduce="sum")
-    assert output.tolist() == [[1, 1], [0, 0], [2, 2]]
+    scattered = opdsl.scatter(opdsl.zeros(3, 2), (opdsl.tensor([2, 0, 2])[e], c), 1.0, reduce="sum")
+    assert scattered.tolist() == [[1, 1], [0, 0], [2, 2]]
 
 
 def test_a_dim_that_positions_are_computed_of_is_no_row() -> None:
     i, j = dims(2)
     src = opdsl.arange(9.0).reshape(3, 3)
-    output = opdsl.scatter(opdsl.zeros(3, 3), ((i + j) % 3, j), src[i, j], reduce="sum")
+    scattered = opdsl.scatter(opdsl.zeros(3, 3), ((i + j) % 3, j), src[i, j], reduce="sum")
     wanted = numpy.zeros((3, 3))
     for a in range(3):
         for b in range(3):
             wanted[(a + b) % 3, b] += 3 * a + b
-    assert numpy.array_equal(output.numpy(), wanted)
+    assert numpy.array_equal(scattered.numpy(), wanted)
 
 
 def test_a_base_elsewhere_is_refused() -> None:

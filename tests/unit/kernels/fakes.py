@@ -61,12 +61,12 @@ def compiling(kernel, layout):
         for index in range(count):
             state = _run(fold.combine, [*state, *computed(fold.values, index=index)])
         results = computed([write.value for write in kernel.writes], state=state)
-        output = []
+        arrays = []
         for write, new, values in zip(kernel.writes, layout.allocate, results, strict=True):
             out = inputs.pop(0) if new is None else _empty(specs[write.operand], new)
             _store(as_strided(out, kept, specs[write.operand].strides), specs[write.operand], values)
-            output.append(out)
-        return output[0] if len(output) == 1 else tuple(output)
+            arrays.append(out)
+        return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
     return run
 

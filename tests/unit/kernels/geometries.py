@@ -32,12 +32,12 @@ def tensors(draw, shape: tuple[int, ...], dtypes=DTYPES) -> torch.Tensor:
     steps = draw(strategies.lists(strategies.sampled_from([1, 1, 1, 2]), min_size=ndim, max_size=ndim))
     stored = [sizes[dim] * steps[dim] for dim in order]
     base = torch.zeros(stored, dtype=draw(strategies.sampled_from(dtypes)))
-    tensor = base.permute([order.index(dim) for dim in range(ndim)])
+    view = base.permute([order.index(dim) for dim in range(ndim)])
     for dim, step in enumerate(steps):
-        tensor = tensor[(slice(None),) * dim + (slice(None, None, step),)]
+        view = view[(slice(None),) * dim + (slice(None, None, step),)]
     if draw(strategies.booleans()):
-        tensor = tensor.expand(shape)
-    return tensor
+        view = view.expand(shape)
+    return view
 
 
 @strategies.composite

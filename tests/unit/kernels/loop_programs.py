@@ -331,7 +331,7 @@ def drawn_programs(draw: Any, *, for_places: bool = False) -> Drawn:
 
 def expected(drawn: Drawn) -> list[Any]:
     """Run a program by loops in Python, and return its arrays."""
-    arrays = [tensor.copy() for tensor in drawn.arrays]
+    arrays = [array.copy() for array in drawn.arrays]
     words = dict(zip(drawn.program.words, drawn.words, strict=True))
     forms = [parameter for parameter in drawn.program.parameters if isinstance(parameter, Array)]
     memory = {form.name: (form, array) for form, array in zip(forms, arrays, strict=True)}
@@ -377,8 +377,8 @@ def _turns(statement: Any, size: Any, known: Values, words: Values) -> list[int]
 
 def _call(graph: Any, inputs: list[int]) -> int:
     op = next(node.op for node in graph.nodes if node.op != "parameter")
-    output = int(_OPERATIONS[op](*inputs))
-    return (output + (1 << 63)) % (1 << 64) - (1 << 63)
+    number = int(_OPERATIONS[op](*inputs))
+    return (number + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 def _run(body: Any, values: Values, memory: Any, words: Values) -> Values:

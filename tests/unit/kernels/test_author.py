@@ -81,8 +81,8 @@ def test_functional_plan(repeat):
 
 
 def test_strided_inputs(repeat):
-    x = torch.arange(6.0).reshape(3, 2).t()
-    assert_same(x.repeat_interleave(2, 1), repeat.functional(ours(x), 2))
+    transposed = torch.arange(6.0).reshape(3, 2).t()
+    assert_same(transposed.repeat_interleave(2, 1), repeat.functional(ours(transposed), 2))
 
 
 def test_out(repeat):
@@ -119,9 +119,9 @@ def test_checks_of_the_shape_function(repeat):
 
 def test_meta_runs_alone(repeat):
     x = new_tensor(ours(matrix()).geometry.replace(device=meta, shape=(10**9, 10**6), strides=(10**6, 1)))
-    output = repeat.functional(x, 2)
-    assert (output.shape, output.device, hasattr(output, "array")) == ((10**9, 2 * 10**6), meta, False)
-    assert plan_of(repeat.functional, (x, 2))(x).geometry is output.geometry
+    planned = repeat.functional(x, 2)
+    assert (planned.shape, planned.device, hasattr(planned, "array")) == ((10**9, 2 * 10**6), meta, False)
+    assert plan_of(repeat.functional, (x, 2))(x).geometry is planned.geometry
 
 
 def test_another_dtype_of_out_raises_pytorchs_text(repeat):
@@ -187,8 +187,8 @@ def exact_meta(ctx, self):
 
 
 def test_exact_strides_of_new_outputs():
-    output = structured(REVERSE, exact_meta, fills(1)).functional(ours(torch.ones(2, 3)))
-    assert output.strides == (1, 2)
+    planned = structured(REVERSE, exact_meta, fills(1)).functional(ours(torch.ones(2, 3)))
+    assert planned.strides == (1, 2)
 
 
 def test_exact_strides_are_kept_from_out_by_a_proxy():
@@ -215,8 +215,8 @@ def test_memory_formats():
     def channels_last(ctx, self):
         ctx.set_output(0, self.shape, like=self, memory_format=MemoryFormat.channels_last)
 
-    output = structured(REVERSE, channels_last, fills(0)).functional(ours(torch.ones(2, 3, 4, 5)))
-    assert output.strides == torch.ones(2, 3, 4, 5).to(memory_format=torch.channels_last).stride()
+    planned = structured(REVERSE, channels_last, fills(0)).functional(ours(torch.ones(2, 3, 4, 5)))
+    assert planned.strides == torch.ones(2, 3, 4, 5).to(memory_format=torch.channels_last).stride()
 
 
 # ---------------------------------------------------------------------------------- several outputs, precomputed values

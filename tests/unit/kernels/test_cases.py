@@ -57,10 +57,10 @@ def expected(x, other, mode, eps):
 @pytest.mark.parametrize("eps", [None, 0.5])
 def test_each_case_is_computed(act, mode, eps):
     for other in (None, np.array([2.0, 3.0, -1.0])):
-        tensor = None if other is None else opdsl.tensor(other)
-        results = [act(opdsl.tensor(X), tensor, mode=mode, eps=eps).numpy() for _ in range(3)]
-        for result in results:
-            np.testing.assert_allclose(result, expected(X, other, mode, eps), rtol=1e-15)
+        factor = None if other is None else opdsl.tensor(other)
+        results = [act(opdsl.tensor(X), factor, mode=mode, eps=eps).numpy() for _ in range(3)]
+        for actual in results:
+            np.testing.assert_allclose(actual, expected(X, other, mode, eps), rtol=1e-15)
 
 
 def test_gradients_and_variants_follow(act):

@@ -92,11 +92,11 @@ def test_guards_on_numbers_are_checked_for_each_call(chosen: Any) -> None:
     def make(kernel: Kernel, layout: Layout) -> Any:
         return lowered(kernel, layout._replace(sizes=((chosen(layout.sizes[0][0]),),)))
 
-    output = by_form(make)
+    form = by_form(make)
     spec = OperandSpec(float64, (8,))
     for n in (1, 9, 2, 4, 3, 8, 6):
         computation = elements(identity((FLOAT64,)), (n,), (spec,), (spec,))
-        assert output(*computation) == make(*computation)
+        assert form(*computation) == make(*computation)
 
 
 def test_options_of_equal_values_are_told_apart() -> None:
@@ -108,9 +108,9 @@ def test_options_of_equal_values_are_told_apart() -> None:
         calls.append(options)
         return lowered(kernel, layout)
 
-    output = by_form(make)
-    output(*computation, keep=True)
-    output(*computation, trusted=True)
+    form = by_form(make)
+    form(*computation, keep=True)
+    form(*computation, trusted=True)
     assert {"trusted": True} in calls
 
 

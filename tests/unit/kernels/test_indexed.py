@@ -57,10 +57,10 @@ class Margined:
         places = index if isinstance(index, tuple) else (index,)
         leads = places[0] is Ellipsis
         own = [int(place) for place in places[leads:]]
-        tensor = self.array[self.before] if leads else self.array
-        sizes = tensor.shape
+        part = self.array[self.before] if leads else self.array
+        sizes = part.shape
         if all(0 <= place < size for place, size in zip(own, sizes, strict=True)):
-            return tensor[tuple(own)].item()
+            return part[tuple(own)].item()
         if self.margin == "skip":
             raise LeftOut
         if not isinstance(self.margin, str):
@@ -68,7 +68,7 @@ class Margined:
             return self.margin
         modes = {"replicate": "edge", "reflect": "reflect", "circular": "wrap"}
         inside = [_padded(size, place, modes[self.margin]) for place, size in zip(own, sizes, strict=True)]
-        return tensor[tuple(inside)].item()
+        return part[tuple(inside)].item()
 
 
 def _padded(size: int, place: int, mode: str) -> int:
@@ -93,7 +93,7 @@ def expected(
     turns = numpy.full(values.shape, -1)
     for place in numpy.ndindex(*values.shape):
         inputs = dict(zip(at, place[len(leading) :], strict=True))
-        read = {name: Margined(tensor, margins.get(name), place[: len(leading)]) for name, tensor in arrays.items()}
+        read = {name: Margined(array, margins.get(name), place[: len(leading)]) for name, array in arrays.items()}
         result = []
         for turn, folded in enumerate(itertools.product(*(range(ranges[name]) for name in over))):
             try:
@@ -373,9 +373,9 @@ def test_other_dtypes(library: Library, dtype: str) -> None:
     inputs = opdsl.tensor([[1, 2, 0], [4, 0, 6]]).to(getattr(opdsl, dtype))
     wanted = opdsl.tensor([[6, 4, 0], [0, 1, 2]]).to(getattr(opdsl, dtype))
     target = opdsl.empty(3, 2, dtype=inputs.dtype).t()  # column-major memory
-    for result in (f(inputs), f(inputs.t().clone().t()), f.variants["out"](inputs, out=target)):
-        assert result.dtype is inputs.dtype
-        assert bool((result == wanted).all())
+    for actual in (f(inputs), f(inputs.t().clone().t()), f.variants["out"](inputs, out=target)):
+        assert actual.dtype is inputs.dtype
+        assert bool((actual == wanted).all())
     assert bool((target == wanted).all())
 
 
@@ -405,8 +405,8 @@ def test_a_fold_with_a_place_takes_the_first_of_equals_and_the_last_nan(library:
         return self[i, j, k]
 
     nan, inf = math.nan, math.inf
-    tensor = opdsl.tensor([[[1.0, 3.0], [3.0, 2.0]], [[nan, 3.0], [nan, 9.0]], [[-inf, -inf], [-inf, -inf]]])
-    values, places = f(tensor)
+    rows = opdsl.tensor([[[1.0, 3.0], [3.0, 2.0]], [[nan, 3.0], [nan, 9.0]], [[-inf, -inf], [-inf, -inf]]])
+    values, places = f(rows)
     assert numpy.array_equal(values.numpy(), [3.0, nan, -inf], equal_nan=True)
     assert places.tolist() == [1, 2, 0]
 
@@ -431,25 +431,25 @@ def test_a_fold_returns_the_index_next_to_the_value(library: Library) -> None:
     for step in (2, 5, 8):  # windows that fit registers, and one that does not
         x = numpy.random.default_rng(step).permutation(24).astype("float64")
         windows = x[: 24 // step * step].reshape(-1, step)
-        result = opdsl.from_numpy(x)
-        result.requires_grad_()
-        value, place = f(result, step)
-        assert numpy.array_equal(value.detach().numpy(), windows.max(1) / 2)
+        leaf = opdsl.from_numpy(x)
+        leaf.requires_grad_()
+        largest, place = f(leaf, step)
+        assert numpy.array_equal(largest.detach().numpy(), windows.max(1) / 2)
         wanted = windows.argmax(1) + step * numpy.arange(24 // step)
         assert numpy.array_equal(place.numpy(), 100 * wanted)
-        value.sum().backward()
-        assert result.grad is not None
-        assert numpy.array_equal(result.grad.numpy(), 0.5 * numpy.isin(numpy.arange(24), wanted))
+        largest.sum().backward()
+        assert leaf.grad is not None
+        assert numpy.array_equal(leaf.grad.numpy(), 0.5 * numpy.isin(numpy.arange(24), wanted))
 
 
 def test_a_tensor_that_picks_places_is_looked_at_first(library: Library) -> None:
     f = picked(library)
-    tensor = opdsl.ones(2, 3)
+    source = opdsl.ones(2, 3)
     for wrong in ([0, 3], [-1, 0]):
         for _ in range(3):
             with pytest.raises(PositionError, match="out of bounds for dimension 1 of self, which has size 3"):
-                f(tensor, opdsl.tensor(wrong))
-    assert f(tensor, opdsl.empty(0, dtype=opdsl.int64)).shape == (2, 0)
+                f(source, opdsl.tensor(wrong))
+    assert f(source, opdsl.empty(0, dtype=opdsl.int64)).shape == (2, 0)
 
 
 def test_errors_count_dimensions_from_the_first_one_of_the_tensor(library: Library) -> None:
@@ -468,16 +468,16 @@ def test_errors_count_dimensions_from_the_first_one_of_the_tensor(library: Libra
         return self[..., places[..., more[..., i]]]
 
     for leading in range(4):
-        tensor = opdsl.ones(*(2,) * leading, 5)
+        source = opdsl.ones(*(2,) * leading, 5)
         with pytest.raises(ShapeError, match=rf"self is read from 1 to 5 along its dimension {leading} of size 5"):
-            shifted(tensor)
+            shifted(source)
         places = opdsl.tensor([0, 7])
         with pytest.raises(PositionError, match=rf"index 7 is out of bounds for dimension {leading} of self"):
-            chosen(tensor, places, opdsl.tensor([0, 1]))
+            chosen(source, places, opdsl.tensor([0, 1]))
         with pytest.raises(
             PositionError, match=r"index 3 is out of bounds for dimension 0 of places, which has size 2"
         ):
-            chosen(tensor, places, opdsl.tensor([3]))
+            chosen(source, places, opdsl.tensor([3]))
 
 
 def test_what_nothing_keeps_inside_is_underlined(library: Library) -> None:

@@ -115,8 +115,8 @@ def test_ranges_of_a_fold_have_any_names() -> None:
     element = builder.read(builder.array("x", (points, turns)), INT64)
     (total,) = builder.fold((turns,), (element,), (0,), combine("add"))
     builder.write(builder.array("out", (points,)), total)
-    x = np.arange(6).reshape(2, 3)
-    drawn = DrawnKernel(builder.finish(), {"rows": (2,), "columns": (3,)}, {"x": x, "out": np.zeros(2, np.int64)})
+    table = np.arange(6).reshape(2, 3)
+    drawn = DrawnKernel(builder.finish(), {"rows": (2,), "columns": (3,)}, {"x": table, "out": np.zeros(2, np.int64)})
     assert computed_by_the_cpu(drawn)["out"].tolist() == [3, 12]
 
 

@@ -19,14 +19,14 @@ from opdsl.kernels.definitions.reduction import ReductionDefinition
 
 def definitions() -> dict[str, PointwiseDefinition]:
     """Return the pointwise definitions of the library by operator."""
-    result = {}
+    by_operator = {}
     for operator in opdsl.registry:
         for kernels in operator.registrations.values():
             for kernel in kernels:
                 definition: Any = getattr(kernel, "definition", None)
                 if isinstance(definition, PointwiseDefinition) and operator.name.startswith("aten::"):
-                    result[operator.name] = definition
-    return result
+                    by_operator[operator.name] = definition
+    return by_operator
 
 
 def test_all_scalar_functions_of_the_library_can_be_read():

@@ -51,7 +51,7 @@ def test_a_program_of_places_gives_what_loops_in_python_give(drawn: Drawn) -> No
 
 def hold_against_python(drawn: Drawn) -> None:
     check_program(drawn.program)
-    copies = [tensor.copy() for tensor in drawn.arrays]
+    copies = [array.copy() for array in drawn.arrays]
     interpret(drawn.program, [*copies, *drawn.numbers], drawn.words)
     for one, other in zip(copies, expected(drawn), strict=True):
         np.testing.assert_array_equal(one, other)
@@ -63,7 +63,7 @@ def test_schedules_change_nothing(drawn: Drawn, lanes: int) -> None:
     schedules = (shared(drawn.program, lanes), serial(drawn.program), vectorised(drawn.program, lanes))
     for program in (*schedules, with_invariants_first(drawn.program)):
         check_program(program)
-        copies = [tensor.copy() for tensor in drawn.arrays]
+        copies = [array.copy() for array in drawn.arrays]
         interpret(program, [*copies, *drawn.numbers], drawn.words)
         for one, other in zip(copies, expected(drawn), strict=True):
             np.testing.assert_array_equal(one, other)
@@ -140,10 +140,10 @@ def test_out_of_bounds_indices_map_as_in_numpys_pad(how: str, size: int) -> None
     )
     output = Program("padded", (a, out), ("n", "m", "before"), around([("i", "m")], body))
     check_program(output)
-    source, tensor = np.arange(size), np.zeros(size + 14, np.int64)
-    interpret(output, [source, tensor], [size, size + 14, 7])
+    source, padded = np.arange(size), np.zeros(size + 14, np.int64)
+    interpret(output, [source, padded], [size, size + 14, 7])
     mode = {"replicate": "edge", "reflect": "reflect", "circular": "wrap"}[how]
-    np.testing.assert_array_equal(tensor, np.pad(source, 7, mode=mode))  # type: ignore[call-overload]
+    np.testing.assert_array_equal(padded, np.pad(source, 7, mode=mode))  # type: ignore[call-overload]
 
 
 def test_a_program_is_readable() -> None:
@@ -197,7 +197,7 @@ def test_a_network_sorts_and_keeps_ties_in_order(length: int, descending: bool, 
     numbers = random.choice([0.0, -0.0, 1.5, -2.0, np.inf, -np.inf, np.nan], (3, length))
     for kind in (opdsl.float32, opdsl.float64):
         x = opdsl.from_numpy(numbers).to(kind)
-        one, other = (opdsl.sort(tensor, 1, descending, stable=True) for tensor in (x, x.to(device)))
+        one, other = (opdsl.sort(side, 1, descending, stable=True) for side in (x, x.to(device)))
         np.testing.assert_array_equal(other[1].cpu().numpy(), one[1].numpy())
         np.testing.assert_array_equal(other[0].cpu().numpy(), one[0].numpy())
 
@@ -212,16 +212,16 @@ def test_the_first_elements_of_long_rows_are_those_of_a_sort(
     """
     x = opdsl.from_numpy(np.random.default_rng(length).choice([0.0, -0.0, 1.5, np.nan, -np.inf], (2, length)))
     expected = opdsl.sort(x, 1, descending, stable=True)
-    result = opdsl.topk(x.to(device), count, 1, descending)
-    for one, other in zip(result, expected, strict=True):
+    largest = opdsl.topk(x.to(device), count, 1, descending)
+    for one, other in zip(largest, expected, strict=True):
         np.testing.assert_array_equal(one.cpu().numpy(), other.numpy()[:, :count])
 
 
 def test_gradients_are_loops_too(device: Device) -> None:
-    x = opdsl.linspace(0.1, 1.0, 6).reshape(2, 3)
+    points = opdsl.linspace(0.1, 1.0, 6).reshape(2, 3)
     grads = []
-    for tensor in (x, x.to(device)):
-        leaf = tensor.requires_grad_()
+    for side in (points, points.to(device)):
+        leaf = side.requires_grad_()
         (leaf.softmax(1) * leaf.cumsum(0)).exp().sum().backward()
         grads.append(leaf.grad.cpu().numpy())
     np.testing.assert_allclose(*grads, rtol=1e-6)

@@ -182,10 +182,10 @@ def test_a_view_grows_inside_of_its_storage():
 
 
 def test_a_tensor_that_shrank_grows_again_into_its_memory():
-    tensor = ours(torch.arange(6.0))
-    resize(tensor, (2,))
-    resize(tensor, (2, 3))
-    assert tensor.tolist() == [[0, 1, 2], [3, 4, 5]]
+    shrunk = ours(torch.arange(6.0))
+    resize(shrunk, (2,))
+    resize(shrunk, (2, 3))
+    assert shrunk.tolist() == [[0, 1, 2], [3, 4, 5]]
 
 
 def test_views_outlive_the_resizing_of_their_base():

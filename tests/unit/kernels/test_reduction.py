@@ -161,11 +161,11 @@ VAR = reduction(
 def calls(draw, dtypes=(torch.int32, torch.float32, torch.float16, torch.bool)):
     """Draw a filled tensor, dimensions of it, and keepdim."""
     shape = tuple(draw(strategies.lists(strategies.sampled_from([1, 2, 3, 4]), min_size=0, max_size=4)))
-    tensor = draw(tensors(shape, list(dtypes)))
-    if not any(stride == 0 and size > 1 for size, stride in zip(tensor.shape, tensor.stride(), strict=True)):
-        tensor.copy_((torch.arange(tensor.numel()) * 7 % 5 - 2).reshape(tensor.shape))
-    dims = draw(strategies.lists(strategies.sampled_from(range(max(tensor.ndim, 1))), unique=True, max_size=4))
-    return tensor, dims, draw(strategies.booleans())
+    source = draw(tensors(shape, list(dtypes)))
+    if not any(stride == 0 and size > 1 for size, stride in zip(source.shape, source.stride(), strict=True)):
+        source.copy_((torch.arange(source.numel()) * 7 % 5 - 2).reshape(source.shape))
+    dims = draw(strategies.lists(strategies.sampled_from(range(max(source.ndim, 1))), unique=True, max_size=4))
+    return source, dims, draw(strategies.booleans())
 
 
 MANY = settings(max_examples=150)
@@ -174,48 +174,48 @@ MANY = settings(max_examples=150)
 @MANY
 @given(calls())
 def test_sum_is_pytorchs(call):
-    tensor, dims, keepdim = call
-    assert_same(torch.sum(tensor, dims, keepdim), SUM.functional(ours(tensor), dims, keepdim, None))
+    source, dims, keepdim = call
+    assert_same(torch.sum(source, dims, keepdim), SUM.functional(ours(source), dims, keepdim, None))
 
 
 @MANY
 @given(calls(dtypes=[torch.float32, torch.bfloat16]))
 def test_mean_is_pytorchs(call):
-    tensor, dims, keepdim = call
-    actual = MEAN.functional(ours(tensor), dims, keepdim, None)
-    assert_same(torch.mean(tensor, dims, keepdim), actual, rtol=torch.finfo(tensor.dtype).eps, atol=0)
+    source, dims, keepdim = call
+    actual = MEAN.functional(ours(source), dims, keepdim, None)
+    assert_same(torch.mean(source, dims, keepdim), actual, rtol=torch.finfo(source.dtype).eps, atol=0)
 
 
 @MANY
 @given(calls())
 def test_amax_is_pytorchs(call):
-    tensor, dims, keepdim = call
-    assert_same(torch.amax(tensor, dims, keepdim), AMAX.functional(ours(tensor), dims, keepdim))
+    source, dims, keepdim = call
+    assert_same(torch.amax(source, dims, keepdim), AMAX.functional(ours(source), dims, keepdim))
 
 
 @MANY
 @given(calls(dtypes=[torch.int32, torch.float32]))
 def test_argmax_is_the_first_in_row_major_order(call):
-    tensor, dims, keepdim = call
+    source, dims, keepdim = call
     dim = dims[0] if dims else None
-    assert_same(torch.argmax(tensor, dim, keepdim), ARGMAX.functional(ours(tensor), dim, keepdim))
+    assert_same(torch.argmax(source, dim, keepdim), ARGMAX.functional(ours(source), dim, keepdim))
 
 
 @MANY
 @given(calls(dtypes=[torch.float32, torch.int32]))
 def test_max_gives_values_and_indices(call):
-    tensor, dims, keepdim = call
+    source, dims, keepdim = call
     dim = dims[0] if dims else 0
-    expected = torch.max(tensor, dim, keepdim)
-    for one, other in zip(expected, MAX.functional(ours(tensor), dim, keepdim), strict=True):
+    expected = torch.max(source, dim, keepdim)
+    for one, other in zip(expected, MAX.functional(ours(source), dim, keepdim), strict=True):
         assert_same(one, other)
 
 
 @MANY
 @given(calls(dtypes=[torch.float32, torch.bool, torch.uint8]))
 def test_any_is_pytorchs(call):
-    tensor, dims, keepdim = call
-    assert_same(torch.any(tensor, dims, keepdim), ANY.functional(ours(tensor), dims, keepdim))
+    source, dims, keepdim = call
+    assert_same(torch.any(source, dims, keepdim), ANY.functional(ours(source), dims, keepdim))
 
 
 @pytest.mark.parametrize("correction", [None, 0, 1, 2.5])
@@ -296,8 +296,8 @@ def test_out_may_not_be_a_part_of_the_input():
 @MANY
 @given(calls())
 def test_plans_give_the_same_results(call):
-    tensor, dims, keepdim = call
-    x = ours(tensor)
+    source, dims, keepdim = call
+    x = ours(source)
     plan = plan_of(AMAX.functional, (x, dims, keepdim))
     assert_same(theirs(AMAX.functional(x, dims, keepdim)), plan(x))
 

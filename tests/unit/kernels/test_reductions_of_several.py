@@ -177,9 +177,9 @@ def test_dtypes_promote_as_those_of_pointwise_operators() -> None:
 
 def test_elements_are_mapped() -> None:
     x, weight = opdsl.rand(4, 3, 5, dtype=opdsl.float64), opdsl.rand(5, 4, dtype=opdsl.float64)
-    result = opdsl.vmap(lambda a, w: weighted_mean(a, w, 1), in_dims=(0, 1))(x, weight)
+    mapped = opdsl.vmap(lambda a, w: weighted_mean(a, w, 1), in_dims=(0, 1))(x, weight)
     wanted = [np.average(x[k].numpy(), axis=1, weights=weight[:, k].numpy()) for k in range(4)]
-    np.testing.assert_allclose(result.numpy(), wanted)
+    np.testing.assert_allclose(mapped.numpy(), wanted)
 
 
 def folded(name: str, **options: object) -> None:

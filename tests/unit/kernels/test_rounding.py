@@ -100,7 +100,7 @@ def test_what_is_whole_is_not_refused(lib):
 @pytest.mark.parametrize("default", [opdsl.float32, opdsl.float64])
 def test_integers_are_computed_as_floating_point_numbers_where_that_is_meant(lib, dtype, default):
     x = opdsl.tensor([1, 0, 1, 1], dtype=dtype)
-    tensor = torch.tensor([1, 0, 1, 1], dtype=getattr(torch, default.name))
+    floats = torch.tensor([1, 0, 1, 1], dtype=getattr(torch, default.name))
     mean = fold(lib, "mean", finish=lambda total, count, above: total / count, promote="int_to_float")
     exps = scan(lib, "exps", lift=lambda x: math.exp(x), promote="int_to_float")
     rows = row(lib, "rows", scaled_by_mean, "int_to_float")
@@ -108,14 +108,14 @@ def test_integers_are_computed_as_floating_point_numbers_where_that_is_meant(lib
     opdsl.set_default_dtype(default)
     try:
         for _ in range(2):
-            for result, wanted in (
-                (mean(x), tensor.mean()),
-                (exps(x, 0), tensor.exp().cumsum(0)),
-                (rows(x, 0), tensor / tensor.mean()),
-                (rows(x, 0, out=opdsl.empty(0, dtype=default)), tensor / tensor.mean()),
+            for actual, wanted in (
+                (mean(x), floats.mean()),
+                (exps(x, 0), floats.exp().cumsum(0)),
+                (rows(x, 0), floats / floats.mean()),
+                (rows(x, 0, out=opdsl.empty(0, dtype=default)), floats / floats.mean()),
             ):
-                assert result.dtype is default
-                torch.testing.assert_close(torch.from_dlpack(result), wanted)
+                assert actual.dtype is default
+                torch.testing.assert_close(torch.from_dlpack(actual), wanted)
     finally:
         opdsl.set_default_dtype(before)
 

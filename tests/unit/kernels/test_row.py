@@ -80,8 +80,8 @@ def test_rows_along_every_dimension(shape, data):
     dim = data.draw(st.integers(0, len(shape) - 1))
     order = data.draw(st.permutations(range(len(shape))))
     x = array(*shape).transpose(order)
-    result = standard(opdsl.from_numpy(x), dim, 0.5)
-    for one, other in zip(result, expected(x, dim, 0.5, 1.0), strict=True):
+    actual = standard(opdsl.from_numpy(x), dim, 0.5)
+    for one, other in zip(actual, expected(x, dim, 0.5, 1.0), strict=True):
         numpy.testing.assert_allclose(one.numpy(), other, rtol=1e-5, atol=1e-5)
 
 
@@ -89,21 +89,21 @@ def test_rows_along_every_dimension(shape, data):
 @pytest.mark.parametrize("dim", [0, 1])
 def test_rows_of_several_blocks(shape, dim):
     x = array(*shape)
-    result = standard(opdsl.from_numpy(x), dim, 0.5)
-    for one, other in zip(result, expected(x, dim, 0.5, 1.0), strict=True):
+    actual = standard(opdsl.from_numpy(x), dim, 0.5)
+    for one, other in zip(actual, expected(x, dim, 0.5, 1.0), strict=True):
         numpy.testing.assert_allclose(one.numpy(), other, rtol=1e-5, atol=1e-5)
 
 
 def test_operands_broadcast():
     x, weight = array(4, 5, 6), array(5, 1)
-    result, _ = standard(opdsl.from_numpy(x), 2, 0.5, opdsl.from_numpy(weight))
-    numpy.testing.assert_allclose(result.numpy(), expected(x, 2, 0.5, weight)[0], rtol=1e-5, atol=1e-6)
+    actual, _ = standard(opdsl.from_numpy(x), 2, 0.5, opdsl.from_numpy(weight))
+    numpy.testing.assert_allclose(actual.numpy(), expected(x, 2, 0.5, weight)[0], rtol=1e-5, atol=1e-6)
 
 
 def test_16_bits_are_computed_in_float32():
     x = array(3, 500).astype(numpy.float16)
-    result, _ = standard(opdsl.from_numpy(x), 1, 0.5)
-    numpy.testing.assert_array_equal(result.numpy(), expected(x, 1, 0.5, 1.0)[0].astype(numpy.float16))
+    actual, _ = standard(opdsl.from_numpy(x), 1, 0.5)
+    numpy.testing.assert_array_equal(actual.numpy(), expected(x, 1, 0.5, 1.0)[0].astype(numpy.float16))
 
 
 def test_nan_reaches_the_whole_row():

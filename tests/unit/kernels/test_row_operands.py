@@ -100,8 +100,8 @@ def operator(function: Callable[..., Any], shape: tuple[int, ...], dims: tuple[i
     @lib.op
     @formula
     def mixed(self: Tensor, weight: Tensor) -> Tensor:
-        tensor: Tensor = function(self, weight, folds)
-        return tensor if of_rows else tensor.expand(shape)
+        folded: Tensor = function(self, weight, folds)
+        return folded if of_rows else folded.expand(shape)
 
     return mixed
 
@@ -133,13 +133,13 @@ def test_values_and_gradients_of_both_orders(function: Callable[..., Any], of_ro
     generator = np.random.default_rng(1)
     arrays = [generator.normal(size=own), generator.normal(size=other)]
     natural = tuple(function(*map(torch.tensor, arrays), folds).shape)
-    result = natural if of_rows else shape
-    weights = [generator.normal(size=size) for size in (result, own, other)]
-    expected = gradients(torch, arrays, weights, lambda x, w: function(x, w, folds).expand(result))
+    full_shape = natural if of_rows else shape
+    weights = [generator.normal(size=size) for size in (full_shape, own, other)]
+    expected = gradients(torch, arrays, weights, lambda x, w: function(x, w, folds).expand(full_shape))
     mixed = operator(function, shape, dims, of_rows)
     for _ in range(3):
-        for ours, value in zip(gradients(opdsl, arrays, weights, mixed), expected, strict=True):
-            np.testing.assert_allclose(ours, value, rtol=1e-8, atol=1e-11)
+        for ours, wanted in zip(gradients(opdsl, arrays, weights, mixed), expected, strict=True):
+            np.testing.assert_allclose(ours, wanted, rtol=1e-8, atol=1e-11)
 
 
 def test_laws() -> None:

@@ -69,9 +69,9 @@ def test_places_in_a_tensor_and_gradients(shape: tuple[int, int]) -> None:
     loss.sum().backward()
     for _ in range(3):
         ours = opdsl.tensor(x, requires_grad=True)
-        result = cross_entropy(ours, opdsl.tensor(target[:, None]))
-        np.testing.assert_allclose(result.detach().numpy()[:, 0], loss.detach().numpy(), rtol=1e-10)
-        result.sum().backward()
+        computed = cross_entropy(ours, opdsl.tensor(target[:, None]))
+        np.testing.assert_allclose(computed.detach().numpy()[:, 0], loss.detach().numpy(), rtol=1e-10)
+        computed.sum().backward()
         np.testing.assert_allclose(ours.grad.numpy(), theirs.grad.numpy(), rtol=1e-10, atol=1e-14)
 
 
@@ -150,10 +150,10 @@ def test_a_tensor_of_places_of_elements() -> None:
     generator = np.random.default_rng(4)
     values, places = generator.standard_normal((3, 4)), generator.integers(0, 4, (3, 4))
     x, y = opdsl.from_numpy(values.copy()).requires_grad_(), torch.tensor(values, requires_grad=True)
-    result = picked(x, opdsl.from_numpy(places))
+    actual = picked(x, opdsl.from_numpy(places))
     wanted = y.gather(1, torch.from_numpy(places)) * y.sum(1, keepdim=True)
-    np.testing.assert_allclose(result.detach().numpy(), wanted.detach().numpy())
-    (slopes,) = opdsl.autograd.grad([(result * result).sum()], [x], create_graph=True)
+    np.testing.assert_allclose(actual.detach().numpy(), wanted.detach().numpy())
+    (slopes,) = opdsl.autograd.grad([(actual * actual).sum()], [x], create_graph=True)
     (other,) = torch.autograd.grad((wanted * wanted).sum(), [y], create_graph=True)
     np.testing.assert_allclose(slopes.detach().numpy(), other.detach().numpy())
     (curvature,) = opdsl.autograd.grad([(slopes * slopes).sum()], [x])

@@ -79,9 +79,9 @@ def test_pairs_agree_with_pytorch_with_gradients(kind: str, shape: tuple[int, ..
     (expected * torch.tensor(weight)).sum().backward()
     for _ in range(3):
         ours = opdsl.tensor(x, requires_grad=True)
-        result = normed_and_turned(ours, opdsl.tensor(np.cos(angle)), opdsl.tensor(np.sin(angle)), kind)
-        np.testing.assert_allclose(result.detach().numpy(), expected.detach().numpy(), rtol=1e-10, atol=1e-13)
-        (result * opdsl.tensor(weight)).sum().backward()
+        actual = normed_and_turned(ours, opdsl.tensor(np.cos(angle)), opdsl.tensor(np.sin(angle)), kind)
+        np.testing.assert_allclose(actual.detach().numpy(), expected.detach().numpy(), rtol=1e-10, atol=1e-13)
+        (actual * opdsl.tensor(weight)).sum().backward()
         np.testing.assert_allclose(ours.grad.numpy(), theirs.grad.numpy(), rtol=1e-9, atol=1e-12)
 
 
@@ -119,9 +119,9 @@ def test_other_backends_find_the_same() -> None:
     x, angle = opdsl.tensor(array(3, 6)), opdsl.tensor(array(6))
     with interpreted_backend.installed():
         there = opdsl.Device(interpreted_backend.DEVICE)
-        result = normed_and_turned(x.to(there), angle.cos().to(there), angle.sin().to(there), "halves")
+        actual = normed_and_turned(x.to(there), angle.cos().to(there), angle.sin().to(there), "halves")
         expected = normed_and_turned(x, angle.cos(), angle.sin(), "halves")
-        np.testing.assert_allclose(result.cpu().numpy(), expected.numpy(), rtol=1e-12)
+        np.testing.assert_allclose(actual.cpu().numpy(), expected.numpy(), rtol=1e-12)
 
 
 @pytest.mark.parametrize("by", [1, -3])

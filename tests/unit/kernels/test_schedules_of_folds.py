@@ -75,21 +75,21 @@ def elements(kept: int, sizes: Sequence[int], seed: int = 0) -> Any:
 
 def ran(program: Program, loops: Loops, arrays: Sequence[Any]) -> None:
     check_program(program)
-    interpret(program, [tensor.reshape(-1) if tensor.size else np.zeros(1, int) for tensor in arrays], loops.words)
+    interpret(program, [array.reshape(-1) if array.size else np.zeros(1, int) for array in arrays], loops.words)
 
 
 @given(kept=KEPT, sizes=SIZES, lanes=st.integers(1, 5), folds=FOLDS)
 def test_tiles_of_kept_elements_give_their_sums(kept: int, sizes: list[int], lanes: int, folds: Folds) -> None:
-    loops, source, tensor = loops_of(SUM, kept, sizes, 1, 1), elements(kept, sizes), np.zeros(kept, int)
-    ran(across(loops.program, lanes, folds), loops, [source, tensor])
-    np.testing.assert_array_equal(tensor, source.reshape(kept, -1).sum(1))
+    loops, source, sums = loops_of(SUM, kept, sizes, 1, 1), elements(kept, sizes), np.zeros(kept, int)
+    ran(across(loops.program, lanes, folds), loops, [source, sums])
+    np.testing.assert_array_equal(sums, source.reshape(kept, -1).sum(1))
 
 
 @given(kept=KEPT, sizes=SIZES, lanes=st.sampled_from([1, 2, 4, 8]), folds=FOLDS)
 def test_lanes_that_share_elements_give_their_sums(kept: int, sizes: list[int], lanes: int, folds: Folds) -> None:
-    loops, source, tensor = loops_of(SUM, kept, sizes, 1, 1), elements(kept, sizes), np.zeros(kept, int)
-    ran(along(loops.program, lanes, folds), loops, [source, tensor])
-    np.testing.assert_array_equal(tensor, source.reshape(kept, -1).sum(1))
+    loops, source, sums = loops_of(SUM, kept, sizes, 1, 1), elements(kept, sizes), np.zeros(kept, int)
+    ran(along(loops.program, lanes, folds), loops, [source, sums])
+    np.testing.assert_array_equal(sums, source.reshape(kept, -1).sum(1))
 
 
 @pytest.mark.parametrize("schedule", [across, along])
@@ -108,11 +108,11 @@ def test_elements_that_lie_apart_are_brought_together(schedule: Any, size: int, 
     strides = (size * 8, 8) if schedule is across else (8, 3 * 8)
     source, outputs = OperandSpec(int64, strides), (OperandSpec(int64, (8,)),) * 2
     loops = lowered(*folded(PLACED, (3,), (size,), (source,), outputs))
-    program, tensor = schedule(loops.program, 4, folds), np.zeros((2, 3), int)
+    program, sums = schedule(loops.program, 4, folds), np.zeros((2, 3), int)
     assert size < 2 or "r0_near_1[0, lane] = r0" in program_text(program)
     rows = elements(3, [size])
-    ran(program, loops, [rows if schedule is across else rows.T.copy(), *tensor])
-    np.testing.assert_array_equal(tensor, [rows.sum(1), [size * (size - 1) // 2] * 3])
+    ran(program, loops, [rows if schedule is across else rows.T.copy(), *sums])
+    np.testing.assert_array_equal(sums, [rows.sum(1), [size * (size - 1) // 2] * 3])
 
 
 def maps_of(scales: Any, shifts: Any) -> list[tuple[int, int]]:
@@ -128,18 +128,18 @@ def maps_of(scales: Any, shifts: Any) -> list[tuple[int, int]]:
 @given(kept=KEPT, sizes=SIZES, lanes=st.integers(1, 5), folds=FOLDS)
 def test_tiles_of_kept_elements_fold_in_order(kept: int, sizes: list[int], lanes: int, folds: Folds) -> None:
     scales, shifts = np.sign(elements(kept, sizes)), elements(kept, sizes, 1)
-    loops, tensor = loops_of(MAPS, kept, sizes, 2, 2), np.zeros((2, kept), int)
-    ran(across(loops.program, lanes, folds), loops, [scales, shifts, *tensor])
-    np.testing.assert_array_equal(tensor.T, maps_of(scales, shifts))
+    loops, composition = loops_of(MAPS, kept, sizes, 2, 2), np.zeros((2, kept), int)
+    ran(across(loops.program, lanes, folds), loops, [scales, shifts, *composition])
+    np.testing.assert_array_equal(composition.T, maps_of(scales, shifts))
 
 
 @given(kept=KEPT, lanes=st.sampled_from([1, 2, 4]), more=st.integers(0, 40), folds=FOLDS)
 def test_lanes_in_order_take_a_part_each(kept: int, lanes: int, more: int, folds: Folds) -> None:
     size = lanes**2 + more
     scales, shifts = np.sign(elements(kept, [size])), elements(kept, [size], 1)
-    loops, tensor = loops_of(MAPS, kept, [size], 2, 2), np.zeros((2, kept), int)
-    ran(along(loops.program, lanes, folds), loops, [scales, shifts, *tensor])
-    np.testing.assert_array_equal(tensor.T, maps_of(scales, shifts))
+    loops, composition = loops_of(MAPS, kept, [size], 2, 2), np.zeros((2, kept), int)
+    ran(along(loops.program, lanes, folds), loops, [scales, shifts, *composition])
+    np.testing.assert_array_equal(composition.T, maps_of(scales, shifts))
 
 
 @pytest.mark.parametrize("schedule", [across, along])
@@ -147,15 +147,15 @@ def test_lanes_in_order_take_a_part_each(kept: int, lanes: int, more: int, folds
 def test_chunks_are_parts_of_a_range(schedule: Any, sizes: list[int], length: int, folds: Folds, data: Any) -> None:
     at = data.draw(st.integers(0, len(sizes) - 1))
     loops, source = chunked(loops_of(PLACED, 3, sizes, 1, 2), at, length), elements(3, sizes)
-    program, tensor = schedule(loops.program, 4, folds), np.zeros((2, 3), int)
+    program, sums = schedule(loops.program, 4, folds), np.zeros((2, 3), int)
     check_program(program)
     places = np.broadcast_to(np.arange(int(np.prod(sizes, dtype=int))).reshape(sizes), (3, *sizes))
     for chunk in range(-(-sizes[at] // length)):
         words = [chunk if not isinstance(word, int) else word for word in loops.words]
-        interpret(program, [source.reshape(-1) if source.size else np.zeros(1, int), *tensor], words)
+        interpret(program, [source.reshape(-1) if source.size else np.zeros(1, int), *sums], words)
         part = [slice(None)] * (at + 1) + [slice(chunk * length, (chunk + 1) * length)]
         expected = [operand[tuple(part)].reshape(3, -1).sum(1) for operand in (source, places)]
-        np.testing.assert_array_equal(tensor, expected)
+        np.testing.assert_array_equal(sums, expected)
 
 
 # ---------------------------------------------------------------------------------------------------------- the nodes

@@ -68,12 +68,12 @@ def is_known(layout: Layout) -> bool:
 
 def words_of(form: Any, layout: Layout) -> dict[str, int]:
     """Return the values that a kernel reads from its plan, with strides in elements."""
-    result = dict(zip(chosen._words(form), chosen._details(form.kernel, layout), strict=True))
+    words = dict(zip(chosen._words(form), chosen._details(form.kernel, layout), strict=True))
     for operand, spec in zip(form.kernel.operands, (*layout.inputs, *layout.outputs), strict=True):
-        for word in result:
+        for word in words:
             if word.startswith(f"{operand.name}_s"):
-                result[word] //= spec.dtype.itemsize
-    return result
+                words[word] //= spec.dtype.itemsize
+    return words
 
 
 def ran(program: Program, words: dict[str, int]) -> list[Any]:
@@ -100,11 +100,11 @@ def test_a_schedule_does_what_its_loops_do(name: str, monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize(("dims", "left"), [(2, 3), (3, 3)])
 def test_dimensions_that_lie_behind_one_another_are_one(dims: int, left: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    result: list[tuple[Kernel, Layout]] = []
+    pairs: list[tuple[Kernel, Layout]] = []
 
     def kept(kernel: Kernel, layout: Layout) -> tuple[Kernel, Layout]:
         if is_known(layout):
-            result.append((kernel, layout))
+            pairs.append((kernel, layout))
         return joined(kernel, layout)
 
     monkeypatch.setattr(chosen, "joined", kept)
@@ -113,19 +113,19 @@ def test_dimensions_that_lie_behind_one_another_are_one(dims: int, left: int, mo
     points = opdsl.tensor(rng.uniform(-1.2, 1.2, (2, *(2, 4, 3)[:dims], dims)).astype("float32")).requires_grad_()
     y = functional.grid_sample(x, points, align_corners=False)
     y.backward(opdsl.ones_like(y))
-    assert len(result) == 3
-    for computation in result:
+    assert len(pairs) == 3
+    for computation in pairs:
         one = joined(*computation)
         assert (own_points(computation[0]), own_points(one[0])) == (dims + 2, left)
         np.testing.assert_array_equal(*(np.concatenate(ran_call(*axis)) for axis in (computation, one)))
 
 
 def test_dimensions_of_views_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    result: list[int] = []
-    monkeypatch.setattr(chosen, "joined", lambda *inputs: (result.append(own_points(joined(*inputs)[0])), inputs)[1])
+    counts: list[int] = []
+    monkeypatch.setattr(chosen, "joined", lambda *inputs: (counts.append(own_points(joined(*inputs)[0])), inputs)[1])
     points = opdsl.zeros(2, 4, 6, 2)[:, :, :5]
     functional.grid_sample(opdsl.ones(2, 3, 5, 5), points, align_corners=False)
-    assert {*result} == {4}
+    assert {*counts} == {4}
 
 
 def own_points(kernel: Kernel) -> int:

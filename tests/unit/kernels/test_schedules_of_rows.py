@@ -70,21 +70,21 @@ SIZES = {
 @given(**SIZES, keep=st.booleans())
 def test_rows_in_tiles_give_what_rows_give(count: int, length: int, lanes: int, block: int, keep: bool) -> None:
     loops = lowered(*rows(softmax(), *lying(count, length)), keep=keep)
-    source, tensor = room(count, length), np.zeros((count, length + 2))
-    ran(across(loops.program, lanes, Folds((block,))), loops, [source, tensor])
+    source, target = room(count, length), np.zeros((count, length + 2))
+    ran(across(loops.program, lanes, Folds((block,))), loops, [source, target])
     raised = np.exp(source[:, :length] - source[:, :length].max(1, keepdims=True))
-    np.testing.assert_allclose(tensor[:, :length], raised / raised.sum(1, keepdims=True), rtol=1e-12)
-    assert not tensor[:, length:].any()
+    np.testing.assert_allclose(target[:, :length], raised / raised.sum(1, keepdims=True), rtol=1e-12)
+    assert not target[:, length:].any()
 
 
 @pytest.mark.parametrize("keep", [False, True])
 def test_what_a_stage_keeps_is_not_computed_again(keep: bool) -> None:
     program = lowered(*rows(softmax(), *lying(3, 4)), keep=keep).program
     assert program_text(program).count(": float64 = exp(") == (1 if keep else 2)
-    source, tensor = room(3, 4), np.zeros((3, 6))
-    ran(program, lowered(*rows(softmax(), *lying(3, 4)), keep=keep), [source, tensor])
+    source, target = room(3, 4), np.zeros((3, 6))
+    ran(program, lowered(*rows(softmax(), *lying(3, 4)), keep=keep), [source, target])
     raised = np.exp(source[:, :4] - source[:, :4].max(1, keepdims=True))
-    np.testing.assert_allclose(tensor[:, :4], raised / raised.sum(1, keepdims=True), rtol=1e-12)
+    np.testing.assert_allclose(target[:, :4], raised / raised.sum(1, keepdims=True), rtol=1e-12)
 
 
 def normalised() -> TypedGraph:
@@ -110,11 +110,11 @@ def test_what_a_loop_does_not_change_is_computed_before_it(reciprocals: bool) ->
     source = np.random.default_rng(0).standard_normal((3, 6)).astype(np.float32)
     source[0] *= 1e-30  # the sum of squares is denormal
     source[1, 0] = np.inf
-    tensor = np.zeros((3, 6), np.float32)
-    ran(program, loops, [source, tensor])
+    target = np.zeros((3, 6), np.float32)
+    ran(program, loops, [source, target])
     with np.errstate(all="ignore"):
         expected = source[:, :4] / np.sqrt((source[:, :4] ** 2).sum(1, keepdims=True))
-    np.testing.assert_allclose(tensor[:, :4], expected, rtol=3e-7)
+    np.testing.assert_allclose(target[:, :4], expected, rtol=3e-7)
 
 
 @pytest.mark.parametrize("divisor", [1e-38, 3e-40, 1e-20, 1.0, 1e20, 3e38, np.inf, 0.0, np.nan])
@@ -150,9 +150,9 @@ SCANS: dict[str, tuple[float, Callable[..., Any]]] = {
 @given(**SIZES)
 def test_scans_in_tiles_give_what_scans_give(op: str, count: int, length: int, lanes: int, block: int) -> None:
     loops = lowered(*scanned(scanning(op, SCANS[op][0]), *lying(count, length)))
-    source, tensor = room(count, length), np.zeros((count, length + 2))
-    ran(across(loops.program, lanes, Folds((block,))), loops, [source, tensor])
-    np.testing.assert_allclose(tensor[:, :length], SCANS[op][1](source[:, :length], axis=1), rtol=1e-12, atol=1e-12)
+    source, target = room(count, length), np.zeros((count, length + 2))
+    ran(across(loops.program, lanes, Folds((block,))), loops, [source, target])
+    np.testing.assert_allclose(target[:, :length], SCANS[op][1](source[:, :length], axis=1), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("op", SCANS)
@@ -162,9 +162,9 @@ def test_scans_in_tiles_give_what_scans_give(op: str, count: int, length: int, l
 def test_scans_in_parts_give_what_scans_give(op: str, count: int, parts: int, part: int, rest: int) -> None:
     length = parts * part + min(rest, part)
     loops = lowered(*scanned(scanning(op, SCANS[op][0]), *lying(count, length)))
-    source, tensor = room(count, length), np.zeros((count, length + 2))
-    ran(scans_in_parts(loops.program, parts), loops, [source, tensor], part)
-    np.testing.assert_allclose(tensor[:, :length], SCANS[op][1](source[:, :length], axis=1), rtol=1e-12, atol=1e-12)
+    source, target = room(count, length), np.zeros((count, length + 2))
+    ran(scans_in_parts(loops.program, parts), loops, [source, target], part)
+    np.testing.assert_allclose(target[:, :length], SCANS[op][1](source[:, :length], axis=1), rtol=1e-12, atol=1e-12)
 
 
 def test_the_word_of_parts_is_the_last() -> None:
@@ -181,9 +181,9 @@ def test_recurrences_in_tiles_go_their_way(is_reverse: bool, count: int, length:
     output = builder.node("add", (half, x), FLOAT64)
     decay = Recurring((1.0,), builder.finish("decay", [output, output]), is_reverse)
     loops = lowered(*recurring(decay, *lying(count, length)))
-    source, tensor = room(count, length), np.zeros((count, length + 2))
-    ran(across(loops.program, lanes, Folds((block,))), loops, [source, tensor])
-    for row, result in zip(source, tensor, strict=True):
+    source, target = room(count, length), np.zeros((count, length + 2))
+    ran(across(loops.program, lanes, Folds((block,))), loops, [source, target])
+    for row, result in zip(source, target, strict=True):
         state = 1.0
         for turn in reversed(range(length)) if is_reverse else range(length):
             state = state * 0.5 + row[turn]
@@ -205,10 +205,10 @@ def test_only_neighbours_are_fetched_ahead() -> None:
 
 def test_what_is_fetched_changes_nothing() -> None:
     loops = lowered(*rows(softmax(), *lying(3, 4)))
-    result = [np.zeros((3, 6)), np.zeros((3, 6))]
-    for program, out in zip((loops.program, fetching(loops.program)), result, strict=True):
+    outputs = [np.zeros((3, 6)), np.zeros((3, 6))]
+    for program, out in zip((loops.program, fetching(loops.program)), outputs, strict=True):
         ran(program, loops, [room(3, 4), out])
-    np.testing.assert_array_equal(*result)
+    np.testing.assert_array_equal(*outputs)
 
 
 @given(size=st.integers(1, 40), stretch=st.integers(1, 9), gap=st.integers(2, 4))
@@ -232,10 +232,10 @@ def test_updates_of_one_place_in_order_take_all_turns() -> None:
     loops = lowered(*gathered(total, (5,), (there, operand_spec), there, (operand_spec,), 0, writes=True))
     program = ordered(loops.program)
     check_program(program)
-    places, tensor = np.array([0, 2, 0, -1, 2]), np.zeros(3, np.int64)
+    places, counts = np.array([0, 2, 0, -1, 2]), np.zeros(3, np.int64)
     words = {"i0_n": 5, "step0": 1, "size0": 3}
-    interpret(program, [tensor, np.arange(1, 6), places, tensor], [words.get(word, 0) for word in program.words])
-    np.testing.assert_array_equal(tensor, [4, 0, 11])
+    interpret(program, [counts, np.arange(1, 6), places, counts], [words.get(word, 0) for word in program.words])
+    np.testing.assert_array_equal(counts, [4, 0, 11])
 
 
 # ---------------------------------------------------------------------------------------------------------- the nodes

@@ -38,11 +38,11 @@ def faults(device: Device | str) -> list[str]:
     other = np.stack((-rows[:, 1::2], rows[:, ::2]), -1).reshape(3, 6)
     expected = rows * math.cos(0.5) + other * math.sin(0.5)
     there, here = (opdsl.tensor(x).to(side).requires_grad_() for side in (device, "cpu"))
-    result = turned()(there, 0.5)
+    actual = turned()(there, 0.5)
     weight = opdsl.arange(18.0).reshape(3, 6)
-    (result * weight.to(device)).sum().backward()
+    (actual * weight.to(device)).sum().backward()
     (turned()(here, 0.5) * weight).sum().backward()
-    wrong = [] if np.allclose(result.detach().cpu().numpy(), expected, atol=1e-5) else ["values"]
+    wrong = [] if np.allclose(actual.detach().cpu().numpy(), expected, atol=1e-5) else ["values"]
     wrong += [] if np.allclose(there.grad.cpu().numpy(), here.grad.numpy(), atol=1e-4) else ["gradients"]
     try:
         turned()(there, 0.5, 6).cpu()

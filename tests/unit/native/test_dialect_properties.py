@@ -94,8 +94,8 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_file_ends_in_bounded_time(name: str) -> None:
     code = f"import opdsl.native as n; print(len(n.upgrade({HOSTILE[name]}).faults))"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=90)
-    assert result.returncode == 0 or "NativeYamlError" in result.stderr, result.stderr[-500:]
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=90)
+    assert process.returncode == 0 or "NativeYamlError" in process.stderr, process.stderr[-500:]
 
 
 def test_the_corpus_of_today_stays_as_it_is(corpus_path: Path) -> None:

@@ -205,5 +205,5 @@ def test_mutated_texts_load_or_raise_with_places(start: int, length: int, insert
 
 def test_importing_loads_no_yaml() -> None:
     code = "import sys, opdsl.native; print('yaml' in sys.modules)"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert result.stdout == "False\n"
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert process.stdout == "False\n"

@@ -171,14 +171,14 @@ HOSTILE = {
 def test_a_hostile_file_of_10_mb_ends_in_bounded_time_and_memory(name: str) -> None:
     code = f"import opdsl.native as n; print(len(n.check_text({HOSTILE[name]})[0]))"
     gigabytes = 4 << 30
-    result = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
         text=True,
         timeout=60,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (gigabytes, gigabytes)),
     )
-    assert result.returncode == 0, result.stderr[-500:]
+    assert process.returncode == 0, process.stderr[-500:]
 
 
 def test_values_that_were_changed_are_checked_as_they_are() -> None:

@@ -60,8 +60,8 @@ def test_all_fixtures_in_one_text_are_all_reported() -> None:
         line, column = map(int, header["place"].split(":"))
         wanted.append((header["rule"], f"{text.count(chr(10)) + line}:{column}"))
         text += path.read_text()
-    result = [(fault.rule, place(fault)) for fault in check_text(text)[0]]
-    assert [fault for fault in wanted if fault not in result] == []
+    actual = [(fault.rule, place(fault)) for fault in check_text(text)[0]]
+    assert [fault for fault in wanted if fault not in actual] == []
 
 
 def test_rules_are_named_by_their_number() -> None:

@@ -36,8 +36,8 @@ def names(function: Function, *arguments: Any) -> list[str]:
 
 def compare(function: Function, *arguments: Any) -> None:
     program = opdsl.trace(function, *arguments)
-    result, wanted = with_attention(program)(*arguments), program(*arguments)
-    numpy.testing.assert_allclose(result.numpy(), wanted.numpy(), rtol=1e-5, atol=1e-6)
+    attended, wanted = with_attention(program)(*arguments), program(*arguments)
+    numpy.testing.assert_allclose(attended.numpy(), wanted.numpy(), rtol=1e-5, atol=1e-6)
 
 
 ATTENTION: dict[str, Function] = {
@@ -118,15 +118,15 @@ def test_other_programs_stay(name: str) -> None:
 
 
 def test_queries_of_lower_precision_stay() -> None:
-    arguments = [tensor.to(opdsl.bfloat16) for tensor in heads()]
+    arguments = [projection.to(opdsl.bfloat16) for projection in heads()]
     assert STEP not in names(ATTENTION["plain"], *arguments)
 
 
 def test_a_query_whose_scores_are_all_masked_gets_nan() -> None:
     mask = opdsl.ones(5, 7, dtype=opdsl.bool)
     mask[1] = False
-    result = opdsl.compile(MASKED["where"])(*heads(), mask)
-    assert result.isnan().all(-1)[0, 0].tolist() == [False, True, False, False, False]
+    computed = opdsl.compile(MASKED["where"])(*heads(), mask)
+    assert computed.isnan().all(-1)[0, 0].tolist() == [False, True, False, False, False]
 
 
 @pytest.mark.parametrize("name", ["where", "filled"])
@@ -139,8 +139,8 @@ def test_scores_that_a_mask_leaves_out_may_be_no_numbers(name: str, queries: int
     mask[:, 1:3] = opdsl.tensor([True, False])
     compare(MASKED[name], q, k, v, mask)
     mask[1, 2] = True
-    result = with_attention(opdsl.trace(MASKED[name], q, k, v, mask))(q, k, v, mask)
-    assert result.isnan().all(-1)[0, 0].tolist() == [query == 1 for query in range(queries)]
+    attended = with_attention(opdsl.trace(MASKED[name], q, k, v, mask))(q, k, v, mask)
+    assert attended.isnan().all(-1)[0, 0].tolist() == [query == 1 for query in range(queries)]
 
 
 WRITING: dict[str, Function] = {
@@ -161,8 +161,8 @@ def test_operands_may_be_written_before_the_last_product(name: str) -> None:
     function = WRITING[name]
     arguments = (*(tensor[0, 0] for tensor in heads()), drawn(5, 7))
     wanted = function(*(tensor.clone() for tensor in arguments))
-    result = opdsl.compile(function)(*(tensor.clone() for tensor in arguments))
-    numpy.testing.assert_allclose(result.numpy(), wanted.numpy(), rtol=1e-5, atol=1e-6)
+    computed = opdsl.compile(function)(*(tensor.clone() for tensor in arguments))
+    numpy.testing.assert_allclose(computed.numpy(), wanted.numpy(), rtol=1e-5, atol=1e-6)
 
 
 def test_keys_may_be_written_before_attention() -> None:

@@ -20,9 +20,9 @@ def test_comparisons_in_place_keep_the_dtype() -> None:
     def run(x: Tensor) -> Tensor:
         return (x * 2).lt_(3)
 
-    for x in (opdsl.tensor([1.0, 2.0]), opdsl.tensor([1, 2])):
-        result = opdsl.compile(run)(x)
-        assert (result.dtype, result.tolist()) == (x.dtype, [1, 0])
+    for input in (opdsl.tensor([1.0, 2.0]), opdsl.tensor([1, 2])):
+        computed = opdsl.compile(run)(input)
+        assert (computed.dtype, computed.tolist()) == (input.dtype, [1, 0])
 
 
 def test_comparisons_of_masks_in_place_are_functional() -> None:

@@ -111,8 +111,8 @@ def test_large_folds_are_as_exact_as_those_of_what_is_stored() -> None:
     x, y = (numpy.random.default_rng(seed).random((300, 1001), dtype=numpy.float32) for seed in (1, 2))
     for one, other in ((x, y), (x.T, y.T), (x[:, ::2], y[:, ::2]), (x, y[:1]), (x[:, :1], y)):
         wanted = ((one.astype(numpy.float64) - other) ** 2).mean()
-        result = opdsl.compile(FOLDS["mean"])(opdsl.from_numpy(one), opdsl.from_numpy(other))
-        numpy.testing.assert_allclose(result.item(), wanted, rtol=3e-7)
+        computed = opdsl.compile(FOLDS["mean"])(opdsl.from_numpy(one), opdsl.from_numpy(other))
+        numpy.testing.assert_allclose(computed.item(), wanted, rtol=3e-7)
 
 
 def test_tensors_broadcast_and_need_not_be_contiguous() -> None:

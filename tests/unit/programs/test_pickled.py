@@ -82,7 +82,7 @@ def test_results_by_name_stay_results_by_name(how: str, tmp_path: Path) -> None:
     most, svd = other(opdsl.tensor([[0.0, 3.0], [2.0, 0.0]]))
     assert most.values.tolist() == [2.0, 3.0] and most.indices.tolist() == [1, 0]
     assert type(most) is type(opdsl.ones(1, 1).max(0))
-    assert [round(value, 5) for value in svd.S.tolist()] == [3.0, 2.0] and svd.Vh.shape == (2, 2)
+    assert [round(number, 5) for number in svd.S.tolist()] == [3.0, 2.0] and svd.Vh.shape == (2, 2)
 
 
 def test_what_no_text_holds_is_refused_when_it_is_saved(tmp_path: Path) -> None:
@@ -149,9 +149,9 @@ def test_compiled_functions_return_what_programs_cannot() -> None:
     for function, unpack in functions:
         compiled = opdsl.compile(function)
         for factor in (1.0, 1.0, 3.0):
-            result = compiled(x * factor)
-            assert type(result) is type(function(x))
-            assert unpack(result).tolist() == [2.0 * factor, 4.0 * factor]
+            computed = compiled(x * factor)
+            assert type(computed) is type(function(x))
+            assert unpack(computed).tolist() == [2.0 * factor, 4.0 * factor]
         with pytest.raises(TraceError, match="which may hold tensors"):
             opdsl.trace(function, x)
 

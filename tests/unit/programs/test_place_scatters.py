@@ -73,11 +73,11 @@ def test_gradients_of_both_orders_are_those_of_pytorch(name: str) -> None:
         second = grad(sum(gradient.square().sum() for gradient in first), leaves)
         return [gradient.detach().numpy() for gradient in (*first, *second)]
 
-    own = [opdsl.from_numpy(value.copy()).requires_grad_() for value in values]
-    its = [torch.from_numpy(value.copy()).requires_grad_() for value in values]
-    result = slopes(opdsl.autograd.grad, opdsl.compile(scattered(opdsl, dim, size)), own, opdsl.from_numpy(at))
+    own = [opdsl.from_numpy(array.copy()).requires_grad_() for array in values]
+    its = [torch.from_numpy(array.copy()).requires_grad_() for array in values]
+    computed = slopes(opdsl.autograd.grad, opdsl.compile(scattered(opdsl, dim, size)), own, opdsl.from_numpy(at))
     wanted = slopes(torch.autograd.grad, scattered(torch, dim, size), its, torch.from_numpy(at))
-    for one, other in zip(result, wanted, strict=True):
+    for one, other in zip(computed, wanted, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-10)
 
 

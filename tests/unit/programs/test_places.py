@@ -146,8 +146,8 @@ def test_reads_before_and_after_a_write_see_their_values() -> None:
 
 def test_gradients_of_gradients() -> None:
     def penalty(namespace: Any, grad: Any, x: Any, y: Any) -> Any:
-        value = (x[:, None] - y).sin().sum(-1).square().sum()
-        (of_x,) = grad(value, [x], create_graph=True)
+        total = (x[:, None] - y).sin().sum(-1).square().sum()
+        (of_x,) = grad(total, [x], create_graph=True)
         return of_x.square().sum()
 
     own = [opdsl.from_numpy(numbers(*shape)).requires_grad_() for shape in ((4, 5), (6, 5))]

@@ -44,18 +44,18 @@ def test_fused_steps_are_saved_in_parts(tmp_path: Path) -> None:
 
 
 def test_layouts_lists_and_sizes_that_elements_decide_are_kept(tmp_path: Path) -> None:
-    for function, argument in (
+    for function, sample in (
         (lambda x: x.t().view(-1) * 2, opdsl.ones(3, 2).t()),
         (lambda x: [x.unbind(1), x.chunk(2)], opdsl.ones(4, 2)),
         (lambda x: opdsl.nn.functional.one_hot(x), opdsl.tensor([1, 2])),
         (lambda x: opdsl.nn.functional.max_pool2d(x, 2), opdsl.ones(1, 2, 9, 7)),
         (lambda x: x * (1.0 / x.shape[0]), opdsl.ones(4, 2)),
     ):
-        program = opdsl.trace(function, argument)
+        program = opdsl.trace(function, sample)
         loaded = Program.load(saved(tmp_path, program))
         assert loaded == program and loaded.example == program.example
-        assert [tensor.tolist() for tensor in tensors_in(loaded(argument))] == [
-            tensor.tolist() for tensor in tensors_in(function(argument))
+        assert [tensor.tolist() for tensor in tensors_in(loaded(sample))] == [
+            tensor.tolist() for tensor in tensors_in(function(sample))
         ]
 
 

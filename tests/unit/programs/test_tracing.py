@@ -237,8 +237,10 @@ def test_folds_that_keep_no_dimension_are_fused_with_what_they_fold() -> None:
     program = opdsl.trace(distances, opdsl.ones(3, 4), opdsl.ones(3, 4))
     assert parts(program) == [3, 1]  # the second step drops the dimension
     x = opdsl.rand(3, 4)
-    result = opdsl.compile(distances)(x, opdsl.ones(3, 4))
-    assert result.shape == (3,) and not result._is_view() and opdsl.allclose(result, distances(x, opdsl.ones(3, 4)))
+    computed = opdsl.compile(distances)(x, opdsl.ones(3, 4))
+    assert (
+        computed.shape == (3,) and not computed._is_view() and opdsl.allclose(computed, distances(x, opdsl.ones(3, 4)))
+    )
 
 
 def test_sums_of_rows_that_broadcast_along_rows_are_read_from_outside() -> None:
@@ -361,8 +363,8 @@ def test_numbers_without_a_result_are_not_served() -> None:
 )
 def test_functions_that_compute_with_arrays_run_uncompiled(function):
     compiled = opdsl.compile(function)
-    for x in (opdsl.tensor([1.0, 2.0]), opdsl.tensor([0.0, 0.5]), opdsl.tensor([1.0, 1.0])):
-        assert compiled(x).tolist() == function(x).tolist()
+    for input in (opdsl.tensor([1.0, 2.0]), opdsl.tensor([0.0, 0.5]), opdsl.tensor([1.0, 1.0])):
+        assert compiled(input).tolist() == function(input).tolist()
 
 
 def test_functions_of_numpy_take_sizes():

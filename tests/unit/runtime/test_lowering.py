@@ -220,10 +220,10 @@ def test_a_symbol_has_what_its_number_has(number: Any) -> None:
     names = {name for name in dir(number) if not name.startswith("_")} - left_out
     assert names - {name for name in dir(symbol) if hasattr(symbol, name)} == set()
     for name in names:
-        wanted, result = getattr(number, name), getattr(symbol, name)
+        wanted, actual = getattr(number, name), getattr(symbol, name)
         if callable(wanted):
-            wanted, result = (operand(2, "big") if name == "to_bytes" else operand() for operand in (wanted, result))
-        assert getattr(result, "example", result) == wanted, name
+            wanted, actual = (operand(2, "big") if name == "to_bytes" else operand() for operand in (wanted, actual))
+        assert getattr(actual, "example", actual) == wanted, name
     for name in ("hex", "bit_length", "is_integer"):
         assert hasattr(symbol, name) is hasattr(number, name)
 

@@ -352,7 +352,7 @@ def test_refinements_ask_for_the_device(ours, meta_tensor):
 
 @pytest.fixture
 def method():
-    install_method("doubled", lambda self: [2 * value for value in self.tolist()])
+    install_method("doubled", lambda self: [2 * number for number in self.tolist()])
     yield
     remove_method("doubled")
 

@@ -105,13 +105,13 @@ def test_unary_accuracy(name, kind):
         values = values[np.abs(values) < 40]  # mpmath is slow for results that underflow
     if name == "lgamma":
         values = values[values > 0]  # near its negative zeros terms cancel: see the tests of special functions
-    result = Compiled(read(function_of(name, 1)).specialise({"x": kind}))(values)
+    actual = Compiled(read(function_of(name, 1)).specialise({"x": kind}))(values)
     expected, rest = np.array([exact(name, (value,)) for value in values]).T
     with np.errstate(all="ignore"):
         rounded = expected.astype(kind)
     number = np.isfinite(rounded)
-    assert errors(result[number], expected[number], rest[number], kind).max() <= ACCURACY[name][kind]
-    np.testing.assert_array_equal(result[np.isinf(rounded)], rounded[np.isinf(rounded)])
+    assert errors(actual[number], expected[number], rest[number], kind).max() <= ACCURACY[name][kind]
+    np.testing.assert_array_equal(actual[np.isinf(rounded)], rounded[np.isinf(rounded)])
 
 
 @pytest.mark.parametrize("name", sorted(COARSE.keys() - {"divide"}))
@@ -121,12 +121,12 @@ def test_accuracy_for_results_of_16_bits(name):
     values = values[np.isfinite(values) & (values != 0) & ((name != "erfc") | (np.abs(values) < 40))]
     graph = lower(read(function_of(name, 1)).specialise({"x": "float32"}), coarse=True)
     with np.errstate(all="ignore"):
-        (result,) = evaluate(graph, {"x": values})
+        (actual,) = evaluate(graph, {"x": values})
     expected, _ = np.array([exact(name, (value,)) for value in values]).T
     number = np.abs(expected) < 65504.0  # the largest of float16
-    error = np.abs(result[number] - expected[number])
+    error = np.abs(actual[number] - expected[number])
     assert (error <= np.maximum(2.0**-15 * np.abs(expected[number]), 2.0**-30)).all()
-    assert (result[expected > np.finfo(np.float32).max] == np.inf).all()
+    assert (actual[expected > np.finfo(np.float32).max] == np.inf).all()
 
 
 def test_one_and_an_error_function_are_a_complement():
@@ -134,7 +134,7 @@ def test_one_and_an_error_function_are_a_complement():
     graph = lower(read(lambda x: 1.0 + math.erf(x)).specialise({"x": "float32"}), coarse=True)
     values = np.linspace(-4, 4, 101, dtype=np.float32)
     (result,) = evaluate(graph, {"x": values})
-    np.testing.assert_allclose(result, [float(mpmath.erfc(-float(value))) for value in values], rtol=2.0**-15)
+    np.testing.assert_allclose(result, [float(mpmath.erfc(-float(number))) for number in values], rtol=2.0**-15)
 
 
 @pytest.mark.parametrize(
@@ -168,13 +168,13 @@ def test_binary_accuracy(name, kind):
                         1 + random.normal(0, 1e-3, count)]).astype(kind)  # fmt: skip
     y = np.concatenate([random.normal(0, 5, count), random.uniform(-1.2, 1.2, count),
                         random.normal(0, 3e4, count)]).astype(kind)  # fmt: skip
-    result = Compiled(read(function_of(name, 2)).specialise({"x": kind, "y": kind}))(x, y)
+    actual = Compiled(read(function_of(name, 2)).specialise({"x": kind, "y": kind}))(x, y)
     expected, rest = np.array([exact(name, pair) for pair in zip(x, y, strict=True)]).T
     with np.errstate(all="ignore"):
         rounded = expected.astype(kind)
     number = np.isfinite(rounded)
-    assert errors(result[number], expected[number], rest[number], kind).max() <= ACCURACY[name][kind]
-    np.testing.assert_array_equal(result[np.isinf(rounded)], rounded[np.isinf(rounded)])
+    assert errors(actual[number], expected[number], rest[number], kind).max() <= ACCURACY[name][kind]
+    np.testing.assert_array_equal(actual[np.isinf(rounded)], rounded[np.isinf(rounded)])
 
 
 NUMPY = {
@@ -202,15 +202,15 @@ def test_edges(name, kind):
     run = Compiled(read(function_of(name, 1)).specialise({"x": kind}))
     if name in KNOWN:
         assert np.isnan(run([np.nan]))
-        tensor = np.array(list(KNOWN[name]), dtype=kind)
-        np.testing.assert_allclose(run(tensor), np.array(list(KNOWN[name].values()), dtype=kind), rtol=1e-6, atol=1e-44)
+        points = np.array(list(KNOWN[name]), dtype=kind)
+        np.testing.assert_allclose(run(points), np.array(list(KNOWN[name].values()), dtype=kind), rtol=1e-6, atol=1e-44)
         return
     with np.errstate(all="ignore"):
         expected = getattr(np, NUMPY.get(name, name))(values)
-    result = run(values)
-    np.testing.assert_allclose(result, expected, rtol=1e-6, atol=1e-44)
+    actual = run(values)
+    np.testing.assert_allclose(actual, expected, rtol=1e-6, atol=1e-44)
     zeros = np.flatnonzero(~np.isnan(expected[:2]))
-    np.testing.assert_array_equal(np.signbit(result[zeros]), np.signbit(expected[zeros]))
+    np.testing.assert_array_equal(np.signbit(actual[zeros]), np.signbit(expected[zeros]))
 
 
 SPECIAL = [
@@ -242,10 +242,10 @@ def test_special_pairs(name, oracle, kind):
     x, y = (np.array(column, dtype=kind) for column in zip(*itertools.product(SPECIAL, SPECIAL), strict=True))
     with np.errstate(all="ignore"):
         expected = oracle(x, y)
-    result = Compiled(read(function_of(name, 2)).specialise({"x": kind, "y": kind}))(x, y)
-    np.testing.assert_allclose(result, expected, rtol=1e-6)
+    actual = Compiled(read(function_of(name, 2)).specialise({"x": kind, "y": kind}))(x, y)
+    np.testing.assert_allclose(actual, expected, rtol=1e-6)
     zero = expected == 0
-    np.testing.assert_array_equal(np.signbit(result[zero]), np.signbit(expected[zero]))
+    np.testing.assert_array_equal(np.signbit(actual[zero]), np.signbit(expected[zero]))
 
 
 @pytest.mark.parametrize("name", ["exp", "tanh", "log"])
@@ -266,7 +266,7 @@ def test_huge_angles(name, kind, most):
     values = np.concatenate([values, np.array([1e5, 1e9, 1e22, 10.0**most], dtype=kind)])
     result = Compiled(read(function_of(name, 1)).specialise({"x": kind}))(values)
     with mpmath.workprec(1200):
-        expected = [getattr(mpmath, name)(mpmath.mpf(float(value))) for value in values]
-        parts = [(float(value), float(value - mpmath.mpf(float(value)))) for value in expected]
+        expected = [getattr(mpmath, name)(mpmath.mpf(float(number))) for number in values]
+        parts = [(float(number), float(number - mpmath.mpf(float(number)))) for number in expected]
     exact_values, rest = np.array(parts).T
     assert errors(result, exact_values, rest, kind).max() <= ACCURACY[name][kind]

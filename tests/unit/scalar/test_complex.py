@@ -60,7 +60,7 @@ ORDERED = {
 
 def edges(kind, *more):
     parts = [0.0, -0.0, 1.0, -1.0, 0.5, 3.0, -40.0, 100.0, 1e-3, 0.999999, np.inf, -np.inf, np.nan, *more]
-    return np.array([complex(x, y) for x in parts for y in parts], dtype=kind)
+    return np.array([complex(real, y) for real in parts for y in parts], dtype=kind)
 
 
 def spread(kind, count=2000):

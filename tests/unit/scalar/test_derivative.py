@@ -56,31 +56,31 @@ UNARY: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any], Callable[[flo
 
 def slope(function: Callable[..., Any], *, orders: int = 1, **values: float) -> float:
     """Return the derivative of a function with respect to its first parameter, in float64."""
-    result = read(function)
-    wanted = result.parameters[0]
+    derived = read(function)
+    wanted = derived.parameters[0]
     for _ in range(orders):
-        result = differentiate(result, [wanted])
-    gradients = {name: 1.0 for name in result.parameters if name not in values}
-    graph = result.specialise(dict.fromkeys(result.parameters, "float64"))
+        derived = differentiate(derived, [wanted])
+    gradients = {name: 1.0 for name in derived.parameters if name not in values}
+    graph = derived.specialise(dict.fromkeys(derived.parameters, "float64"))
     return float(evaluate(graph, {**gradients, **values})[0])
 
 
 @pytest.mark.parametrize("name", UNARY)
 def test_derivatives_agree_with_mpmath(name: str) -> None:
     ours, exact, defined = UNARY[name]
-    for x in filter(defined, POINTS):
+    for point in filter(defined, POINTS):
         with mpmath.workdps(60):
-            expected = float(mpmath.diff(exact, mpmath.mpf(x)))
-        assert slope(ours, x=x) == pytest.approx(expected, rel=1e-12, abs=1e-300), x
+            expected = float(mpmath.diff(exact, mpmath.mpf(point)))
+        assert slope(ours, x=point) == pytest.approx(expected, rel=1e-12, abs=1e-300), point
 
 
 @pytest.mark.parametrize("name", [name for name in UNARY if name not in ("abs",)])
 def test_second_derivatives_agree_with_mpmath(name: str) -> None:
     ours, exact, defined = UNARY[name]
-    for x in (x for x in POINTS if defined(x) and 1e-3 < abs(x) < 40):
+    for point in (x for x in POINTS if defined(x) and 1e-3 < abs(x) < 40):
         with mpmath.workdps(80):
-            expected = float(mpmath.diff(exact, mpmath.mpf(x), 2))
-        assert slope(ours, orders=2, x=x) == pytest.approx(expected, rel=1e-9, abs=1e-290), x
+            expected = float(mpmath.diff(exact, mpmath.mpf(point), 2))
+        assert slope(ours, orders=2, x=point) == pytest.approx(expected, rel=1e-9, abs=1e-290), point
 
 
 def softplus(x, beta):

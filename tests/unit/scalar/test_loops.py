@@ -221,8 +221,8 @@ def test_complex_numbers_are_carried(lib: Library, cuda: EmulatedDriver) -> None
 
     points = (np.linspace(-2, 0.5, 21) + 1j * np.linspace(-1, 1, 21)[:, None]).ravel()
     want = np.array([turns(point) for point in points.tolist()])
-    tensor = opdsl.from_numpy(points)
-    for result in (escape(tensor), escape(tensor.to("cuda")).cpu()):
+    starts = opdsl.from_numpy(points)
+    for result in (escape(starts), escape(starts.to("cuda")).cpu()):
         np.testing.assert_allclose(result.numpy(), want, rtol=1e-9, atol=1e-9)
 
 

@@ -133,13 +133,13 @@ def check(function, kind, operands, oracle, *, skip=None):
     names = ("x", "y")[: len(operands)]
     graph = read(function).specialise(dict.fromkeys(names, kind))
     values = dict(zip(names, operands, strict=True))
-    result = Compiled(graph)(*operands)
-    same(result, evaluate(graph, values)[0])
-    same(result, evaluate(lower(graph), values)[0])
+    actual = Compiled(graph)(*operands)
+    same(actual, evaluate(graph, values)[0])
+    same(actual, evaluate(lower(graph), values)[0])
     keep = slice(None) if skip is None else ~skip
     with np.errstate(all="ignore"):
         expected = oracle(*(torch.from_numpy(operand[keep]) for operand in operands)).numpy()
-    np.testing.assert_array_equal(result[keep], expected)
+    np.testing.assert_array_equal(actual[keep], expected)
 
 
 CASES = [
@@ -207,15 +207,15 @@ def test_known_power_is_torchs(exponent):
 def test_casts(source, target):
     graph = read(lambda x: x).specialise({"x": source}, results=[target])
     values = edges(source)
-    result = Compiled(graph)(values)
-    same(result, evaluate(graph, {"x": values})[0])
+    actual = Compiled(graph)(values)
+    same(actual, evaluate(graph, {"x": values})[0])
     inside = np.ones(values.shape, bool)
     if source in FLOATS and target in INTEGERS:
         inside = np.abs(values) < 2.0**30  # PyTorch's own cast is undefined beyond
         if target == "uint64":
             inside &= values >= 0  # the code that stores elements wraps negative values
     expected = torch.from_numpy(values).to(getattr(torch, target)).numpy()
-    np.testing.assert_array_equal(result[inside], expected[inside])
+    np.testing.assert_array_equal(actual[inside], expected[inside])
 
 
 @pytest.mark.parametrize("kind", ["int32", "int64"])

@@ -78,10 +78,10 @@ def test_programs(text):
         return
     graph = read(function_of(text)).specialise({"x": "float64", "y": "float64"}, results=["float64"])
     values = {"x": X, "y": Y}
-    (result,) = evaluate(graph, values)
-    np.testing.assert_array_equal(result, expected)
-    np.testing.assert_array_equal(evaluate(lower(graph), values)[0], result)
+    (actual,) = evaluate(graph, values)
+    np.testing.assert_array_equal(actual, expected)
+    np.testing.assert_array_equal(evaluate(lower(graph), values)[0], actual)
     compiled = Compiled(graph)(X, Y)
-    np.testing.assert_array_equal(compiled, result)
-    number = ~np.isnan(result)
-    np.testing.assert_array_equal(np.signbit(compiled)[number], np.signbit(result)[number])
+    np.testing.assert_array_equal(compiled, actual)
+    number = ~np.isnan(actual)
+    np.testing.assert_array_equal(np.signbit(compiled)[number], np.signbit(actual)[number])

@@ -26,11 +26,11 @@ def result(function, **types):
 
 @pytest.mark.parametrize("kind", [kind for kind in TYPES if not kind.startswith("complex")])
 def test_literals_are_weak_as_in_torch(kind):
-    tensor = torch.ones(1, dtype=getattr(torch, kind))
-    assert f"torch.{result(lambda x: x + 1, x=kind)}" == str((tensor + 1).dtype)
-    assert f"torch.{result(lambda x: x * 0.5, x=kind)}" == str((tensor * 0.5).dtype)
-    assert f"torch.{result(lambda x: x / 2, x=kind)}" == str((tensor / 2).dtype)
-    assert f"torch.{result(lambda x: math.exp(x), x=kind)}" == str(torch.exp(tensor).dtype)
+    ones = torch.ones(1, dtype=getattr(torch, kind))
+    assert f"torch.{result(lambda x: x + 1, x=kind)}" == str((ones + 1).dtype)
+    assert f"torch.{result(lambda x: x * 0.5, x=kind)}" == str((ones * 0.5).dtype)
+    assert f"torch.{result(lambda x: x / 2, x=kind)}" == str((ones / 2).dtype)
+    assert f"torch.{result(lambda x: math.exp(x), x=kind)}" == str(torch.exp(ones).dtype)
     assert f"torch.{result(lambda x: x < 0.5, x=kind)}" == "torch.bool"
 
 

@@ -75,7 +75,7 @@ def test_mutability(ours: list[FunctionSchema], theirs: list[Any]) -> None:
 
 
 def test_written_arguments(ours: list[FunctionSchema], theirs: list[Any]) -> None:
-    assert [[argument.name for argument in schema.written_arguments] for schema in ours] == [
+    assert [[written.name for written in schema.written_arguments] for schema in ours] == [
         schema.arguments.mutable_arg_names() for schema in theirs
     ]
 

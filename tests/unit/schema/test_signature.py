@@ -294,7 +294,7 @@ def test_keyword_only_written_parameters_are_out_arguments() -> None:
     ]
     schema = from_signature(OperatorName("aten", "add", "out"), parameters, write)
     assert str(schema) == "aten::add.out(Tensor self, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)"
-    assert [argument.name for argument in schema.out] == ["out"]
+    assert [out.name for out in schema.out] == ["out"]
 
 
 def test_parameter_after_out_is_refused() -> None:

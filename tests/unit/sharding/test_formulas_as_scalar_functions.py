@@ -292,9 +292,9 @@ FOLDS: dict[Callable[..., Any], tuple[list[str], set[str]]] = {
 def test_what_a_formula_folds_is_left_to_combine(lib: Library, text: Any) -> None:
     function = lib.op(formula(text))
     expected, uncombined = FOLDS[text]
-    _, result, _ = answers(function, (X, 0))
+    _, actual, _ = answers(function, (X, 0))
     pending = function.sharding().pending(unbox(function.operator, (X, 0), {}))
-    assert sorted(result) == sorted(expected)
+    assert sorted(actual) == sorted(expected)
     assert {f"{passage.inputs[0]} -> {passage.outputs[0]}" for passage in pending} == uncombined
     assert violations_of(function, [Sample(X, 0), Sample(X, 1), Sample(X * 0.1, 0)], laws=[OF_PIECES]) == []
 
@@ -307,9 +307,9 @@ def test_a_contraction_is_cut_as_a_product(lib: Library) -> None:
         return (self[i, k] * other[k, j]).sum(k).order(i, j)
 
     inputs = X, opdsl.arange(20.0).reshape(4, 5)
-    _, result, pending = answers(contraction, inputs)
+    _, actual, pending = answers(contraction, inputs)
     _, wanted, wanted_pending = answers(opdsl.ops.aten.mm.default, inputs)
-    assert sorted(result) == sorted(cut.replace("summed", "combined") for cut in wanted)
+    assert sorted(actual) == sorted(cut.replace("summed", "combined") for cut in wanted)
     assert pending == wanted_pending
     assert violations_of(contraction, [Sample(*inputs)], laws=[OF_PIECES]) == []
 

@@ -179,16 +179,16 @@ class Expressions:
             return Value(self.element(left, right, get_args(left.kind)[0]).text, left.kind)
         kind = llvm_type(left.kind)
         element = kind.strip("<>").split()[-1]
-        name = (_FLOATS if element in ("float", "double") else _INTEGERS).get(type(node.op))
-        if name is None or kind == "ptr" or kind != llvm_type(right.kind):
+        instruction = (_FLOATS if element in ("float", "double") else _INTEGERS).get(type(node.op))
+        if instruction is None or kind == "ptr" or kind != llvm_type(right.kind):
             self.fail(node, "no operation of numbers of one type")
-        return Value(self.value(f"{name} {kind} {left.text}, {right.text}"), left.kind)
+        return Value(self.value(f"{instruction} {kind} {left.text}, {right.text}"), left.kind)
 
     def _unary(self, node: ast.UnaryOp) -> Value:
         value = self.expression(node.operand)
         if isinstance(node.op, ast.USub):
-            zero, name = ("-0.0", "fsub") if value.kind is float else ("0", "sub")
-            return Value(self.value(f"{name} {llvm_type(value.kind)} {zero}, {value.text}"), value.kind)
+            zero, instruction = ("-0.0", "fsub") if value.kind is float else ("0", "sub")
+            return Value(self.value(f"{instruction} {llvm_type(value.kind)} {zero}, {value.text}"), value.kind)
         if not isinstance(node.op, ast.Not) or value.kind is not bool:
             self.fail(node, "no operation of machine code")
         return Value(self.value(f"xor i1 {value.text}, true"), bool)
@@ -199,8 +199,8 @@ class Expressions:
             return self.expression(ast.BoolOp(ast.Or(), [ast.Compare(node.left, [ast.Eq()], [e]) for e in second.elts]))
         left, right = self.expression(node.left), self.expression(second)
         signed, ordered = _TESTS[type(operator)]
-        name = f"fcmp {ordered}" if llvm_type(left.kind) in ("float", "double") else f"icmp {signed}"
-        return Value(self.value(f"{name} {llvm_type(left.kind)} {left.text}, {right.text}"), bool)
+        instruction = f"fcmp {ordered}" if llvm_type(left.kind) in ("float", "double") else f"icmp {signed}"
+        return Value(self.value(f"{instruction} {llvm_type(left.kind)} {left.text}, {right.text}"), bool)
 
     def _boolean(self, node: ast.BoolOp) -> Value:
         return self.chosen(node, lambda: Value("true", bool), lambda: Value("false", bool))
@@ -255,7 +255,7 @@ class Expressions:
         """Return the function that a call calls."""
         callee = self.outside(node)
         if isinstance(callee, FunctionType):
-            *parameters, (_, result) = self.module.hints(callee).items()
+            *parameters, (_, returned) = self.module.hints(callee).items()
             constants = {
                 name: self.known(argument)
                 for (name, kind), argument in zip(parameters, arguments, strict=True)
@@ -264,14 +264,14 @@ class Expressions:
             mark = callee.__dict__["__machine__"]
             text = mark if isinstance(mark, Instruction) else self.module.function(callee, **constants)
             kinds = tuple(kind for _, kind in parameters if kind is not Constant)
-            return Callee(text, kinds, result, len(constants))
+            return Callee(text, kinds, returned, len(constants))
         if isinstance(callee, Callee):
             return callee
         value = self.expression(node)
         if not is_function(value.kind):
             self.fail(node, "no function")
-        parameters, result = get_args(value.kind)
-        return Callee(value.text, None if parameters is ... else tuple(parameters), result)
+        parameters, returned = get_args(value.kind)
+        return Callee(value.text, None if parameters is ... else tuple(parameters), returned)
 
     def outside(self, node: ast.expr) -> Any:
         """Return the object that a global name or an attribute of one refers to, or None for a local variable."""
@@ -364,10 +364,10 @@ class Expressions:
         target = self.annotation(kind)
         expression = self.expression(value)
         names = {("i64", "ptr"): "inttoptr", ("ptr", "i64"): "ptrtoint", ("double", "i64"): "bitcast"}
-        name = names.get((llvm_type(expression.kind), llvm_type(target)))
+        instruction = names.get((llvm_type(expression.kind), llvm_type(target)))
         text = (
-            self.value(f"{name} {llvm_type(expression.kind)} {expression.text} to {llvm_type(target)}")
-            if name
+            self.value(f"{instruction} {llvm_type(expression.kind)} {expression.text} to {llvm_type(target)}")
+            if instruction
             else expression.text
         )
         return Value(text, target)

@@ -295,7 +295,7 @@ def copy_bytes(target: Pointer[Any], source: Pointer[Any], count: int) -> None:
 def functions(module: ModuleType) -> list[FunctionType]:
     """Return the functions of a module that are marked as machine code or as instruction templates."""
     values = [var for var in vars(module).values() if isinstance(var, FunctionType)]
-    return [value for value in values if "__machine__" in value.__dict__ and value.__module__ == module.__name__]
+    return [member for member in values if "__machine__" in member.__dict__ and member.__module__ == module.__name__]
 
 
 def exports(modules: Iterable[ModuleType]) -> tuple[str, ...]:

@@ -73,8 +73,8 @@ class Module:
     def function(self, function: FunctionType, **constants: int) -> str:
         """Request that a function be emitted or declared, and return its symbol."""
         if function.__dict__["__machine__"].exported and function.__module__ not in self.printed:
-            *parameters, result = self.hints(function).values()
-            return self._declared(function.__name__, parameters, result)
+            *parameters, returned = self.hints(function).values()
+            return self._declared(function.__name__, parameters, returned)
         name = "_".join([function.__name__, *map(str, constants.values())])
         self.wanted.setdefault(name, Wanted(function, constants))
         return f"@{name}"
@@ -102,14 +102,14 @@ class Module:
     def external(self, name: str, kind: Any) -> Callee | Value:
         """Declare a name of a library, and return its function or value."""
         if is_function(kind):
-            parameters, result = get_args(kind)
-            return Callee(self._declared(name, parameters, result), tuple(parameters), result)
+            parameters, returned = get_args(kind)
+            return Callee(self._declared(name, parameters, returned), tuple(parameters), returned)
         self.declarations.add(f"@{name} = external global i8")
         return Value(f"@{name}", kind)
 
-    def _declared(self, name: str, parameters: Sequence[Any], result: Any) -> str:
+    def _declared(self, name: str, parameters: Sequence[Any], returned: Any) -> str:
         """Declare a function that another object defines, and return its symbol."""
-        self.declarations.add(f"declare {llvm_type(result)} @{name}({', '.join(map(llvm_type, parameters))})")
+        self.declarations.add(f"declare {llvm_type(returned)} @{name}({', '.join(map(llvm_type, parameters))})")
         return f"@{name}"
 
 
