@@ -85,7 +85,9 @@ class ViewDerivative:
             return (_summed(take, filled(form, 0), gradients),)
         # If views show every element, the tensor need not be filled with zeros.
         covers = sum(view.numel() for view in shown) == form.numel
-        whole = unfilled(form) if covers else filled(form, 0)
+        whole = _like_batches(form, gradients) if current.get().modes else None
+        if whole is None:
+            whole = unfilled(form) if covers else filled(form, 0)
         return (_spread(self.operator.name, take, whole, gradients),)
 
 
@@ -139,6 +141,15 @@ def _summed(take: Take, whole: Tensor, gradients: Sequence[Tensor]) -> Tensor:
     for places, gradient in zip(_listed(take(numbered)), gradients, strict=True):
         total = total.index_add(0, places.reshape((-1,)), gradient.reshape((-1,)))
     return total.view(shape)
+
+
+def _like_batches(form: TensorMeta, gradients: Sequence[Tensor]) -> Tensor | None:
+    """Return zeros that belong to a batch if the gradient does, as under torch's vmap; None if there are several
+    gradients, or the layout of the viewed tensor is not the default one.
+    """
+    if len(gradients) != 1 or not form.is_contiguous():
+        return None
+    return gradients[0].new_zeros(form.shape, dtype=form.dtype)
 
 
 def _spread(name: str, take: Take, whole: Tensor, gradients: Sequence[Tensor]) -> Tensor:

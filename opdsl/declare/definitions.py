@@ -83,6 +83,19 @@ def check_by_meta(declaration: Declaration, definition: Any, kind: Kind) -> None
         definition.check_reads_numbers = declaration.meta_reads_numbers
 
 
+def refuse_shape_function(declaration: Declaration, meta: FunctionType) -> None:
+    """Refuse a shape function beside a formula that is run as a program, which would never call it.
+
+    Raises:
+        KernelSignatureError: always.
+    """
+    raise KernelSignatureError(
+        f"{location(meta)}: {declaration.name}: a shape function has no effect beside a formula that folds, draws "
+        "numbers or reads at dims: shapes and dtypes follow from its text. Remove it, and check arguments in the "
+        "formula by opdsl.check."
+    )
+
+
 def _name_of(attachment: Attachment) -> str:
     """Return the role of an attached function, such as ``pointwise {'mode': 'a'}``: its kind, with dtypes and argument
     values.

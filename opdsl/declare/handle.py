@@ -140,7 +140,7 @@ class OperatorHandle(Calling):
         out = generated_out_schema(schema)
         is_list = self.operator.returns_list
         named = {} if is_list else {"autogen": f"{out.name.base}.{out.name.overload}"}
-        body, base = copy_body(self._exactly), self.operator.schema.name.base
+        body, base = copy_body(self._exactly, is_list=is_list), self.operator.schema.name.base
         with without_own_frames(), self.declaration.library.all_or_nothing():
             copying = {"tags": "view_copy", **named, **options}
             function = self._derive(schema, body, VIEW_COPY_KEY, copying, f"Return a copy of the result of ``{base}``.")

@@ -189,8 +189,8 @@ class Operator(Implementing, Protocol, Generic[P, R_co]):
 
         A shape function takes ``ctx`` and those of the operator's arguments that it names. It checks them with
         ``opdsl.check`` and describes each output: ``ctx.set_output(0, shape, like=self)``, or with ``dtype``,
-        ``device``, ``strides``. Its return values are precomputed arguments for out-kernels. For a formula, whose
-        shapes follow from its text, it only checks.
+        ``device``, ``strides``. Its return values are precomputed arguments for out-kernels. For an elementwise
+        formula, whose shapes follow from its text, it only checks; beside another formula it is refused.
 
         Args:
             args, kwargs: the function, or ``reads_numbers=False`` for one whose results do not depend on the values of

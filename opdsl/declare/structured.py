@@ -8,7 +8,7 @@ from opdsl.declare.adapting import handed_all, parameter_names
 from opdsl.declare.annotated import tensor_at
 from opdsl.declare.attachment import Attachment
 from opdsl.declare.bases import context_class, precomputed_names, precomputed_types
-from opdsl.declare.definitions import check_by_meta
+from opdsl.declare.definitions import check_by_meta, refuse_shape_function
 from opdsl.declare.implementations import require_launch, require_meta
 from opdsl.declare.signature import location
 from opdsl.dispatch import DispatchKey
@@ -30,7 +30,8 @@ def attach_meta(attachment: Attachment) -> None:
     only on their types.
 
     Raises:
-        KernelSignatureError: its parameters are not ``ctx`` and the schema's.
+        KernelSignatureError: its parameters are not ``ctx`` and the schema's, or a formula beside it is no elementwise
+            one.
     """
     declaration, reads_numbers = attachment.declaration, bool(attachment.options.get("reads_numbers", True))
     meta = attachment.function
@@ -39,6 +40,8 @@ def attach_meta(attachment: Attachment) -> None:
     declaration.require_one_way(attachment.kind, meta, reads_numbers=reads_numbers)
     declaration.require_free("meta", meta)
     beside = declaration.kind
+    if beside is None and declaration.main.formula is not None:
+        refuse_shape_function(declaration, meta)
     definition = None
     if beside is None or beside.meta is not Meta.CHECK:
         definition = StructuredDefinition(

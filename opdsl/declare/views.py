@@ -54,12 +54,15 @@ def copy_schema(schema: FunctionSchema) -> FunctionSchema:
     return attrs.evolve(plain, name=attrs.evolve(schema.name, base=f"{schema.name.base}_copy"))
 
 
-def copy_body(view: Callable[..., Any]) -> Callable[..., Any]:
-    """Build the body of ``name_copy``: it calls the view operator and copies its results."""
+def copy_body(view: Callable[..., Any], *, is_list: bool = False) -> Callable[..., Any]:
+    """Build the body of ``name_copy``: it calls the view operator, which may return a list, and copies its results."""
 
     def body(*arguments: object, **named: object) -> Any:
         result = view(*arguments, **named)
-        return copied(result) if isinstance(result, Tensor) else [copied(part) for part in result]
+        if isinstance(result, Tensor):
+            return copied(result)
+        copies = [copied(part) for part in result]
+        return copies if is_list else tuple(copies)
 
     return body
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from opdsl.declare.attachment import ALL_BACKENDS, Attachment
 from opdsl.declare.declaration import Declaration
 from opdsl.declare.defining import function_of
-from opdsl.declare.definitions import check_by_meta
+from opdsl.declare.definitions import check_by_meta, refuse_shape_function
 from opdsl.declare.formulas import dtypes_of, is_formula
 from opdsl.declare.kernels import record_as_one, register_plain
 from opdsl.declare.signature import is_of_library, location
@@ -182,6 +182,8 @@ def _attach_elements(declaration: Declaration, definition: FormulaDefinition) ->
 def _attach_program(declaration: Declaration, text: FormulaText) -> None:
     from opdsl.formulas.programs import FormulaProgram
 
+    if "meta" in declaration.attached:
+        refuse_shape_function(declaration, declaration.attached["meta"])
     declaration.claim("body", declaration.function)
     schema, code = declaration.main.schema, declaration.function.__code__
     names = tuple(argument.python_name for argument in schema.arguments)

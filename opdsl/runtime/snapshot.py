@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import numpy
+
 from opdsl.runtime.tensor import Tensor
 from opdsl.runtime.values import host_array
 
@@ -24,7 +26,8 @@ def tensors_in(value: object) -> Iterator[Tensor]:
 class Content(NamedTuple):
     """Snapshot of a tensor, which can be compared bit by bit.
 
-    dtype, shape, strides, device: its geometry. data: its elements in logical order; empty if it has no memory.
+    dtype, shape, strides, device: its geometry.
+    data: its elements in logical order; empty if it has no memory, or is a proxy of another library's tensor.
     """
 
     dtype: str
@@ -36,7 +39,8 @@ class Content(NamedTuple):
 
 def content(tensor: Tensor) -> Content:
     """Return a snapshot of a tensor."""
-    data = b"" if tensor.is_meta else host_array(tensor).tobytes()
+    array = None if tensor.is_meta else host_array(tensor)
+    data = array.tobytes() if isinstance(array, numpy.ndarray) else b""
     return Content(tensor.dtype.name, tensor.shape, tensor.strides, str(tensor.device), data)
 
 

@@ -6,13 +6,14 @@ import copy
 import pickle
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 import opdsl
-from opdsl.errors import ArgumentError, DeviceError, InterchangeError
+from opdsl.errors import ArgumentError, DeviceError, InterchangeError, ShapeError
 
 
 def nested(depth: int) -> list[Any]:
@@ -55,6 +56,21 @@ def test_numbers_that_no_device_has_are_refused(text: str) -> None:
         with pytest.raises(DeviceError) as caught:
             call(text)
         assert len(str(caught.value)) < 300
+
+
+def test_the_equation_of_einsum_is_read_in_linear_time() -> None:
+    start = time.process_time()
+    with pytest.raises(ShapeError, match="number of subscripts"):
+        opdsl.einsum("i" * 1_000_000 + "->", opdsl.ones(3))
+    assert time.process_time() - start < 20
+
+
+def test_types_of_the_same_name_are_told_apart() -> None:
+    """A message names the module of a type that is called like one of opdsl's."""
+    other = type("Tensor", (), {"__module__": "elsewhere"})()
+    for call in (lambda: opdsl.zeros(2).copy_(other), lambda: opdsl.stack([other]), lambda: opdsl.add(1, 1, out=other)):
+        with pytest.raises(ArgumentError, match=r"elsewhere\.Tensor"):
+            call()
 
 
 class Producer:

@@ -6,6 +6,7 @@ The rules are those of ATen/native/Linear.cpp and LinearAlgebra.cpp.
 from __future__ import annotations
 
 import math
+import re
 import string
 from collections.abc import Sequence
 from functools import lru_cache
@@ -14,11 +15,12 @@ from typing import NamedTuple
 
 from opdsl.aten.linalg.matrix_products import bmm, mm
 from opdsl.declare import Out, op
-from opdsl.errors import DTypeError
+from opdsl.errors import DTypeError, ShapeError
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, wrap_dimension
 
 _ELLIPSIS = "..."
+_LABELS = re.compile(r"\.\.\.|.", re.DOTALL)
 
 # --------------------------------------------------------------------------------------------------------- the equation
 
@@ -62,21 +64,17 @@ def labels_in(text: str, where: str, start: int) -> list[str]:
         ShapeError: a character is not a label.
     """
     labels: list[str] = []
-    rest = text.replace(" ", "")
-    while rest:
-        if rest.startswith(_ELLIPSIS):
+    for label in _LABELS.findall(text.replace(" ", "")):
+        if label == _ELLIPSIS:
             check(_ELLIPSIS not in labels, f"einsum(): found '.' {where} for which an ellipsis was already found")
-            labels.append(_ELLIPSIS)
-            rest = rest[3:]
-            continue
-        check(rest[0] != ".", f"einsum(): found '.' {where} that is not part of any ellipsis")
-        check(
-            rest[0].isascii() and rest[0].isalpha(),
-            f"einsum(): invalid subscript given at index {start + text.index(rest[0])} in the equation string, "
-            "subscripts must be in [a-zA-Z]",
-        )
-        labels.append(rest[0])
-        rest = rest[1:]
+        else:
+            check(label != ".", f"einsum(): found '.' {where} that is not part of any ellipsis")
+            if not (label.isascii() and label.isalpha()):
+                raise ShapeError(
+                    f"einsum(): invalid subscript given at index {start + text.index(label)} in the equation string, "
+                    "subscripts must be in [a-zA-Z]"
+                )
+        labels.append(label)
     return labels
 
 

@@ -13,9 +13,12 @@ from opdsl.dispatch.binding.arguments import MISSING, NO_MATCH, Converter, Kind,
 from opdsl.dispatch.binding.factories import takes_requires_grad
 from opdsl.dispatch.model.operator import Operator
 from opdsl.errors import ArgumentError, DeviceError, DTypeError
-from opdsl.runtime import Device, DType, Layout, MemoryFormat, Tensor, to_dtype
+from opdsl.runtime import Device, DType, Generator, Layout, MemoryFormat, Tensor, to_dtype
 from opdsl.schema import Argument, BaseType, Default, ListType, OptionalType, SchemaKind, Symbol, Type
 from opdsl.schema.vocabulary import Reduction
+
+# Types whose names other libraries' types have, too.
+_OWN = {kind.__name__: kind for kind in (Tensor, Generator)}
 
 
 class Parameter:
@@ -210,12 +213,12 @@ class Signature:
             return Mismatch("got an unexpected keyword argument 'out'", general=True)
         outs = (out,) if isinstance(out, Tensor) else out
         if not isinstance(outs, (tuple, list)) or not all(isinstance(output, Tensor) for output in outs):
-            return Mismatch(f"argument 'out' must be Tensor, not {type(out).__name__}")
+            return Mismatch(f"argument 'out' must be Tensor, not {_type_name(out)}")
         if len(self.out_names) == 1 and isinstance(self.out.schema.out[0].type, ListType):
             listed = not isinstance(out, Tensor)
             return self._with_outs(values, (tuple(outs),)) if listed else Mismatch("argument 'out' must be a list")
         if len(self.out_names) == 1 and not isinstance(out, Tensor):
-            return Mismatch(f"argument 'out' must be Tensor, not {type(out).__name__}")
+            return Mismatch(f"argument 'out' must be Tensor, not {_type_name(out)}")
         if len(outs) != len(self.out_names):
             return Mismatch(f"argument 'out' must hold {len(self.out_names)} tensors, not {len(outs)}")
         names = [argument.python_name for argument in self.out.schema.arguments]
@@ -268,6 +271,12 @@ def _check_options(options: Mapping[str, object], out: Tensor) -> None:
         )
 
 
+def _type_name(value: object) -> str:
+    """Return the name of a value's type, with its module if another library's type has the name of one of opdsl's."""
+    kind = type(value)
+    return f"{kind.__module__}.{kind.__name__}" if _OWN.get(kind.__name__, kind) is not kind else kind.__name__
+
+
 def _wrong_argument(parameter: Parameter, position: int, value: object) -> str:
     place = "" if parameter.keyword_only else f" (position {position + 1})"
     if isinstance(value, (list, tuple)) and isinstance(parameter.type, ListType):
@@ -277,9 +286,9 @@ def _wrong_argument(parameter: Parameter, position: int, value: object) -> str:
                 wanted = expected(parameter.type.element)
                 return (
                     f"expected {wanted} as element {index} of argument '{parameter.name}'{place}, "
-                    f"but got {type(entry).__name__}"
+                    f"but got {_type_name(entry)}"
                 )
-    return f"argument '{parameter.name}'{place} must be {expected(parameter.type)}, not {type(value).__name__}"
+    return f"argument '{parameter.name}'{place} must be {expected(parameter.type)}, not {_type_name(value)}"
 
 
 def bind(
@@ -300,9 +309,8 @@ def bind(
     if len(signatures) == 1:
         separator = " " if mismatch.general else ": "
         raise ArgumentError(f"{name}(){separator}{mismatch.text}. It is {name}{signatures[0]}.")
-    parts = [type(argument).__name__ for argument in positional] + [
-        f"{key}={type(value).__name__}" for key, value in named.items()
-    ]
+    parts = [_type_name(argument) for argument in positional]
+    parts += [f"{key}={_type_name(value)}" for key, value in named.items()]
     choices = "".join(f"\n * {name}{signature}" for signature in signatures)
     raise ArgumentError(
         f"{name}() received an invalid combination of arguments - got ({', '.join(parts)}), "

@@ -136,7 +136,9 @@ class FunctionPlans:
             plan, made_of = self._lower_call(state, key, arguments, variants)
         except NotLoweredError:  # for example sizes that depend on elements, which forms allow
             form = self.forms.find(state, form_key)
-            if form.variants or (not form.reason and self._lower_form(state, form, arguments)):
+            # Within a mode sizes may be another library's symbols.
+            is_form = not (form.reason or state.modes) and self._lower_form(state, form, arguments)
+            if form.variants or is_form:
                 form.keeps_no_others()
                 return self.function(*arguments)
             plan, made_of = self.function, {}

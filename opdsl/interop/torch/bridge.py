@@ -339,6 +339,7 @@ class Bridge:
         if self.is_composite:
             return self.decomposed(values)
         if self.has_autograd:
+            self.note_graph(values)
             return decompose(self.operator, values, self.define, AUTOGRAD)
         return self.gradients.apply(*values)
 

@@ -7,13 +7,16 @@ digest of all this is set as the tag that is part of each cache key.
 
 from __future__ import annotations
 
+import dis
 import functools
 import hashlib
+import importlib.util
 import pickle
 import sys
 import types
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 from threading import RLock
 from typing import Any
 
@@ -84,6 +87,9 @@ class OperatorText(FunctionText):
                 yield from self.operator(overload)
             return
         if _is_versioned(function.__module__):
+            if _is_generated(function):  # for a declaration, of which it has the constants and the functions
+                yield from super().function(function)
+                return
             yield f"function {function.__module__}.{function.__qualname__}"
             for cell in function.__closure__ or ():  # the arguments of a decorator or transform
                 if isinstance(cell.cell_contents, types.FunctionType | int | float | str):
@@ -91,12 +97,12 @@ class OperatorText(FunctionText):
             return
         yield from super().function(function)
         names = _all_names(function.__code__)
-        modules = [entry for entry in function.__globals__.items() if isinstance(entry[1], types.ModuleType)]
-        for module in [module for name, module in sorted(modules) if name in names]:
-            if not _is_versioned(module.__name__):
-                for name in sorted(names & vars(module).keys()):
-                    yield f"{module.__name__}.{name}"
-                    yield from self.value(vars(module)[name])
+        for module in _modules(function, names):
+            for name in sorted(names & vars(module).keys()):
+                yield f"{module.__name__}.{name}"
+                yield from self.value(vars(module)[name])
+        yield from _files(function)
+        names = names | _all_texts(function.__code__)
         for packet in self._packets:
             if packet.name.rpartition("::")[2] in names:
                 for overload in packet.overloads.values():
@@ -179,6 +185,11 @@ def _is_slot(value: object) -> bool:
     return isinstance(value, types.MemberDescriptorType | types.GetSetDescriptorType)
 
 
+def _is_generated(function: types.FunctionType) -> bool:
+    """Return whether a function was executed from text, in a namespace of its own."""
+    return function.__globals__ is not vars(sys.modules.get(str(function.__module__), types))
+
+
 def _tensor(value: Tensor | torch.Tensor) -> Iterator[str]:
     """Yield the text of a tensor that a function reads, including a hash of its elements."""
     yield f"tensor {value.dtype} {tuple(value.shape)} {value.device}"
@@ -200,9 +211,51 @@ def _is_versioned(module: object) -> bool:
     return top in _VERSIONED or (top in sys.stdlib_module_names and top != "__main__")
 
 
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    """Yield the code of a function and of the functions in it."""
+    yield code
+    for nested in code.co_consts:
+        if isinstance(nested, types.CodeType):
+            yield from _codes(nested)
+
+
 def _all_names(code: types.CodeType) -> set[str]:
-    inner = [_all_names(nested) for nested in code.co_consts if isinstance(nested, types.CodeType)]
-    return set(code.co_names).union(*inner)
+    return {name for part in _codes(code) for name in part.co_names}
+
+
+def _all_texts(code: types.CodeType) -> set[str]:
+    """Return the strings in code, which ``getattr`` may take for names."""
+    return {constant for part in _codes(code) for constant in part.co_consts if isinstance(constant, str)}
+
+
+def _modules(function: types.FunctionType, names: set[str]) -> list[types.ModuleType]:
+    """Return the modules that a function reads, as a global or by an import in it, without those of versioned
+    packages.
+    """
+    found = [value for name, value in sorted(function.__globals__.items()) if name in names]
+    found += [sys.modules.get(name) for name in _imported(function)]
+    return [value for value in found if isinstance(value, types.ModuleType) and not _is_versioned(value.__name__)]
+
+
+def _imported(function: types.FunctionType) -> list[str]:
+    """Return the names of the modules that a function itself imports; of a relative import in its package."""
+    package = str(function.__globals__.get("__package__") or "")
+    instructions = [part for code in _codes(function.__code__) for part in dis.get_instructions(code)]
+    names = {str(part.argval) for part in instructions if part.opname == "IMPORT_NAME"}
+    return sorted(name for text in names for name in (text, f"{package}.{text}".strip(".")) if name)
+
+
+def _files(function: types.FunctionType) -> Iterator[str]:
+    """Yield digests of the files of modules that a function imports, and that nothing has imported yet."""
+    for name in _imported(function):
+        if name in sys.modules or _is_versioned(name):
+            continue
+        try:
+            spec = importlib.util.find_spec(name)
+        except (ImportError, ValueError):
+            continue
+        if spec is not None and spec.origin is not None and Path(spec.origin).is_file():
+            yield f"file of {name} {hashlib.sha256(Path(spec.origin).read_bytes()).hexdigest()}"
 
 
 def _versions() -> str:

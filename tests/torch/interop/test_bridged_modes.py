@@ -73,6 +73,11 @@ def declare(lib: Library) -> None:
         return self - mean
 
     @lib.op
+    def in_checked(self: Tensor) -> Tensor:
+        with opdsl.checked():
+            return (self * 2).add_(1.0) * self.mean()
+
+    @lib.op
     def asks(self: Tensor) -> Tensor:
         return self * (3 if opdsl.is_grad_enabled() else 2) + int(opdsl.is_inference_mode_enabled())
 
@@ -111,6 +116,7 @@ TWINS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "decorated": total,
     "outer": lambda x: x * total(x).detach(),
     "in_mode": lambda x: x - x.mean() * 3,
+    "in_checked": lambda x: (x * 2 + 1.0) * x.mean(),
     "by_kernel": lambda x: (x * x).detach() + (x - x.detach()) * (2 * x.detach()),
 }
 

@@ -192,6 +192,49 @@ def f_view(self):
 def f(self: Tensor, by: float = {n}) -> Tensor:
     return self * by
 """,
+    "argument that is passed on": """
+@lib.op
+@formula
+def g(self: Tensor, by: float = 1.0) -> Tensor:
+    return self * by
+
+@lib.op
+@opdsl.forward(g, by={n})
+def f(self: Tensor) -> Tensor: ...
+""",
+    "transpose": """
+@lib.op(kernel="CPU")
+def f(self: Tensor) -> Tensor:
+    return self * 1.0
+
+@lib.op(kernel="CPU")
+def g(self: Tensor) -> Tensor:
+    return self * {n}
+
+g.adjoint(f, "self")
+""",
+    "operator whose name is a text": """
+@lib.op
+@formula
+def g(self: Tensor) -> Tensor:
+    return self * {n}
+
+@lib.op
+def f(self: Tensor) -> Tensor:
+    return getattr(opdsl.ops.digested, "g")(self)
+""",
+    "module that a body imports": """
+import sys
+import types
+
+sys.modules["digested_constants"] = types.ModuleType("digested_constants")
+sys.modules["digested_constants"].FACTOR = {n}
+
+@lib.op
+def f(self: Tensor) -> Tensor:
+    from digested_constants import FACTOR
+    return self * FACTOR
+""",
 }
 
 
@@ -216,6 +259,22 @@ def digest(text: str, number: float) -> str:
 def test_digests_tell_what_was_edited(kind):
     assert digest(TEXTS[kind], 2.0) == digest(TEXTS[kind], 2.0)
     assert digest(TEXTS[kind], 2.0) != digest(TEXTS[kind], 3.0)
+
+
+def test_a_module_that_nothing_has_imported_yet_is_told_by_its_file(tmp_path, monkeypatch):
+    text = """
+@lib.op
+def f(self: Tensor) -> Tensor:
+    import digested_file
+    return self * digested_file.FACTOR
+"""
+    monkeypatch.syspath_prepend(tmp_path)
+    results = []
+    for number in (2.0, 3.0, 2.0):
+        (tmp_path / "digested_file.py").write_text(f"FACTOR = {number}")
+        results.append(digest(text, 1.0))
+    assert results[0] == results[2] != results[1]
+    assert "digested_file" not in sys.modules
 
 
 def test_guards_are_told_apart():
@@ -286,6 +345,24 @@ def test_the_key_of_torchs_caches_holds_what_a_graph_is_made_of():
     after = torch.compiler.config.cache_key_tag
     assert after.partition("|opdsl ")[0] == before
     assert after not in tags
+
+
+def test_the_key_holds_a_kernel_that_records_gradients():
+    text = """
+@lib.op(kernel=("CPU", "Meta", "Autograd"))
+def f(self: Tensor) -> Tensor:
+    return self * {n}
+"""
+    tags = []
+    for number in (2.0, 3.0, 2.0):
+        lib, _ = declared(text, number)
+        with lib:
+            register(lib)
+            x = torch.ones(2, requires_grad=True)
+            torch.compile(torch.ops.digested.f, backend="eager", fullgraph=True)(x)
+            torch._dynamo.reset()
+            tags.append(torch.compiler.config.cache_key_tag)
+    assert tags[0] == tags[2] != tags[1]
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="inductor compiles C++, and there is no g++")

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import opdsl
-from opdsl import Library, Tensor
+from opdsl import Library, Tensor, formula
 from opdsl.interop.torch import register
 from opdsl.nn import functional
 
@@ -48,3 +48,24 @@ def test_bodies_under_dynamic_shapes(name):
             expected = torch.from_dlpack(BODIES[name](opdsl.from_dlpack(x)))
             torch.testing.assert_close(call(x), expected)
     torch._dynamo.reset()
+
+
+def test_padded_reads_under_dynamic_shapes():
+    """Reads at computed indices make no plans of their own where sizes are torch's symbols."""
+    lib = Library("dynamic_reads")
+
+    @lib.op
+    @formula
+    def widened(self: Tensor, count: int) -> Tensor:
+        i = opdsl.dim(self.shape[-1] + count)
+        return self.outside(0.0)[..., i - count].order(..., i)
+
+    register(lib)
+    torch._dynamo.reset()
+    call = torch.compile(lambda x, count: torch.ops.dynamic_reads.widened(x, count), backend="aot_eager", dynamic=True)
+    for size in (3, 4, 6, 9, 2):
+        call(torch.ones(2, size), 2)
+        call(torch.ones(2, size, requires_grad=True), 2)
+        torch.testing.assert_close(call(torch.ones(2, size), 2), torch.nn.functional.pad(torch.ones(2, size), (2, 0)))
+    torch._dynamo.reset()
+    lib.close()

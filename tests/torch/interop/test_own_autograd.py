@@ -78,4 +78,6 @@ def test_gradients(name):
         wanted = torch.func.grad(lambda x: TWINS[name](x).square().sum())(x)
         torch.testing.assert_close(gradient, wanted)
         torch.testing.assert_close(torch.func.grad(lambda x: call(x).square().sum())(x), wanted)
+        batched = torch.func.vmap(torch.func.grad(lambda x: call(x).square().sum()))(torch.stack([x, x]))
+        torch.testing.assert_close(batched, torch.stack([wanted, wanted]))
     torch._dynamo.reset()

@@ -122,3 +122,20 @@ def test_what_returns_no_view_has_neither(library: Library, what: str) -> None:
 
     with pytest.raises(DeclarationError, match=f"viewing::f has no {what}: it returns no view"):
         getattr(f, f"view_{what}")()
+
+
+def test_the_copy_of_several_views_is_a_tuple(library: Library) -> None:
+    @library.op
+    def halves(self: Tensor[Alias("a")]) -> tuple[Tensor[Alias("a")], Tensor[Alias("a")]]: ...
+
+    @halves.kernel
+    def halves_kernel(self):
+        return self[::2], self[1::2]
+
+    copy: Any = halves.view_copy()
+    x = opdsl.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    even, odd = copy(x)
+    assert (even.tolist(), odd.tolist()) == ([1.0, 3.0], [2.0])
+    assert even.data_ptr() != x.data_ptr()
+    (even.sum() * 2 + odd.sum() * 3).backward()
+    assert x.grad.tolist() == [2.0, 3.0, 2.0]

@@ -247,6 +247,35 @@ def test_a_meta_checks_a_formula():
             of_vectors(opdsl.ones(2, 2))
 
 
+def folded(self):
+    return self.sum(-1)
+
+
+def drawn(self):
+    return self + opdsl.rand_like(self)
+
+
+def turned(self):
+    i, j = opdsl.dims(2)
+    return self[j, i].order(i, j)
+
+
+@pytest.mark.parametrize("is_first", [False, True])
+@pytest.mark.parametrize("body", [folded, drawn, turned])
+def test_a_meta_beside_a_formula_that_would_not_call_it_is_refused(body, is_first):
+    with Library("formula_meta") as local:
+
+        @local.op
+        def f(self: Tensor) -> Tensor: ...
+
+        def f_meta(ctx, self):
+            ctx.set_output(0, self.shape[:-1], dtype=opdsl.float64, like=self)
+
+        with pytest.raises(KernelSignatureError, match=r"f: a shape function has no effect beside a formula that"):
+            for attach, function in ((f.meta, f_meta), (f.formula, body))[:: 1 if is_first else -1]:
+                attach(function)
+
+
 def test_arguments_that_take_a_name_alone():
     with Library("formula_keyword_only") as local:
 
