@@ -127,7 +127,11 @@ class DimensionError(OpdslError, IndexError):
 class DimError(OpdslError, ValueError):
     """Raised when a first-class dimension (``opdsl.dims``) has no size, two sizes, or is used where it has no
     meaning.
+
+    is_underlined: whether the message shows the line of the formula.
     """
+
+    is_underlined = False
 
 
 class DimAttributeError(DimError, AttributeError):

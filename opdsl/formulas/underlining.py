@@ -43,9 +43,11 @@ def underlining_dims() -> Iterator[None]:
     try:
         yield
     except DimError as error:
-        if isinstance(error.__cause__, DimError):  # the formula that was called did so
+        if error.is_underlined:  # by a formula that was called
             raise
-        raise DimError(str(error_at(error, str(error), "")).rstrip("\n")) from error
+        underlined = DimError(str(error_at(error, str(error), "")).rstrip("\n"))
+        underlined.is_underlined = True
+        raise underlined from error
 
 
 def is_of_formula(error: BaseException) -> bool:

@@ -232,9 +232,9 @@ def _modules(function: types.FunctionType, names: set[str]) -> list[types.Module
     """Return the modules that a function reads, as a global or by an import in it, without those of versioned
     packages.
     """
-    found = [value for name, value in sorted(function.__globals__.items()) if name in names]
-    found += [sys.modules.get(name) for name in _imported(function)]
-    return [value for value in found if isinstance(value, types.ModuleType) and not _is_versioned(value.__name__)]
+    read = [value for name, value in sorted(function.__globals__.items()) if name in names]
+    read += [sys.modules.get(name) for name in _imported(function)]
+    return [value for value in read if isinstance(value, types.ModuleType) and not _is_versioned(value.__name__)]
 
 
 def _imported(function: types.FunctionType) -> list[str]:
