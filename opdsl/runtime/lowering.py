@@ -175,6 +175,7 @@ class Lowering:
     originals: in a dry run, which makes no plan, the arguments by the ids of their symbolic tensors.
     note_bound: see ``SymbolOwner``.
     note_layout: see ``watching_layout``.
+    is_pinned: whether a guard requires a single value of a number.
     allocates_apart: whether each output is allocated by a step of its own, as plans that are shipped need it.
 
     Args:
@@ -224,6 +225,7 @@ class Lowering:
         self._asked_of_arrays: dict[tuple[str, ...], int] = {}
         self._names = 0
         self._asked = 0
+        self.is_pinned = False
 
     def name(self, prefix: str) -> str:
         """Return a new name with the given prefix, which is not taken."""

@@ -44,9 +44,11 @@ class SymbolOwner(Protocol):
     bounds: the lower bounds of integers, by their expressions; None if unknown.
     guards: the guards as expressions, and their outcomes.
     note_bound: is called with each symbol of which a lower bound has decided a comparison with 0 or 1; may be None.
+    is_pinned: whether a guard requires a single value of a number.
     """
 
     is_exact: bool
+    is_pinned: bool
     note_bound: Callable[[Symbol], None] | None
     bounds: dict[str, int | None]
     guards: dict[str, bool]
@@ -169,6 +171,7 @@ class Symbol:
         example = self.example
         if self.owner.is_late(self.text):
             raise NotLoweredError("elements decide a number")
+        self.owner.is_pinned = True
         alike = f"{self.text} == {example}" if type(example) is int else f"repr({self.text}) == {repr(example)!r}"
         self.owner.ask(alike, True)
         return example

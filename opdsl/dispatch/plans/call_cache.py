@@ -40,7 +40,7 @@ from opdsl.dispatch.plans.function_source import free_name, write
 from opdsl.dispatch.plans.lowered import given_call, lower_call, lower_form
 from opdsl.dispatch.plans.lowering_errors import refusals_only
 from opdsl.dispatch.plans.plan_holders import Dependencies, holders, publish
-from opdsl.dispatch.plans.policy import MOST_VARIANTS, Next, Seen
+from opdsl.dispatch.plans.policy import HOT_FROM, MOST_VARIANTS, Next, Seen
 from opdsl.dispatch.plans.recorded_plans import RecordedPlans
 from opdsl.dispatch.state import PLAN_LIMIT, State, current
 from opdsl.errors import ArgumentError, NumberError, OpdslError
@@ -303,13 +303,13 @@ class CallCache:
     def _decide(self, missed: Missed, form: FormPlans | None, *, may_lower: bool = True) -> Next:
         """Return what a cache miss makes."""
 
-        def is_repeated() -> bool:
-            return bool(missed.variants) or (missed.state, missed.path) in self.seen
+        def repeats() -> int:
+            return HOT_FROM if missed.variants else self.seen.repeats((missed.state, missed.path))
 
         if form is None:
-            return Next.EXACT if is_repeated() else Next.REMEMBER
+            return Next.EXACT if repeats() else Next.REMEMBER
         has_any = partial(any, map(has_tensors, missed.bound.arguments))
-        return form.decide(is_repeated=is_repeated, has_tensors=has_any, may_lower=may_lower)
+        return form.decide(repeats=repeats, has_tensors=has_any, may_lower=may_lower)
 
     def _form_of(self, missed: Missed) -> FormPlans | None:
         """Return the plans of a call's form (shape class); None if modes are active or the call has no form."""
@@ -361,7 +361,8 @@ class CallCache:
 
         def make() -> tuple[Plan, Dependencies]:
             call = given_call(self.union, *missed.everything)
-            return lower_form(self.name, self._run, form, self.union.names, call)
+            returns_list = missed.bound.operator.returns_list
+            return lower_form(self.name, self._run, form, self.union.names, call, returns_list=returns_list)
 
         run = partial(self._run_missed, missed)
         return self.forms.lower(missed.state, form, make, run, missed.generation, missed.bound.operator)

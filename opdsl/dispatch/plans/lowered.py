@@ -154,6 +154,7 @@ def lower_form(
     printer: type[Emitter] = Emitter,
     most_steps: int | None = None,
     is_exact: bool = False,
+    returns_list: bool = False,
 ) -> tuple[Plan, Dependencies]:
     """Lower a call to a plan for all calls of its form; return the plan and its dependencies with their generations.
 
@@ -167,6 +168,7 @@ def lower_form(
         reader, printer: how tensors are read and made, if they are another library's; ours by default.
         most_steps: the largest number of steps of the plan; None for the default.
         is_exact: whether every call has the geometries of this one, which the reader's lines guarantee.
+        returns_list: whether the number of results may depend on sizes.
 
     Raises:
         NotLoweredError: no such plan can compute the call.
@@ -188,6 +190,7 @@ def lower_form(
     )
     head = [*inputs.lines, *emitter.tests(inputs.checks)]
     if plans is not None:
+        plans.is_of_counts = returns_list and recorder.is_pinned
         sizes = [*[symbol.text for symbol in inputs.symbols.values()], *inputs.floats] or inputs.numbers
         if not sizes:
             # The form has a single geometry, so that exact plans suffice.

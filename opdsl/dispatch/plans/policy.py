@@ -19,6 +19,7 @@ __all__ = [
     "HOT_FROM",
     "HOT_NUMBERS_FROM",
     "LOWERED_FROM",
+    "MOST_COUNTS",
     "MOST_VARIANTS",
     "SLOTS",
     "FormPolicy",
@@ -32,6 +33,8 @@ __all__ = [
 LOWERED_FROM = 2
 # The most plans of one form, which differ in their guards on sizes; the number after which plans are general ones.
 MOST_VARIANTS = 16
+# The most plans of a form whose plans serve one number of results each: their cost grows with that number.
+MOST_COUNTS = 4
 GENERAL_FROM = 3
 # Calls with the same sizes before they get a plan of their exact geometries.
 HOT_FROM = 24
@@ -70,19 +73,23 @@ class Next(Enum):
 
 
 class Seen:
-    """Set of calls made before, by hash: the first call of a kind gets no plan, since most calls are made once."""
+    """Counters of calls made before, by hash: the first call of a kind gets no plan, since most calls are made once."""
 
     __slots__ = ("_given_up", "_marks")
 
     def __init__(self) -> None:
-        self._marks: set[int] = set()
+        self._marks: dict[int, int] = {}
         self._given_up: set[int] = set()
 
     def __contains__(self, key: object) -> bool:
+        return self.repeats(key) > 0
+
+    def repeats(self, key: object) -> int:
+        """Return the number of calls with this key that were made before; 0 if they are impossible to lower."""
         mark = hash(key)
         if mark in self._given_up:
-            return False
-        return mark in self._marks or _at_once.get() or _planned_at_once.get()
+            return 0
+        return HOT_FROM if _at_once.get() or _planned_at_once.get() else self._marks.get(mark, 0)
 
     def give_up(self, key: object) -> None:
         """Mark calls with this key as impossible to lower, so that lowering is not tried again."""
@@ -94,7 +101,8 @@ class Seen:
         """Record that a call with this key was made without an error."""
         if len(self._marks) >= PLAN_LIMIT:
             self._marks.clear()
-        self._marks.add(hash(key))
+        mark = hash(key)
+        self._marks[mark] = self._marks.get(mark, 0) + 1
 
     def clear(self) -> None:
         """Forget all recorded calls."""
@@ -113,35 +121,38 @@ class FormPolicy:
     misses: the number of calls that none of them has served.
     patience: the number of misses before the form is lowered.
     is_hot: whether the last call was sent to the slow path because its sizes repeat often.
+    is_of_counts: whether each plan serves a single number of results, as those of ``unbind`` do.
     reason: why the form cannot be lowered, if that was tried.
     """
 
-    __slots__ = ("is_hot", "misses", "patience", "reason", "variants")
+    __slots__ = ("is_hot", "is_of_counts", "misses", "patience", "reason", "variants")
 
     def __init__(self, patience: int = LOWERED_FROM) -> None:
         self.variants: list[Plan] = []
         self.misses = 0
         self.patience = patience
         self.is_hot = False
+        self.is_of_counts = False
         self.reason = ""
 
     @property
     def wants_lowering(self) -> bool:
         """Return whether the next cache miss should lower the form."""
         enough = self.misses >= self.patience or _at_once.get()
-        return enough and not self.reason and len(self.variants) < MOST_VARIANTS
+        most = MOST_COUNTS if self.is_of_counts else MOST_VARIANTS
+        return enough and not self.reason and len(self.variants) < most
 
     def decide(
         self,
         *,
-        is_repeated: Callable[[], bool] = _always,
+        repeats: Callable[[], int] = lambda: 1,
         has_tensors: Callable[[], bool] = _always,
         may_lower: bool = True,
     ) -> Next:
         """Decide what a cache miss makes.
 
         Args:
-            is_repeated: returns whether a call with the same exact geometries was made before.
+            repeats: returns how many calls with the same exact geometries were made before.
             has_tensors: returns whether the call has tensors; others differ in their numbers alone, so that the plan of
                 their form serves all of them.
             may_lower: whether the form may be lowered; False once that was tried for this call.
@@ -151,4 +162,4 @@ class FormPolicy:
             return Next.FORM
         if not (is_hot or self.reason or self.variants or has_tensors()):
             return Next.RUN
-        return Next.EXACT if is_repeated() else Next.REMEMBER
+        return Next.EXACT if repeats() >= (HOT_FROM if self.is_of_counts else 1) else Next.REMEMBER

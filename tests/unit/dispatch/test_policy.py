@@ -11,7 +11,7 @@ import pytest
 import opdsl
 from opdsl import Library, Tensor
 from opdsl.dispatch.plans.call_cache import CallCache
-from opdsl.dispatch.plans.policy import HOT_FROM, LOWERED_FROM, FormPolicy, Next
+from opdsl.dispatch.plans.policy import HOT_FROM, LOWERED_FROM, MOST_COUNTS, FormPolicy, Next
 
 CALLS = 600
 
@@ -72,9 +72,44 @@ def test_the_first_misses_of_a_form_make_no_plan() -> None:
     policy = FormPolicy()
     decisions = []
     for _ in range(LOWERED_FROM + 1):
-        decisions.append(policy.decide(is_repeated=lambda: False))
+        decisions.append(policy.decide(repeats=lambda: 0))
         policy.misses += 1
     assert decisions == [Next.REMEMBER] * LOWERED_FROM + [Next.FORM]
+
+
+def test_a_form_whose_plans_serve_one_count_each_waits_for_repeated_calls() -> None:
+    policy = FormPolicy()
+    policy.misses, policy.is_of_counts = LOWERED_FROM, True
+    policy.variants = [lambda: None] * (MOST_COUNTS - 1)
+    assert policy.decide() is Next.FORM
+    policy.variants.append(lambda: None)
+    assert policy.decide(repeats=lambda: HOT_FROM - 1) is Next.REMEMBER
+    assert policy.decide(repeats=lambda: HOT_FROM) is Next.EXACT
+
+
+@pytest.mark.parametrize("name", ["unbind", "chunk", "tensor_split"])
+def test_few_plans_are_made_for_ever_new_numbers_of_results(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    lowered = []
+    for method in ("_lower_form", "_lower_call"):
+        lower = getattr(CallCache, method)
+
+        def counting(self: CallCache, *rest: Any, lower: Callable[..., object] = lower, **named: Any) -> object:
+            lowered.append(self.name)
+            return lower(self, *rest, **named)
+
+        monkeypatch.setattr(CallCache, method, counting)
+    x = opdsl.ones(300, 2)
+    for count in range(2, 80):
+        parts = x[:count].unbind() if name == "unbind" else getattr(opdsl, name)(x, count)
+        assert len(parts) <= count and sum(part.numel() for part in parts) == (count if name == "unbind" else 300) * 2
+    assert lowered.count(name) <= MOST_COUNTS + 1
+
+
+def test_a_repeated_count_has_a_plan_at_its_second_call(slow_calls: list[str]) -> None:
+    x = opdsl.ones(7, 3, 2, 2, 2)  # a form that no other test has
+    for _ in range(4):
+        x.unbind()
+    assert slow_calls.count("unbind") == 2
 
 
 def test_a_form_without_patience_is_lowered_at_its_first_miss() -> None:
