@@ -137,8 +137,8 @@ class FunctionPlans:
         except NotLoweredError:  # for example sizes that depend on elements, which forms allow
             form = self.forms.find(state, form_key)
             # Within a mode sizes may be another library's symbols.
-            is_form = not (form.reason or state.modes) and self._lower_form(state, form, arguments)
-            if form.variants or is_form:
+            may_lower = not (form.reason or state.modes)
+            if form.variants or (may_lower and self._lower_form(state, form, arguments)):
                 form.keeps_no_others()
                 return self.function(*arguments)
             plan, made_of = self.function, {}
