@@ -296,7 +296,8 @@ def _is_quotient(differentiated: Differentiated) -> bool:
 def _passes(derivative: PointwiseDerivative, differentiated: Differentiated, name: str, wanted: Sequence[str]) -> bool:
     """Return whether a gradient is that of the only result, unchanged."""
     parameters = derivative.definition.parameters
-    present = [each_ for each_ in wanted if each_ in {parameters[at].name for at in differentiated.formula.places}]
+    taken = {parameters[at].name for at in differentiated.formula.places}
+    present = [parameter for parameter in wanted if parameter in taken]
     if name not in present or len(derivative.results) > 1:
         return False
     node = differentiated.function.nodes[differentiated.function.results[present.index(name)]]
