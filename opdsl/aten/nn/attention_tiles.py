@@ -115,15 +115,29 @@ def _as_heads(tensor: Tensor) -> Tensor:
     return tensor if tensor.ndim == 4 else _as_heads(tensor.unsqueeze(0))
 
 
-@softmax_product.derivative("query", "key", "value")
-def softmax_product_derivative(grad, query, key, value, mask, scale):
+def softmax_product_weights(query: Tensor, key: Tensor, mask: Tensor | None, scale: float) -> Tensor:
+    """Return the softmax of the scores of ``softmax_product``."""
     scores = matmul(query, key) * scale
     if mask is not None:
         scores = where(mask, scores, -math.inf) if mask.dtype is bool_ else scores + mask
-    weights = softmax(scores, -1)
+    return softmax(scores, -1)
+
+
+@softmax_product.derivative("query", "key", "value")
+def softmax_product_derivative(grad, query, key, value, mask, scale):
+    weights = softmax_product_weights(query, key, mask, scale)
     of_scores = _softmax_backward_data(matmul(grad, value.transpose(-2, -1)), weights, -1, query.dtype) * scale
     return AttentionGradients(
         matmul(of_scores, key.transpose(-2, -1)),
         matmul(query.transpose(-2, -1), of_scores),
         matmul(weights.transpose(-2, -1), grad),
     )
+
+
+@softmax_product.derivative("mask")
+def softmax_product_mask_derivative(grad, query, key, value, mask, scale):
+    if mask is None:
+        return None
+    weights = softmax_product_weights(query, key, mask, scale)
+    of_scores = _softmax_backward_data(matmul(grad, value.transpose(-2, -1)), weights, -1, query.dtype)
+    return of_scores.sum_to_size(mask.shape)

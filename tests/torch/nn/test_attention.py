@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import opdsl
+from opdsl.aten.nn.attention_tiles import softmax_product
 from opdsl.backends.cpu import memory
 from opdsl.errors import OpdslError
 
@@ -165,3 +166,14 @@ def test_flash_attention_and_its_gradient() -> None:
     )
     for one, wanted in zip(actual, gradients, strict=True):
         numpy.testing.assert_allclose(one.numpy(), wanted.numpy(), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(), (5,), (3, 5), (2, 1, 5), (2, 3, 5)])
+def test_gradients_of_the_product_with_a_softmax(shape: tuple[int, ...]) -> None:
+    theirs = [drawn(*sizes) for sizes in ((2, 3, 4), (2, 4, 5), (2, 5, 3), shape)]
+    own, weight = [ours(tensor) for tensor in theirs], drawn(2, 3, 3).detach()
+    (softmax_product(*own, 0.7) * ours(weight)).sum().backward()
+    query, key, value, mask = theirs
+    (((query @ key * 0.7 + mask).softmax(-1) @ value) * weight).sum().backward()
+    for tensor, their in zip(own, theirs, strict=True):
+        numpy.testing.assert_allclose(tensor.grad.numpy(), their.grad.numpy(), rtol=1e-11, atol=1e-13)
