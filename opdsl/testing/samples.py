@@ -68,8 +68,15 @@ TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
 
 # Errors by which an operator may refuse a sample that was not made for it.
 REFUSALS = (
-    *(ShapeError, DimensionError, DimError, DTypeError, ArgumentError, NumberError, OptionError),
-    *(DeviceError, TorchError),
+    ShapeError,
+    DimensionError,
+    DimError,
+    DTypeError,
+    ArgumentError,
+    NumberError,
+    OptionError,
+    DeviceError,
+    TorchError,
 )
 
 

@@ -227,3 +227,13 @@ def test_mistakes_in_a_registered_formula_are_underlined_with_and_without_gradie
         with pytest.raises(DimError, match=message) as caught:
             torch.ops.dims_underlined.windows(x, torch.ones(2))
         assert str(caught.value).count("formula windows") == 1
+
+
+def test_casts_before_a_product_of_integers_keep_it_from_wrapping() -> None:
+    x = torch.full((2, 8), 100, dtype=torch.int8)
+    ours = opdsl.from_numpy(x.numpy().copy())
+    i, k, j = opdsl.dims(3)
+    product = (ours[i, k].to(opdsl.int32) * ours[j, k].to(opdsl.int32)).sum(k).order(i, j)
+    expected = (x[:, None].to(torch.int32) * x.to(torch.int32)).sum(2)
+    assert product.tolist() == expected.tolist()
+    assert product.dtype.name == str(expected.dtype).removeprefix("torch.")

@@ -10,12 +10,12 @@ from __future__ import annotations
 import dis
 import functools
 import hashlib
-import importlib.util
 import pickle
 import sys
 import types
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from threading import RLock
 from typing import Any
@@ -187,7 +187,8 @@ def _is_slot(value: object) -> bool:
 
 def _is_generated(function: types.FunctionType) -> bool:
     """Return whether a function was executed from text, in a namespace of its own."""
-    return function.__globals__ is not vars(sys.modules.get(str(function.__module__), types))
+    module = sys.modules.get(str(function.__module__))
+    return module is None or function.__globals__ is not vars(module)
 
 
 def _tensor(value: Tensor | torch.Tensor) -> Iterator[str]:
@@ -250,12 +251,22 @@ def _files(function: types.FunctionType) -> Iterator[str]:
     for name in _imported(function):
         if name in sys.modules or _is_versioned(name):
             continue
-        try:
-            spec = importlib.util.find_spec(name)
-        except (ImportError, ValueError):
-            continue
+        spec = _found_without_import(name)
         if spec is not None and spec.origin is not None and Path(spec.origin).is_file():
             yield f"file of {name} {hashlib.sha256(Path(spec.origin).read_bytes()).hexdigest()}"
+
+
+def _found_without_import(name: str) -> ModuleSpec | None:
+    """Return where the path has a module, without importing the packages around it; None if it has none."""
+    parts = name.split(".")
+    folders: Sequence[str] | None = None
+    spec: ModuleSpec | None = None
+    for count in range(1, len(parts) + 1):
+        spec = PathFinder.find_spec(".".join(parts[:count]), folders)
+        if spec is None:
+            return None
+        folders = spec.submodule_search_locations
+    return spec
 
 
 def _versions() -> str:

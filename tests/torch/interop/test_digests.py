@@ -277,6 +277,23 @@ def f(self: Tensor) -> Tensor:
     assert "digested_file" not in sys.modules
 
 
+def test_a_package_around_such_a_module_is_not_imported(tmp_path, monkeypatch):
+    text = """
+@lib.op
+def f(self: Tensor) -> Tensor:
+    import digested_package.inner
+    return self * digested_package.inner.FACTOR
+"""
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "digested_package").mkdir()
+    (tmp_path / "digested_package" / "__init__.py").write_text("raise AssertionError")
+    results = []
+    for number in (2.0, 3.0):
+        (tmp_path / "digested_package" / "inner.py").write_text(f"FACTOR = {number}")
+        results.append(digest(text, 1.0))
+    assert results[0] != results[1]
+
+
 def test_guards_are_told_apart():
     def digest_within(scope: Callable[..., Any]) -> str:
         with Library("digested") as lib:
